@@ -7,28 +7,28 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.context.checkpoint import CleanPoint, read_checkpoint
+from agent.app_dirs import Home, make_private_folder
+from agent.capabilities import SessionEnvironment, check_writable
+from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
-from agent.home import Home, make_private_folder
-from agent.locate import find_workspace_root
-from agent.model.base import Model
-from agent.modes import Modes, resolve_action_mode
-from agent.options import Options
-from agent.reach import SessionEnvironment, check_writable
-from agent.resume import find_last_untracked_place, restore_changes
-from agent.runtime import Runtime, make_notice_callback
-from agent.session import Session
+from agent.model.protocol import Model
+from agent.session.log import Session
+from agent.session_options import Options
+from agent.turn.action_format import Modes, resolve_action_mode
+from agent.turn.resume import find_last_untracked_place, restore_changes
+from agent.turn.runtime import Runtime, make_notice_callback
+from agent.workspace_root import find_workspace_root
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approval, Mode, Policy
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from sandbox.policy.decision import Approval, Mode, Policy
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
-    from sandbox.process import Sandbox
-    from sandbox.snapshots import Snapshots
-    from tools.lsp.servers import Servers
-    from tools.mcp.servers import McpServers
-    from tools.registry import Toolbox
+    from sandbox.process.command import Sandbox
+    from sandbox.snapshots.workspace_snapshots import Snapshots
+    from tools.code.lsp.session_servers import Servers
+    from tools.core.registry import Toolbox
+    from tools.mcp.server_tools import McpServers
 
 
 def assemble_runtime(options: Options, home: Home) -> Runtime:
@@ -56,9 +56,9 @@ def _open_session(options: Options, project: Path) -> Session:
 def _build_runtime(
     options: Options, home: Home, root: Path, is_git: bool, model: Model, session: Session
 ) -> Runtime:
-    from sandbox.paths import Tree
-    from sandbox.trust import TrustStore
-    from tools.artifacts import Artifacts
+    from sandbox.fs.workspace_tree import Tree
+    from sandbox.policy.trust import TrustStore
+    from tools.core.artifacts import Artifacts
 
     place = SessionEnvironment(
         options=options, home=home, root=root, is_git=is_git, model=model.name, folder=session.folder
@@ -89,7 +89,7 @@ def _build_runtime(
     )
     mcp: McpServers | None = None
     if options.mcp and reach.sandbox.name != "container":  # no descriptor reaches into one
-        from tools.mcp.servers import McpServers
+        from tools.mcp.server_tools import McpServers
 
         mcp = McpServers(workspace, options.mcp)
     commits = reach.toolbox.get("git_commit") is not None
@@ -151,8 +151,8 @@ def _create_language_servers(options: Options, sandbox: str) -> Servers | None:
     """None where the user names none; and in a container, into which no descriptor of ours reaches."""
     if not options.language_servers or sandbox == "container":
         return None
-    from sandbox.effects import Effect
-    from tools.lsp.servers import Servers
+    from sandbox.policy.effects import Effect
+    from tools.code.lsp.session_servers import Servers
 
     def is_write_restricted(path: str) -> bool:
         rule = options.rules.match_effect(Effect(kind="write", paths=(path,)))
@@ -189,8 +189,8 @@ def _recover_interrupted_edits(workspace: Workspace) -> tuple[str, Collection[st
 def _create_session_start(
     options: Options, root: Path, model: Model, session: Session, workspace: Workspace, *, offers_commit: bool
 ) -> Event:
-    from agent.context.instructions import build_system_prompt
-    from sandbox.repository import find_root, read_branch
+    from agent.context.system_prompt import build_system_prompt
+    from sandbox.fs.repository import find_root, read_branch
 
     return SessionStart(
         session=session.id,

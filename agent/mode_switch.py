@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from agent.capabilities import build_tool_specs
 from agent.events import Signal
-from agent.reach import build_tool_specs
-from agent.runtime import Runtime
+from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approval, Mode
+from sandbox.policy.decision import Approval, Mode
 
 
 def switch_approval(runtime: Runtime, approval: Approval) -> None:

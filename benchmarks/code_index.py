@@ -30,7 +30,7 @@ from _measure import CHECKOUT
 sys.path.insert(0, str(CHECKOUT))
 
 if TYPE_CHECKING:
-    from tools.codebase.index import Index
+    from tools.code.index.code_index import Index
 
 ROUNDS = 7
 """Of a question that is quick."""
@@ -136,11 +136,11 @@ def edits(root: Path, index: Index) -> None:
 
 
 def questions(root: Path, index: Index) -> None:
-    from tools.codebase.graph import get_graph
-    from tools.codebase.map import build_map
-    from tools.codebase.queries import find_definitions, find_references
-    from tools.localization import localize_text
-    from tools.search import find_ripgrep
+    from tools.code.index.reference_graph import get_graph
+    from tools.code.index.repository_map import build_map
+    from tools.code.index.symbol_queries import find_definitions, find_references
+    from tools.code.localization import localize_text
+    from tools.fs.search import find_ripgrep
 
     names = [each.short for path in index.code[:: max(1, len(index.code) // 25)] for each in
              index.outline(path).symbols[-1:] if each.short.isidentifier()][:ROUNDS] or ["main"]  # fmt: skip
@@ -161,7 +161,7 @@ def questions(root: Path, index: Index) -> None:
 
 
 def measure(root: Path, database: Path) -> None:
-    from tools.codebase.index import Index
+    from tools.code.index.code_index import Index
 
     def started() -> None:
         with Index(root, database) as index:

@@ -381,7 +381,7 @@ def share(part: int, whole: int) -> str:
 
 
 def main() -> None:
-    from tools.codebase.index import Index
+    from tools.code.index.code_index import Index
 
     folders = [Path(each).resolve() for each in sys.argv[1:]]
     if not folders:

@@ -27,14 +27,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _measure import COMMAND, environment, milliseconds, timed
 
-from sandbox.paths import Tree
-from sandbox.unconfined import Unconfined
-from tools.artifacts import Artifacts
-from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, edit_text
-from tools.edit.tools import edit
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from sandbox.backends.unconfined import Unconfined
+from sandbox.fs.workspace_tree import Tree
+from tools.core.artifacts import Artifacts
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
+from tools.edit.apply.edit_engine import EditRefused, edit_text
+from tools.edit.edit_model import Replace
+from tools.edit.edit_tools import edit
 
 TARGETS = (
     """targets: one line of 10,000 in 5 ms; 200 files in 500 ms; the worst rung of 50,000 lines in 1 s"""
@@ -150,7 +150,7 @@ def tree_with_diff(root: Path) -> str:
 
 
 def in_process(root: Path, patch: Path) -> None:
-    from cli.apply import apply_edits
+    from cli.commands.offline.apply_edits import apply_edits
 
     with contextlib.redirect_stdout(io.StringIO()):
         code = apply_edits(root, str(patch), form="auto", check=False, exact=False, as_json=False)

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _measure import COMMAND, environment
 
-from sandbox.snapshots import Snapshots
+from sandbox.snapshots.workspace_snapshots import Snapshots
 
 FILES = 50_000
 ROUNDS = 7

@@ -20,20 +20,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agent.discipline import RULES
-from sandbox.backends import choose_sandbox
+from agent.monitor.temporal_rules import Monitor, ObservedEvent
+from agent.monitor.workflow_rules import RULES
+from sandbox.backends.selection import choose_sandbox
 from sandbox.errors import UserError
-from sandbox.paths import Tree
-from sandbox.policy import Approval, Mode, Policy
-from tools.action import Action, Observation
-from tools.artifacts import Artifacts
-from tools.defaults import load_default_tools
-from tools.dispatch import Gateway
-from tools.kernel.session import KernelSession
-from tools.registry import Toolbox
-from tools.settings import ToolSettings
-from tools.temporal import Monitor, ObservedEvent
-from tools.workspace import Workspace
+from sandbox.fs.workspace_tree import Tree
+from sandbox.policy.decision import Approval, Mode, Policy
+from tools.builtin_tools import load_default_tools
+from tools.core.action import Action, Observation
+from tools.core.artifacts import Artifacts
+from tools.core.gateway import Gateway
+from tools.core.registry import Toolbox
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
+from tools.kernel.kernel_session import KernelSession
 
 TARGETS = "targets: start 150 ms; a block 3 ms; a tool call 1 ms over the tool itself; an event 0.05 ms"
 

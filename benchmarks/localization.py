@@ -95,7 +95,7 @@ class Blobs:
 
 def check_out(folder: Path, blobs: Blobs, commit: str, tree: Path, there: dict[str, str]) -> dict[str, str]:
     """Make a folder hold a commit's files in languages that are indexed; `there` says what it holds now."""
-    from tools.codebase.listing import filter_indexed
+    from tools.code.index.file_listing import filter_indexed
 
     listed = git(folder, "ls-tree", "-r", "-z", commit).split("\0")
     files = {path: head.split()[2] for head, _, path in (line.partition("\t") for line in listed if line)}
@@ -111,7 +111,7 @@ def check_out(folder: Path, blobs: Blobs, commit: str, tree: Path, there: dict[s
 
 def prepare(folder: Path, wanted: list[Instance], cache: Path) -> None:
     """Index each base commit, the oldest first, in one work tree: what stays the same is not read again."""
-    from tools.codebase.index import Index
+    from tools.code.index.code_index import Index
 
     missing = [each for each in wanted if not (cache / f"{each.id}.sqlite").exists()]
     if not missing:
@@ -146,8 +146,8 @@ class Result:
 
 def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
     """Ask about each instance at its base commit; sources and history come from the git folder."""
-    from tools.codebase.index import Index
-    from tools.localization import functions, history, localize_text
+    from tools.code.index.code_index import Index
+    from tools.code.localization import commit_history, function_ranking, localize_text
 
     blobs = Blobs(folder)
     results = []
@@ -157,14 +157,16 @@ def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
             return (blobs.read(f"{each.commit}:{path}") or b"").decode("utf-8", "replace")
 
     for each in wanted:
-        arguments = ["log", f"--max-count={history.MOST_COMMITS}", "--no-merges", "--no-renames"]
-        past = history.parse_log(git(folder, *arguments, "--format=%x01%B%x02", "--name-only", each.commit))
+        arguments = ["log", f"--max-count={commit_history.MOST_COMMITS}", "--no-merges", "--no-renames"]
+        past = commit_history.parse_log(
+            git(folder, *arguments, "--format=%x01%B%x02", "--name-only", each.commit)
+        )
         with AtCommit(Path("/nonexistent"), cache / f"{each.id}.sqlite") as index:
-            with patched(history, past):
+            with patched(commit_history, past):
                 started = time.process_time()
                 found = localize_text(index, each.text, files=200, functions=400)
                 seconds = time.process_time() - started
-            gold = gold_functions(index, each.patch, functions._select_functions)
+            gold = gold_functions(index, each.patch, function_ranking._select_functions)
         order = [one.path for one in found.files]
         inner = [(one.path, one.symbol.name) for one in found.functions]
         result = Result(
@@ -183,14 +185,14 @@ def measure(folder: Path, wanted: list[Instance], cache: Path) -> list[Result]:
 @contextmanager
 def patched(history: Any, past: list[Any]) -> Iterator[None]:
     """The commits before the base, in place of those that a work tree's HEAD would tell."""
-    from tools.localization import ranking
+    from tools.code.localization import file_ranking
 
-    before = ranking.load_commits
-    ranking.load_commits = lambda index: past
+    before = file_ranking.load_commits
+    file_ranking.load_commits = lambda index: past
     try:
         yield
     finally:
-        ranking.load_commits = before
+        file_ranking.load_commits = before
 
 
 def rank(order: list[Any], wanted: Any) -> float:
@@ -265,7 +267,7 @@ def main() -> None:
     if not (data and mirrors):
         print("skipped: set PATCHWRIGHT_INSTANCES and PATCHWRIGHT_REPOSITORIES (see the top of the file)")
         return
-    from tools.codebase.store import VERSION
+    from tools.code.index.index_store import VERSION
 
     named = os.environ.get("PATCHWRIGHT_BENCH_CACHE")
     cache = Path(named or Path.home() / ".cache/patchwright-bench/localization") / f"v{VERSION}"

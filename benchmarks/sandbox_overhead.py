@@ -20,9 +20,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from sandbox.backends import BACKENDS, choose_sandbox
+from sandbox.backends.selection import BACKENDS, choose_sandbox
 from sandbox.errors import UserError
-from sandbox.process import Command
+from sandbox.process.command import Command
 
 Way = Callable[[], Awaitable[object]]
 

@@ -135,6 +135,7 @@ def prompt_ready(times: int) -> None:
 
 def long_session(root: Path, env: dict[str, str], steps: int, size: int) -> tuple[str, float]:
     """A session with so many steps, each with an output of `size` characters; its id and its log's MB."""
+    from agent.app_dirs import Home
     from agent.events import (
         ActionEvent,
         AskedAction,
@@ -144,8 +145,7 @@ def long_session(root: Path, env: dict[str, str], steps: int, size: int) -> tupl
         Prompt,
         SessionStart,
     )
-    from agent.home import Home
-    from agent.session import Session
+    from agent.session.log import Session
 
     home = Home.from_environment(env)
     session = Session.create(home.get_project_folder(root.resolve()) / "sessions")

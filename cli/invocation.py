@@ -9,21 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.committing import When
-from agent.context.budget import Shares
-from agent.discipline import RuleLevels
-from agent.home import Home
-from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
-from agent.locate import find_workspace_root
-from agent.model.base import Model
-from agent.options import Options
-from agent.runtime import Runtime
-from cli.models import build_role_makers, check_prices, choose_model
+from agent.context.compression.token_budget import Shares
+from agent.model.protocol import Model
+from agent.monitor.workflow_rules import RuleLevels
+from agent.session_options import Options
+from agent.turn.auto_commit import When
+from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
+from agent.turn.runtime import Runtime
+from agent.workspace_root import find_workspace_root
+from cli.model_selection import build_role_makers, check_prices, choose_model
 from cli.settings.layers import load_settings
-from cli.settings.shape import Settings
+from cli.settings.settings_types import Settings
 from patchwright.version import VERSION
-from sandbox.policy import Approval
+from sandbox.policy.decision import Approval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

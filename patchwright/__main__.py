@@ -11,8 +11,8 @@ def refuse_project_code() -> None:
     if sys.flags.isolated or not (os.environ.get("PYTHONPATH") or os.environ.get("PYTHONHOME")):
         return
     open_floors()
-    from agent.outcome import Exit
-    from sandbox.installation import find_python_variable
+    from agent.exit_codes import Exit
+    from sandbox.fs.installation import find_python_variable
 
     if variable := find_python_variable(os.environ):
         print(

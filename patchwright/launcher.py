@@ -19,15 +19,15 @@ def main() -> int:
     import os
 
     # Starting makes objects by the hundred thousand and drops none: looking for garbage meanwhile is a sixth
-    # of a run's start. `cli.run` turns the collector on again.
+    # of a run's start. `cli.commands.run.one_shot` turns the collector on again.
     gc.disable()
     open_floors()
     # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     if len(sys.argv) == 1 and _is_interactive_start():
-        from cli.interactive import run_bare_command as run
+        from cli.commands.run.interactive import run_bare_command as run
     else:
-        from cli.main import main as run
+        from cli.app import main as run
 
     run()
     return 0
@@ -37,7 +37,7 @@ def _is_interactive_start() -> bool:
     """For the prompt: the parser of the command line has nothing to parse, and is left out."""
     import os
 
-    from cli.completion import COMPLETING
+    from cli.shell_completion import COMPLETING
 
     return sys.stdin is not None and sys.stdin.isatty() and COMPLETING not in os.environ
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """What kind of thing went wrong; each kind has its own documented exit code (see cli/exits.py)."""
+    """What kind of thing went wrong; each kind has its own documented exit code (see agent/exit_codes.py)."""
 
     USAGE = "usage"
     CONFIGURATION = "configuration"

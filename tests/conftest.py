@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def probed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What the cache remembers of how commands can be confined here: found out once, not by each test's sessions."""
-    from sandbox.backends import choose_sandbox
+    from sandbox.backends.selection import choose_sandbox
 
     cache = tmp_path_factory.mktemp("probed")
     choose_sandbox(cache, cache=cache)
@@ -106,7 +106,7 @@ def isolated(
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
     """The demo project, freshly made: five failing tests, four bugs, three files."""
-    from cli.demo_repo import create_demo_repository
+    from cli.commands.setup.demo_repository import create_demo_repository
 
     return create_demo_repository(tmp_path / "ledger")
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.discipline import RULES
-from agent.home import Home
-from agent.modes import resolve_action_mode
-from agent.outcome import MEANING, Exit
-from agent.phases import PHASES
+from agent.app_dirs import Home
+from agent.exit_codes import MEANING, Exit
+from agent.monitor.phases import PHASES
+from agent.monitor.workflow_rules import RULES
+from agent.turn.action_format import resolve_action_mode
 from cli.settings.layers import load_settings
-from cli.settings.shape import ContextSettings
+from cli.settings.settings_types import ContextSettings
 from tests.support.cli import CHECKOUT, Result, run
 from tests.support.confined import needs_confinement
 from tests.support.loopback import Loopback
-from tools.edit.ladder import Rung
+from tools.edit.match.matchers import Rung
 
 README = CHECKOUT / "README.md"
 EDITING = CHECKOUT / "docs/editing.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from cli.settings.layers import load_settings
 from tests.agent.model.text_calls.corpus import CASES
 from tests.support.cli import CHECKOUT, run

@@ -23,9 +23,9 @@ HEAVY = {
     "rich",
     "yaml",
     "pytest",
-    "tools.edit.engine",
-    "tools.edit.planning",
-    "tools.syntax",
+    "tools.edit.apply.edit_engine",
+    "tools.edit.apply.planner",
+    "tools.code.syntax",
 }
 
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from agent.context.slots import FoldMessage, Slot
+from agent.context.projection.message_slots import FoldMessage, Slot
 from agent.events import Event, MessageEvent
-from agent.model.base import AssistantMessage, Message, ToolMessage
+from agent.model.protocol import AssistantMessage, Message, ToolMessage
 
 
 class Invariant(Protocol):

@@ -8,28 +8,10 @@ They are plain dataclasses, so that a run that only writes events does not wait 
 of the time to its first request).
 """
 
-from agent.events.base import (
-    FORMAT,
-    AskedAction,
-    Event,
-    UnknownEvent,
-    UsageRecord,
-)
-from agent.events.history import (
-    Compaction,
-    Fold,
-    Fork,
-    Rewind,
-    Title,
-)
-from agent.events.lines import (
-    NewerFormat,
-    collect_fields,
-    encode_line,
-    parse_event,
-    render_event,
-)
-from agent.events.turn import (
+from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
+from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
+from agent.events.serialization import NewerFormat, collect_fields, encode_line, parse_event, render_event
+from agent.events.turn_events import (
     ActionEvent,
     DecisionEvent,
     End,

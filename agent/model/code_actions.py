@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import count
 from pathlib import Path
 
-from agent.model.base import (
+from agent.model.protocol import (
     AssistantMessage,
     Delta,
     Message,
@@ -26,10 +26,10 @@ from agent.model.base import (
     UserMessage,
     compute_price,
 )
-from tools.action import Action
-from tools.framing import enclose_in_tag
-from tools.kernel.offering import describe_functions, format_signature
-from tools.registry import Tool
+from tools.core.action import Action
+from tools.core.registry import Tool
+from tools.core.untrusted_output import enclose_in_tag
+from tools.kernel.tool_bindings import describe_functions, format_signature
 
 _MARK = "block-"
 """How the ids of actions begin that were written as fenced blocks."""

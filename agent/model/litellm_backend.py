@@ -18,12 +18,12 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from agent.model.base import ContextOverflow, CutOff, Delta, Request, Usage
-from agent.model.catalog import DEFAULT_WINDOW, Listing
-from agent.model.chat_wire import ChatAssembler, message_to_json, tool_to_json
-from agent.model.refusals import is_overflow
-from agent.model.retry import PASSING, TRIES, RetryBudget, parse_retry_after
-from agent.model.wire import Assembler, Json, find_last_permanent_message
+from agent.model.http.error_responses import is_overflow
+from agent.model.http.retry import PASSING, TRIES, RetryBudget, parse_retry_after
+from agent.model.protocol import ContextOverflow, CutOff, Delta, Request, Usage
+from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
+from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.wire_protocol import Assembler, Json, find_last_permanent_message
 from sandbox.errors import Fault, UserError
 
 _ENVIRONMENT = {

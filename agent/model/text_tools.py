@@ -13,7 +13,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
-from agent.model.base import (
+from agent.model.protocol import (
     AssistantMessage,
     Delta,
     Message,
@@ -28,10 +28,10 @@ from agent.model.base import (
     UserMessage,
     compute_price,
 )
-from agent.model.gate import StreamFilter
-from agent.model.wire import encode_json
-from tools.action import Action
-from tools.framing import enclose_in_tag
+from agent.model.stream_filter import StreamFilter
+from agent.model.wire_formats.wire_protocol import encode_json
+from tools.core.action import Action
+from tools.core.untrusted_output import enclose_in_tag
 
 
 class TextTools:

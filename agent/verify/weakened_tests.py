@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.events import ActionEvent, Event, ObservationEvent, Prompt, Steer
-from agent.verify.conclude import list_modified_files, read_current_content
-from tools.guarding import Advice, Guard
-from tools.workspace import Workspace
+from agent.verify.suite_evidence import list_modified_files, read_current_content
+from tools.core.action_guard import Advice, Guard
+from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tools.checks.finding import Finding
+    from tools.lint.checks.finding import Finding
 
 MOST_SHOWN = 8
 """Findings that are named: the first few say what kind of change it is."""
@@ -63,7 +63,7 @@ class WeakenedTests:
         """Whether test files were changed, and a prompt of the turn asks for that."""
         if not self._list_changed_test_files():
             return False
-        from agent.intent import asks_to_change_tests
+        from agent.verify.prompt_intent import asks_to_change_tests
 
         return asks_to_change_tests(self._prompts)
 
@@ -79,11 +79,11 @@ class WeakenedTests:
         if self.has_requested_changes():
             self._left_to_person.clear()
             return []
-        from sandbox.repository import find_root
-        from tools.checks.diff import diff_texts
-        from tools.checks.staged import Change
-        from tools.checks.weakened import check
-        from tools.plumbing import Git
+        from sandbox.fs.repository import find_root
+        from tools.git.diff_hunks import diff_texts
+        from tools.git.git_change import Change
+        from tools.git.git_process import Git
+        from tools.lint.checks.weakened import check
 
         root = self._workspace.root
         change = Change.from_contents(Git(find_root(root) or root, alone=True), sides)
@@ -127,7 +127,7 @@ class WeakenedTests:
         changed = list_modified_files(self._workspace)
         if not changed:
             return []
-        from tools.checks.weakened import is_test_file
+        from tools.lint.checks.weakened import is_test_file
 
         return [path for path in changed if is_test_file(path)]
 

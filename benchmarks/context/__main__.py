@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from agent.context.budget import DEFAULT_SHARES, Shares
-from agent.context.entering import Outputs
+from agent.context.compression.token_budget import DEFAULT_SHARES, Shares
+from agent.context.projection.output_dedup import Outputs
 from agent.events import Event
 from benchmarks.context.data import events, generated, joined, load
 from benchmarks.context.measure import Result, interval, replay

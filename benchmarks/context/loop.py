@@ -16,18 +16,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from agent.events import SessionStart
-from agent.model.base import Delta, Reply, Request, Usage
-from agent.runtime import Runtime
-from agent.session import Session
-from sandbox.paths import Tree
-from sandbox.policy import Approval, Mode, Policy
-from sandbox.unconfined import Unconfined
-from tools.action import Action, Observation
-from tools.artifacts import Artifacts
-from tools.recall import memory, recall
-from tools.registry import Toolbox, tool
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from agent.model.protocol import Delta, Reply, Request, Usage
+from agent.session.log import Session
+from agent.turn.runtime import Runtime
+from sandbox.backends.unconfined import Unconfined
+from sandbox.fs.workspace_tree import Tree
+from sandbox.policy.decision import Approval, Mode, Policy
+from tools.core.action import Action, Observation
+from tools.core.artifacts import Artifacts
+from tools.core.registry import Toolbox, tool
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
+from tools.session.recall import memory, recall
 
 WINDOW = 64_000
 

@@ -16,10 +16,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.context.projection import BYTES_PER_TOKEN
-from agent.context.slots import count_bytes
+from agent.context.projection.message_slots import count_bytes
+from agent.context.projection.projection import BYTES_PER_TOKEN
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt
-from agent.log_index import parse_event_id
+from agent.session.log_index import parse_event_id
 from benchmarks.context.policies import Policy
 
 CACHED, FRESH = 0.1, 1.25

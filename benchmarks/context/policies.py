@@ -8,16 +8,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agent.context import summary
-from agent.context.budget import Shares
-from agent.context.compressor import Compressor
-from agent.context.facts import Facts
-from agent.context.masking import render_message
-from agent.context.projection import BYTES_PER_TOKEN, Projection
-from agent.context.slots import FoldMessage, count_bytes
+from agent.context.compression import summary
+from agent.context.compression.compressor import Compressor
+from agent.context.compression.token_budget import Shares
+from agent.context.ledger.session_facts import Facts
+from agent.context.projection.masking import render_message
+from agent.context.projection.message_slots import FoldMessage, count_bytes
+from agent.context.projection.projection import BYTES_PER_TOKEN, Projection
 from agent.events import Event, MessageEvent, ObservationEvent, Prompt, SessionStart
-from agent.model.base import AssistantMessage
-from tools.action import Action
+from agent.model.protocol import AssistantMessage
+from tools.core.action import Action
 
 
 class Policy(ABC):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 
-from tools.edit.changes import Line, Op
+from tools.edit.edit_model import Line, Op
 
 PUNCTUATION = str.maketrans(
     {

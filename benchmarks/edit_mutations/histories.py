@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.edit_mutations.draft import Draft, Source, Text, old_lines, widened
-from tools.edit.changes import Line
+from tools.edit.edit_model import Line
 
 MOST_CONTEXT = 5
 """Lines of context drawn: 0 to 5, on each side."""

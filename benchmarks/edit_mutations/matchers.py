@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Protocol
 
 from benchmarks.edit_mutations.catalogue import Case, Form
-from sandbox.textfile import decode_text, encode_text
-from tools.edit import approximate, engine, found
-from tools.edit.changes import Edit, Hunk, Replace
-from tools.edit.endings import create_origins
-from tools.edit.engine import edit_text
-from tools.edit.ladder import Source
-from tools.edit.refusals import EditRefused
+from sandbox.fs.text_file import decode_text, encode_text
+from tools.edit.apply import edit_engine, locate_edit
+from tools.edit.apply.edit_engine import edit_text
+from tools.edit.apply.line_endings import create_origins
+from tools.edit.edit_model import Edit, Hunk, Replace
+from tools.edit.match import approximate
+from tools.edit.match.matchers import Source
+from tools.edit.match.refusal_messages import EditRefused
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -74,8 +75,8 @@ class Ours:
 def hurry() -> None:
     """From now on our engine keeps how it sees a text, since many edits of the same one follow each other, and what
     refuses an edit names no nearest place. What it answers is the same."""
-    engine.Source = lru_cache(8)(Source)  # type: ignore[misc, assignment]
-    found.format_not_found = _in_short
+    edit_engine.Source = lru_cache(8)(Source)  # type: ignore[misc, assignment]
+    locate_edit.format_not_found = _in_short
     approximate._measure_likeness = lru_cache(400_000)(approximate._measure_likeness)
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from benchmarks.edit_mutations.draft import PUNCTUATION, Draft, Text, new_lines, old_lines, squeezed, texts
 from benchmarks.edit_mutations.whitespace import UNITS, leading
-from tools.edit.changes import Line
+from tools.edit.edit_model import Line
 
 MARGIN = 0.02
 """Two places whose likeness differs by less are equally like."""

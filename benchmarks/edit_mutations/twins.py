@@ -13,7 +13,7 @@ from random import Random
 
 from benchmarks.edit_mutations.draft import Draft, Text, old_lines, squeezed, texts
 from benchmarks.edit_mutations.wording import OTHER_WORDS
-from tools.edit.changes import Line
+from tools.edit.edit_model import Line
 
 GLUED = ("max", "un", "my", "_")
 """What makes another name of a name when it stands right before it."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from benchmarks.edit_mutations.draft import Draft, inserted, new_lines, old_lines, squeezed, texts
-from tools.edit.changes import Line
+from tools.edit.edit_model import Line
 
 UNITS = (4, 2, 8)
 """Widths of one level of indentation that models take a tab for, the most frequent first."""

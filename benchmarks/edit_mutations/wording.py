@@ -18,7 +18,7 @@ from benchmarks.edit_mutations.draft import (
     widened,
 )
 from benchmarks.edit_mutations.whitespace import leading, remapped, sure
-from tools.edit.changes import Line
+from tools.edit.edit_model import Line
 
 COMMENT = re.compile(r"\s*(#|//|\*|--|<!--|\"\"\")")
 """What a comment begins with, in most languages."""

@@ -23,9 +23,14 @@ from typing import TypeGuard
 from benchmarks.repair.history import Fix, changes, load_fixes, small_fixes
 from benchmarks.repair.kinds import kind_of
 from benchmarks.repair.mining import blob
-from tools.repair.candidates import GROUPS_FITTED, generate_at_statement, identify_change, identify_statement
-from tools.repair.likelihood import Traits
-from tools.repair.localization import create_suspect, get_own_lines
+from tools.repair.engine.candidates.candidate_generation import (
+    GROUPS_FITTED,
+    generate_at_statement,
+    identify_change,
+    identify_statement,
+)
+from tools.repair.engine.candidates.likelihood import Traits
+from tools.repair.localize.statement_ranking import create_suspect, get_own_lines
 from tools.repair.templates import Change, Hints, ProjectSources, Site, Source
 
 # Candidates of a line that are kept to fit on, when the right one is among them.

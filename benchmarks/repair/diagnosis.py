@@ -19,11 +19,11 @@ from pathlib import Path
 
 from benchmarks.repair.measure import tested_with, workspace
 from benchmarks.repair.mining import Bug, blob, plain, unpack
-from tools.repair.candidates import Candidate, generate_candidates
-from tools.repair.engine import MOST_SUSPECTS, RepairRun
-from tools.repair.failures import extract_hints, group_by_fault
-from tools.repair.findings import Findings
-from tools.repair.localization import Suspect, get_own_lines
+from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from tools.repair.engine.repair_engine import MOST_SUSPECTS, RepairRun
+from tools.repair.engine.repair_findings import Findings
+from tools.repair.localize.failure_analysis import extract_hints, group_by_fault
+from tools.repair.localize.statement_ranking import Suspect, get_own_lines
 from tools.repair.templates import Hints, Source
 
 # Candidates that are counted at most, and made at the changed lines at most.

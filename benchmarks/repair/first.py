@@ -24,8 +24,8 @@ from pathlib import Path
 
 from benchmarks.repair.measure import tested_with, workspace
 from benchmarks.repair.mining import unpacked
-from tools.repair import engine
-from tools.repair.spectrum import is_test_file
+from tools.repair.engine import repair_engine
+from tools.repair.localize.coverage_spectrum import is_test_file
 
 SEED = 20261123
 # Places that are looked at until one is found where a fault makes tests fail.
@@ -110,9 +110,11 @@ def measure(clone: Path, options: argparse.Namespace, draw: random.Random) -> Ti
                 first.append(time.monotonic() - began)
 
         targets = sorted(own.failed - plain.failed) if options.named else ()
-        result = asyncio.run(engine.repair(at, targets=targets, budget=options.budget, on_progress=told))
+        result = asyncio.run(
+            repair_engine.repair(at, targets=targets, budget=options.budget, on_progress=told)
+        )
         whole = time.monotonic() - began
-        ranking, _ = asyncio.run(engine.localize_faults(at, targets, options.budget))
+        ranking, _ = asyncio.run(repair_engine.localize_faults(at, targets, options.budget))
         places = [(each.path, each.line <= fault.line <= each.end_line) for each in ranking.suspects[:10]]
     return Timed(
         name=clone.name, fault=f"{fault.path}:{fault.line}", own=round(own.seconds, 2),

@@ -7,7 +7,7 @@ The chance of a candidate is its priority's share of all candidates of its progr
 known says which of them had to win. The logarithm of a priority is that of the template's prior, its weight, and what
 the change's traits add: a conditional logit (McFadden 1974), fitted by stochastic gradients with steps of their own
 for each weight (AdaGrad, Duchi et al. 2011) and held back by squares, for some hundred programs are not the world.
-Prints the tables for `tools/repair/templates/weights.py`, and what they gain on programs that they were not fitted on.
+Prints the tables for `tools/repair/templates/support/weights.py`, and their gain on programs outside the fit.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from random import Random
 from typing import Any
 
 from benchmarks.repair.debugbench import PREAMBLE, SEMANTIC, half_of, records
-from tools.repair.candidates import generate_candidates
-from tools.repair.likelihood import Traits
-from tools.repair.localization import rank_statements
-from tools.repair.spectrum import Spectrum, Test
+from tools.repair.engine.candidates.candidate_generation import generate_candidates
+from tools.repair.engine.candidates.likelihood import Traits
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.templates import BUILTINS, TEMPLATES, Hints, Source
-from tools.repair.templates.weights import TRAITS, WEIGHTS
+from tools.repair.templates.support.weights import TRAITS, WEIGHTS
 
 # Candidates that are looked at; what comes later is not tried in time anyway.
 MOST = 1500

@@ -17,9 +17,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from benchmarks.repair.mining import SAYS_FIX, blob, plain
-from tools.repair.relevance import collect_function_words, split_name
-from tools.repair.spectrum import is_test_file
-from tools.repair.templates.source import Function
+from tools.repair.localize.coverage_spectrum import is_test_file
+from tools.repair.localize.word_relevance import collect_function_words, split_name
+from tools.repair.templates.support.source_tree import Function
 
 # A larger file takes long to be read for each of many commits; a longer change is no small one.
 LONGEST, MOST_LINES = 120_000, 24

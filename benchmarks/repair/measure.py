@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.repair.cases import Case
-from sandbox.backends import choose_sandbox
-from sandbox.paths import Tree
-from tools.artifacts import Artifacts
-from tools.repair import engine
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from sandbox.backends.selection import choose_sandbox
+from sandbox.fs.workspace_tree import Tree
+from tools.core.artifacts import Artifacts
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
+from tools.repair.engine import repair_engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ def measure(case: Case, budget: float) -> Measured:
     with tempfile.TemporaryDirectory() as name:
         at = workspace(Path(name), case.files)
         before, started = _cpu(), time.monotonic()
-        result = asyncio.run(engine.repair(at, budget=budget))
+        result = asyncio.run(repair_engine.repair(at, budget=budget))
         cpu, wall = _cpu() - before + result.cpu, time.monotonic() - started
     text = case.files[case.target]
     foreign = False

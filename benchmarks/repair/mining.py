@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tools.repair.spectrum import is_test_file
+from tools.repair.localize.coverage_spectrum import is_test_file
 
 SAYS_FIX = re.compile(
     r"\b(fix\w*|bug\w*|regression|crash\w*|wrong\w*|incorrect\w*|correct\w*|broken|fail\w*|issue|closes?|resolves?)\b",

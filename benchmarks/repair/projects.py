@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.repair.diagnosis import explain
 from benchmarks.repair.measure import tested_with, workspace
 from benchmarks.repair.mining import Bug, blob, load, mine, outcomes, plain, unpack
-from tools.repair import engine
+from tools.repair.engine import repair_engine
 from tools.repair.result import LOW
 
 
@@ -83,7 +83,7 @@ def measure(bug: Bug, python: Path, budget: float, whole: float) -> Result:
         unpack(bug, at.root)
         tested_with(python, at.root)
         began, spent = time.monotonic(), time.process_time()
-        result = asyncio.run(engine.repair(at, targets=bug.failing, budget=budget))
+        result = asyncio.run(repair_engine.repair(at, targets=bug.failing, budget=budget))
         wall, cpu = time.monotonic() - began, time.process_time() - spent + result.cpu
         before = {fix.path: (at.root / fix.path).read_text("utf-8") for fix in result.fixes}
         plausible = result.outcome == "fixed" and _holds(bug, python, at.root, result.fixes, whole)

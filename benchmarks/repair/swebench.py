@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.repair.mining import Bug, failing_tests, fix_size
-from tools.repair.spectrum import is_test_file
+from tools.repair.localize.coverage_spectrum import is_test_file
 
 CONFTEST = '''\
 """What runtests.py does, for pytest: settings for the applications whose tests are run, and a database in memory."""

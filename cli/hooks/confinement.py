@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sandbox.process import Sandbox
+    from sandbox.process.command import Sandbox
 
 
 def choose_confinement(root: Path) -> Sandbox:
     """What the project's own programs run in here: the strongest that works, without network."""
-    from agent.home import Home
-    from sandbox.backends import choose_sandbox
+    from agent.app_dirs import Home
+    from sandbox.backends.selection import choose_sandbox
 
     home = Home.from_environment()
     return choose_sandbox(root, cache=home.cache, hidden=(home.data, home.config))

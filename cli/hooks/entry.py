@@ -52,9 +52,13 @@ def _load_hook(name: str) -> Callable[[Sequence[str]], int]:
 
         return run_pre_commit
     if name in ("prepare-commit-msg", "commit-msg"):
-        from cli.hooks import messages
+        from cli.hooks import commit_message
 
-        return messages.prepare_message if name == "prepare-commit-msg" else messages.check_written_message
+        return (
+            commit_message.prepare_message
+            if name == "prepare-commit-msg"
+            else commit_message.check_written_message
+        )
     if name == "pre-push":
         from cli.hooks.pre_push import run_pre_push
 
@@ -92,7 +96,7 @@ def _report_failure(name: str, error: Exception) -> int:
 
 
 def _report_text(text: str, code: int) -> int:
-    from sandbox.inert import sanitize_text
+    from sandbox.sanitize import sanitize_text
 
     print(sanitize_text(f"patchwright: {text}"), file=sys.stderr)
     return code

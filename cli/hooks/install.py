@@ -15,8 +15,8 @@ from cli.hooks.contract import NAMES
 from cli.hooks.managers import refuse_managed
 from cli.own_command import find_own_command
 from sandbox.errors import Fault, UserError
-from sandbox.inert import sanitize_text
-from tools.plumbing import Git
+from sandbox.sanitize import sanitize_text
+from tools.git.git_process import Git
 
 DEFAULT = ("pre-commit", "prepare-commit-msg", "commit-msg")
 """Hooks that are installed when none is named: quick ones, that run nothing of the project but its linters."""

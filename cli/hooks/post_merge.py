@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from cli.hooks.contract import OK, get_hook_folder
-from tools.plumbing import Git
+from tools.git.git_process import Git
 
 ADVICE = {
     "pyproject.toml": "Python dependencies",
@@ -40,7 +40,7 @@ def run_post_merge(arguments: Sequence[str]) -> int:
     if migrations:
         told["database migrations"] = migrations[0]
     if told:
-        from sandbox.inert import sanitize_text
+        from sandbox.sanitize import sanitize_text
 
         lines = [f"  {what}: {path}" for what, path in told.items()]
         print(sanitize_text("\n".join(["patchwright: the merge changed", *lines])), file=sys.stderr)

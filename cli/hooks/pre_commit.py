@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from cli.hooks.confinement import choose_confinement
 from cli.hooks.contract import FOUND, OK, USAGE, get_hook_folder
-from tools.checks.staged import read_staged_change
-from tools.plumbing import Git
+from tools.git.git_change import read_staged_change
+from tools.git.git_process import Git
 
 if TYPE_CHECKING:
-    from tools.checks.finding import Finding
+    from tools.lint.checks.finding import Finding
 
 SKIP = "PATCHWRIGHT_SKIP"
 """Variable with the names of checks to leave out, separated by commas."""
@@ -37,15 +37,15 @@ def run_pre_commit(arguments: Sequence[str]) -> int:
     change = read_staged_change(Git.from_folder(get_hook_folder()))
     if not change.files:
         return OK
-    from tools.checks import run_checks
+    from tools.lint.checks import run_checks
 
     found = run_checks(change, read_skipped_checks(), lambda: choose_confinement(change.git.root))
     stops = [each for each in found if each.severity == "error" or "--strict" in arguments]
     if found:
         print("\n".join(format_findings(found, stops=bool(stops))), file=sys.stderr)
     if model and not stops:
-        from cli.committing import ask_review_opinion
-        from sandbox.inert import sanitize_text
+        from cli.commands.git.commit_review import ask_review_opinion
+        from sandbox.sanitize import sanitize_text
 
         print(
             sanitize_text(
@@ -63,7 +63,7 @@ def read_skipped_checks() -> set[str]:
 
 def format_findings(found: Sequence[Finding], *, stops: bool) -> list[str]:
     """Findings as lines: `path:line: check: what`."""
-    from sandbox.inert import quote_name, sanitize_text
+    from sandbox.sanitize import quote_name, sanitize_text
 
     lines = ["patchwright: not committed:" if stops else "patchwright: committed, but look at this:"]
     for each in found[:SHOWN]:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from cli.hooks.contract import FOUND, LATE, OK, get_hook_folder
 from cli.own_command import find_own_command
-from tools.plumbing import Git, GitFailed, strip_git_variables
-from tools.worktrees import Worktree, temporary_worktree
+from tools.git.git_process import Git, GitFailed, strip_git_variables
+from tools.git.worktrees import Worktree, temporary_worktree
 
 if TYPE_CHECKING:
     from tools.testing.report import TestReport
@@ -63,9 +63,9 @@ def _find_common_commit(git: Git, commit: str, remote: str) -> str:
 
 
 def _test_commit(git: Git, commit: str, known: str, fix: str) -> int:
-    from agent.home import Home
-    from tools.checks.staged import read_committed_change
-    from tools.testing.affected import find_affected_tests
+    from agent.app_dirs import Home
+    from tools.git.git_change import read_committed_change
+    from tools.testing.affected_tests import find_affected_tests
 
     changed = [each.path for each in read_committed_change(git, known, commit).files]
     if not changed:
@@ -93,14 +93,14 @@ def _test_commit(git: Git, commit: str, known: str, fix: str) -> int:
 
 def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
     """Run tests confined, as a session would."""
-    from agent.home import Home
+    from agent.app_dirs import Home
     from cli.settings.layers import load_settings
-    from sandbox.backends import choose_sandbox
-    from sandbox.paths import Tree
-    from tools.artifacts import Artifacts
-    from tools.settings import ToolSettings
+    from sandbox.backends.selection import choose_sandbox
+    from sandbox.fs.workspace_tree import Tree
+    from tools.core.artifacts import Artifacts
+    from tools.core.tool_settings import ToolSettings
+    from tools.core.workspace import Workspace
     from tools.testing import run
-    from tools.workspace import Workspace
 
     home = Home.from_environment()
     settings = load_settings(home, root, {})
@@ -155,6 +155,6 @@ def _format_test_count(tests: Sequence[str] | None) -> str:
 
 
 def _print_message(text: str) -> None:
-    from sandbox.inert import sanitize_text
+    from sandbox.sanitize import sanitize_text
 
     print(sanitize_text(f"patchwright: {text}"), file=sys.stderr)

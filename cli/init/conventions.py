@@ -12,7 +12,7 @@ from pathlib import Path
 from cli.init.layout import LANGUAGES
 from cli.init.purpose import get_table, parse_toml, read_text
 from sandbox.errors import UserError
-from sandbox.own_programs import build_search_path, require_own_program
+from sandbox.process.own_programs import build_search_path, require_own_program
 
 SAMPLE = 60
 """Files of a language that are measured, spread evenly over the sorted list: more change no answer."""

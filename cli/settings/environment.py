@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cli.settings.checks import check_values
-from cli.settings.files import parse_value
-from cli.settings.shape import list_setting_names
+from cli.settings.settings_checks import check_values
+from cli.settings.settings_files import parse_value
+from cli.settings.settings_types import list_setting_names
 from sandbox.errors import Fault, UserError
 
 PREFIX = "PATCHWRIGHT_"

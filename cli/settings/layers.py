@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.home import Home
-from cli.settings.checks import check_ranges, check_values
+from agent.app_dirs import Home
 from cli.settings.environment import AS_THEY_ARE, build_variable_name, merge_layers, read_environment
-from cli.settings.files import FILE, read_settings_file
-from cli.settings.project import read_project_settings
-from cli.settings.rules import build_rules, read_stored_rules
-from cli.settings.shape import Settings
+from cli.settings.permission_rules import build_rules, read_stored_rules
+from cli.settings.project_settings import read_project_settings
+from cli.settings.settings_checks import check_ranges, check_values
+from cli.settings.settings_files import FILE, read_settings_file
+from cli.settings.settings_types import Settings
 from sandbox.errors import Fault
-from sandbox.policy import Approval, Mode
+from sandbox.policy.decision import Approval, Mode
 
 WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval": Approval}
 """Flags whose text stands for a word of ours."""

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from sandbox.snapshots.folders import restore_folder_modes
-from sandbox.snapshots.merging import Clash, compute_reverted_state
-from sandbox.snapshots.present import WorkingTree
-from sandbox.snapshots.state import Change, State
-from sandbox.snapshots.store import Store, translate_store_errors
-from sandbox.snapshots.unveiled import compute_changes
-from sandbox.snapshots.view import View
+from sandbox.snapshots.folder_modes import restore_folder_modes
+from sandbox.snapshots.newly_visible import compute_changes
+from sandbox.snapshots.object_store import Store, translate_store_errors
+from sandbox.snapshots.path_state import Change, State
+from sandbox.snapshots.snapshot_view import View
+from sandbox.snapshots.three_way_merge import Clash, compute_reverted_state
+from sandbox.snapshots.working_tree import WorkingTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

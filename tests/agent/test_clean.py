@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.checkpoint import read_checkpoint
+from agent.context.restore.projection_checkpoint import read_checkpoint
 from agent.events import ObservationEvent
-from agent.log_index import parse_event_id
-from agent.resume import restore_changes
-from agent.session import Session
-from sandbox.snapshots import Snapshots
+from agent.session.log import Session
+from agent.session.log_index import parse_event_id
+from agent.turn.resume import restore_changes
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.bench import bench, workspace
 from tests.support.cli import call, git
-from tools.files import write
-from tools.git import git_commit
+from tools.fs.file_tools import write
+from tools.git.git_tools import git_commit
 
 pytestmark = pytest.mark.slow  # real repositories
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from agent.discipline import RULES, RuleLevels, WorkflowMonitor
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
-from agent.events.base import AskedAction
+from agent.events.event_base import AskedAction
+from agent.monitor.workflow_rules import RULES, RuleLevels, WorkflowMonitor
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
 
@@ -192,7 +192,7 @@ def test_a_rule_that_does_not_exist_is_a_clear_error(tmp_path: Path, isolated: P
 
 
 def test_a_session_that_is_taken_up_again_keeps_the_rules(at: Any) -> None:
-    from agent.context.facts import Facts
+    from agent.context.ledger.session_facts import Facts
 
     facts = Facts()
     facts.handle_event(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.app_dirs import Home
 from agent.events import Prompt
-from agent.find import search_logs
-from agent.home import Home
-from agent.session import Session
+from agent.session.log import Session
+from agent.session.session_search import search_logs
 
 
 def start(home: Home, root: Path, prompt: str) -> Session:
@@ -37,7 +37,7 @@ def test_words_are_found_while_another_process_writes_the_cache(
     start(home, tmp_path, "mend the walrus").close()
     assert len(search_logs(home, "walrus")) == 1
     start(home, tmp_path, "feed the walrus").close()
-    monkeypatch.setattr("agent.find.PATIENCE", 0.0)
+    monkeypatch.setattr("agent.session.session_search.PATIENCE", 0.0)
     with contextlib.closing(sqlite3.connect(home.cache / "search.sqlite", isolation_level=None)) as db:
         db.execute("begin immediate")
         assert len(search_logs(home, "walrus")) == 2

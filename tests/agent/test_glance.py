@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import End, Event, MessageEvent, Prompt, SessionStart, Title
-from agent.glance import preview_session
-from agent.session import Session, read_events
+from agent.session.log import Session, read_events
+from agent.session.session_preview import preview_session
 
 KINDS = st.sampled_from(["session", "prompt", "end", "message", "title", "rewind"])
 

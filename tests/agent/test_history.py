@@ -19,14 +19,14 @@ from agent.events import (
     Rewind,
     SessionStart,
     Title,
-    lines,
     parse_event,
     render_event,
+    serialization,
 )
-from agent.history import History
-from agent.log_index import LogIndex, parse_event_id
-from agent.session import INTERRUPTED, Session, read_events
-from agent.transfer import create_fork
+from agent.session.branch_history import History
+from agent.session.export_import import create_fork
+from agent.session.log import INTERRUPTED, Session, read_events
+from agent.session.log_index import LogIndex, parse_event_id
 from sandbox.errors import UserError
 
 
@@ -153,8 +153,10 @@ def test_a_long_log_opens_without_being_read(tmp_path: Path, monkeypatch: pytest
     session.close()
     size = (session.folder / "log.jsonl").stat().st_size
     taken = [0]
-    monkeypatch.setattr("agent.history.parse", lambda line: taken.append(len(line)) or _parse(line))
-    monkeypatch.setattr("agent.session.parse", lambda line: taken.append(len(line)) or _parse(line))
+    monkeypatch.setattr(
+        "agent.session.branch_history.parse_event", lambda line: taken.append(len(line)) or _parse(line)
+    )
+    monkeypatch.setattr("agent.session.log.parse_event", lambda line: taken.append(len(line)) or _parse(line))
     again = Session.open(session.folder)
     assert size > 3_000_000
     assert len(again.replayed) == 2_002
@@ -186,7 +188,7 @@ def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict
         SessionStart(session="s", project=text, model="m", mode="full", version="0", outputs="once"),
     ):
         line = render_event(event)
-        at_once, step_by_step = lines._parse_fast(line), lines._parse_with_migration(line)
+        at_once, step_by_step = serialization._parse_fast(line), serialization._parse_with_migration(line)
         assert at_once == step_by_step
         assert at_once is not None
         assert vars(at_once) == vars(event)
@@ -207,7 +209,7 @@ def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict
 )
 def test_an_odd_line_is_read_step_by_step(then: bytes, expected: str) -> None:
     line = b'{"v":2,"id":"e1","parent":"","time":1.5,' + then
-    assert lines._parse_fast(line) is None
+    assert serialization._parse_fast(line) is None
     if expected[0].isupper():
         assert type(parse_event(line)).__name__ == expected
         return

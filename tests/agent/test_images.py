@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import Prompt
-from agent.images import LARGEST, attach_images, load_image
-from agent.replay import replay_steps
-from agent.session import read_events
+from agent.session.images import LARGEST, attach_images, load_image
+from agent.session.log import read_events
+from agent.session.request_replay import replay_steps
 from sandbox.errors import UserError
 from tests.support.bench import bench
 from tests.support.formats import KINDS, model

@@ -6,10 +6,10 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
+from agent.app_dirs import Home
 from agent.events import End, MessageEvent, Prompt, SessionStart, UsageRecord
-from agent.home import Home
-from agent.index import load_session_summaries
-from agent.session import Session
+from agent.session.log import Session
+from agent.session.session_index import load_session_summaries
 
 
 def start(home: Home, root: Path, prompt: str, outcome: str = "") -> Session:

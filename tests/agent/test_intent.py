@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.intent import (
+from agent.verify.prompt_intent import (
     asks_for_passing_tests,
     asks_for_repair,
     asks_not_to_commit,

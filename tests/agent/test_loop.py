@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from agent.events import End, ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
-from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
-from agent.model.base import ToolMessage, UserMessage
-from agent.runtime import Runtime
-from agent.session import list_unanswered_calls, read_events
+from agent.model.protocol import ToolMessage, UserMessage
+from agent.session.log import list_unanswered_calls, read_events
+from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
+from agent.turn.runtime import Runtime
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
-from tools.action import Observation
-from tools.finish import finish
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+from tools.session.finish import finish
 
 
 @tool("read")
@@ -249,7 +249,7 @@ def test_the_same_log_projects_to_the_same_messages(tmp_path: Path) -> None:
     turns = [{"calls": [call("look", name="a"), call("put", name="b")]}, {"text": "ok"}]
     it = bench(tmp_path, turns, TOOLS)
     it.turn("go")
-    from agent.context.projection import Projection
+    from agent.context.projection.projection import Projection
 
     again = Projection(it.runtime.projection.tools)
     for event in read_events(it.runtime.session.folder):

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from agent.events import End, MessageEvent, UsageRecord
-from agent.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, find_stop_reason
-from agent.model.base import Request
-from agent.model.catalog import Listing, Price
-from agent.money import MARGIN, CostBudget, describe_remaining_limits
+from agent.model.protocol import Request
+from agent.model.providers.model_catalog import Listing, Price
+from agent.turn.budget import MARGIN, CostBudget, describe_remaining_limits
+from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, find_stop_reason
 from tests.support.bench import Bench, bench
 from tests.support.cli import call, run
 from tests.support.formats import KINDS, model
 from tests.support.loopback import Loopback
-from tools.action import Observation
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 LISTING = Listing(window=100_000, prices=(Price(0, 1e-5, 5e-5, 1e-6),))
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from agent.events import ObservationEvent, Steer
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
-from tools.files import read, write
-from tools.shell import shell
+from tools.fs.file_tools import read, write
+from tools.shell.shell_tool import shell
 
 NOTE = "Changed by me or another program, not by you: "
 

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from agent.events import Compaction, MessageEvent, Prompt
-from agent.limits import MaxTokens
-from agent.model.base import UserMessage
-from agent.replay import replay_steps
-from agent.session import read_events
+from agent.model.protocol import UserMessage
+from agent.session.log import read_events
+from agent.session.request_replay import replay_steps
+from agent.turn.limits import MaxTokens
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, model
 from tests.support.loopback import Loopback
-from tools.action import Observation
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 
 @tool("read")

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.events import End, Signal
-from agent.home import Home
 from agent.mode_switch import switch_approval, switch_mode
-from agent.model.scripted import ScriptedModel
-from agent.options import Options
-from agent.runtime import Runtime
+from agent.model.scripted.scripted_model import ScriptedModel
+from agent.session_options import Options
+from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
-from sandbox.policy import Approval, Mode
+from sandbox.policy.decision import Approval, Mode
 from tests.support.cli import call, git, script
 
 WRITE = {"calls": [call("write", path="a.txt", content="a\n")]}
@@ -87,7 +87,7 @@ def test_the_approval_decides_from_the_next_action_on(root: Path) -> None:
 
     class Person:
         async def ask(self, tool: str, effect: object, question: object) -> object:
-            from sandbox.policy import Decision
+            from sandbox.policy.decision import Decision
 
             asked.append(tool)
             return Decision(verdict="allow", reason="fine")
@@ -109,7 +109,7 @@ def test_the_approval_decides_from_the_next_action_on(root: Path) -> None:
 
 def test_a_mode_that_cannot_be_had_changes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = session(root, Mode.READ_ONLY, [{"text": "hi"}])
-    monkeypatch.setattr("agent.reach.os.access", lambda path, how: False)
+    monkeypatch.setattr("agent.capabilities.os.access", lambda path, how: False)
     with pytest.raises(UserError, match="cannot be written"):
         asyncio.run(switch_mode(runtime, Mode.WORKSPACE))
     assert runtime.policy.mode is runtime.workspace.mode is Mode.READ_ONLY

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
-from sandbox.paths import Tree
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Write
-from sandbox.transaction.doing import prepare_files
-from sandbox.transaction.planning import plan_transaction
-from sandbox.transaction.record import Journal
+from agent.app_dirs import Home
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.execution import prepare_files
+from sandbox.fs.transaction.journal import Journal
+from sandbox.fs.transaction.transaction_plan import plan_transaction
+from sandbox.fs.transaction.transactions import Write
+from sandbox.fs.workspace_tree import Tree
 from tests.support.cli import run, script
 from tests.support.repo import Repo
 

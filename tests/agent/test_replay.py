@@ -10,21 +10,21 @@ from typing import Any
 import pytest
 
 from agent.events import Compaction, MessageEvent
-from agent.limits import MaxCost, MaxSteps
-from agent.model.base import Reply, UserMessage
-from agent.model.cassette import Cassette, write_cassette
-from agent.model.openai_http import ChatWire
-from agent.replay import replay_steps
-from agent.session import read_events
+from agent.model.protocol import Reply, UserMessage
+from agent.model.scripted.cassette import Cassette, write_cassette
+from agent.model.wire_formats.chat_completions import ChatWire
+from agent.session.log import read_events
+from agent.session.request_replay import replay_steps
+from agent.turn.limits import MaxCost, MaxSteps
 from sandbox.errors import UserError
 from tests.support.asking import ask
 from tests.support.bench import bench
 from tests.support.cli import Result, call, environment, git, run
 from tests.support.formats import OVERFLOW, model
 from tests.support.loopback import Loopback, Trouble
-from tools.action import Observation
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 
 @tool("read")

@@ -20,16 +20,16 @@ from agent.events import (
     SnapshotEvent,
     Steer,
 )
-from agent.resume import find_last_untracked_place, find_turn_end, restore_changes
-from agent.session import Session, list_unanswered_calls, read_events
+from agent.session.log import Session, list_unanswered_calls, read_events
+from agent.turn.resume import find_last_untracked_place, find_turn_end, restore_changes
 from sandbox.errors import UserError
-from sandbox.snapshots import Snapshots
-from sandbox.watchdog import read_death_time
+from sandbox.process.watchdog import read_death_time
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.bench import workspace
 from tests.support.cli import PATCHWRIGHT, call, environment, git, run, script
 from tests.support.repo import Repo
-from tools.defaults import load_default_tools
-from tools.registry import Toolbox
+from tools.builtin_tools import load_default_tools
+from tools.core.registry import Toolbox
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
 

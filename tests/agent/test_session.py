@@ -20,7 +20,7 @@ from agent.events import (
     parse_event,
     render_event,
 )
-from agent.session import INTERRUPTED, Session, read_events
+from agent.session.log import INTERRUPTED, Session, read_events
 from sandbox.errors import Fault, UserError
 
 

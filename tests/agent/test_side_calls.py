@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from agent.bill import UsageReport
 from agent.events import MessageEvent, SideCall
-from agent.limits import MaxCost
-from agent.model.roles import Role, Roles
-from agent.side_calls import SideCalls, request_short_text
+from agent.model.routing.roles import Role, Roles
+from agent.session.usage_report import UsageReport
+from agent.turn.limits import MaxCost
+from agent.turn.side_calls import SideCalls, request_short_text
 from sandbox.errors import UserError
 from tests.support.bench import Bench, bench
 from tests.support.formats import chat_at

@@ -17,8 +17,8 @@ from agent.events import (
     UndoEvent,
     parse_event,
 )
-from agent.session import Session
-from agent.transfer import export_to_stream, import_from_stream
+from agent.session.export_import import export_to_stream, import_from_stream
+from agent.session.log import Session
 from sandbox.errors import UserError
 
 
@@ -128,7 +128,7 @@ def test_a_compaction_of_the_first_format_is_brought_up_to_date() -> None:
 
 
 def test_pictures_go_along_and_no_file_that_is_none_comes_in(tmp_path: Path) -> None:
-    from agent.images import attach_images, load_image
+    from agent.session.images import attach_images, load_image
 
     picture = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
     (tmp_path / "shot.png").write_bytes(picture)

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from agent.events import ObservationEvent, Prompt
-from agent.session import list_unanswered_calls, read_events
-from agent.verify.conclude import judge_report
-from sandbox.effects import Effect
-from sandbox.policy import Approval, Decision, Mode
+from agent.session.log import list_unanswered_calls, read_events
+from agent.verify.suite_evidence import judge_report
+from sandbox.policy.decision import Approval, Decision, Mode
+from sandbox.policy.effects import Effect
 from tests.support.bench import bench
 from tests.support.cli import call
-from tools.action import Observation, ToolFailure
-from tools.finish import finish
-from tools.registry import tool
-from tools.shell import shell
-from tools.workspace import Workspace
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+from tools.session.finish import finish
+from tools.shell.shell_tool import shell
 
 
 @tool("write")

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from agent.events import ActionEvent, Event, ObservationEvent, SnapshotEvent, UndoEvent
-from agent.model.scripted import ScriptedModel
-from agent.resume import restore_changes
-from agent.session import read_events
-from agent.undo import (
+from agent.model.scripted.scripted_model import ScriptedModel
+from agent.session.log import read_events
+from agent.session.undo import (
     Timeline,
     UndoOutcome,
     format_undo_event,
@@ -21,13 +20,14 @@ from agent.undo import (
     rewind_steps,
     undo_last_turn,
 )
-from sandbox.snapshots import Snapshots
+from agent.turn.resume import restore_changes
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.bench import Bench, bench, workspace
 from tests.support.cli import call, script
 from tests.support.worlds import image
-from tools.edit.tools import edit
-from tools.files import read, write
-from tools.shell import shell
+from tools.edit.edit_tools import edit
+from tools.fs.file_tools import read, write
+from tools.shell.shell_tool import shell
 
 THREE_STEPS = [
     {"calls": [call("write", path="a.txt", content="one\n")]},

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from agent.events import MessageEvent, ObservationEvent, Prompt, SnapshotEvent, UndoEvent
-from agent.undo import Timeline, UndoOutcome, redo_last_undo, rewind_steps, undo_last_turn
-from sandbox.snapshots.view import View
+from agent.session.undo import Timeline, UndoOutcome, redo_last_undo, rewind_steps, undo_last_turn
+from sandbox.snapshots.snapshot_view import View
 from tests.support.worlds import TRAITS, Image, Told, World, git_state, image, lines_of, regular, world
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))

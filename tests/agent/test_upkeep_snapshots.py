@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.events import SnapshotEvent
-from agent.session import Session
-from agent.upkeep import prune_snapshots
-from sandbox.snapshots import Snapshots
+from agent.session.log import Session
+from agent.session.session_pruning import prune_snapshots
+from sandbox.snapshots.workspace_snapshots import Snapshots
 
 
 def test_what_a_log_names_is_kept_and_the_rest_is_deleted(tmp_path: Path) -> None:

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from agent.context.slots import NoteMessage, count_bytes
+from agent.context.projection.message_slots import NoteMessage, count_bytes
 from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
-from agent.model.base import AssistantMessage, ToolMessage
-from agent.model.catalog import Listing, Price
-from agent.model.http_model import HttpModel
-from agent.session import list_unanswered_calls, read_events
+from agent.model.http.http_model import HttpModel
+from agent.model.protocol import AssistantMessage, ToolMessage
+from agent.model.providers.model_catalog import Listing, Price
+from agent.session.log import list_unanswered_calls, read_events
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.formats import OVERFLOW, model
 from tests.support.loopback import Loopback, Trouble
-from tools.action import Observation
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 
 @tool("read")

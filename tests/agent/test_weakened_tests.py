@@ -9,9 +9,9 @@ import pytest
 from agent.events import Signal
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
-from tools.action import Observation
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 TEST = "def test_total():\n    assert total() == {}\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.budget import Shares
+from agent.context.compression.token_budget import Shares
 from benchmarks.context.data import Run, Step, events, generated, joined, load
 from benchmarks.context.measure import CACHED, FRESH, replay
 from benchmarks.context.policies import LastOutputs, Listed, Ours, policies

@@ -17,7 +17,7 @@ from benchmarks.edit_mutations.judge import Tally, judged
 from benchmarks.edit_mutations.matchers import Answer, Strict
 from benchmarks.edit_mutations.oracle import Verdict, verdict
 from benchmarks.edit_mutations.record import Record
-from tools.edit.changes import Line, Op
+from tools.edit.edit_model import Line, Op
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261121"))
 

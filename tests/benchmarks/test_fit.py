@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from benchmarks.repair.fit import Program, fitted
-from tools.repair.templates.weights import TRAITS
+from tools.repair.templates.support.weights import TRAITS
 
 
 def test_fitting_finds_the_template_and_the_trait_that_win() -> None:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from tests.support.cli import PATCHWRIGHT, Result, call, environment, run, script
 from tests.support.repo import Repo
-from tools.plumbing import Git
-from tools.worktrees import temporary_worktree
+from tools.git.git_process import Git
+from tools.git.worktrees import temporary_worktree
 
 pytestmark = pytest.mark.slow  # each test starts several sessions
 

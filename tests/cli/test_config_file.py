@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
-from cli.config import store_setting, unset_setting
+from agent.app_dirs import Home
+from cli.settings.setting_sources import store_setting, unset_setting
 from sandbox.errors import UserError
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.context import summary
+from agent.app_dirs import Home
+from agent.context.compression import summary
 from agent.events import (
     AskedAction,
     Compaction,
@@ -17,8 +18,7 @@ from agent.events import (
     Prompt,
     SessionStart,
 )
-from agent.home import Home
-from agent.session import Session
+from agent.session.log import Session
 from tests.support.cli import run, script
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.demo_repo import create_demo_repository
+from cli.commands.setup.demo_repository import create_demo_repository
 from sandbox.errors import Fault, UserError
 
 # What the commits of the example hash to: the patches, the identity and the dates decide it, nothing else.

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
-from agent.outcome import Exit
-from cli import doctor
-from cli.doctor import Finding, collect_findings, run_doctor
+from agent.app_dirs import Home
+from agent.exit_codes import Exit
+from cli.commands.setup import doctor
+from cli.commands.setup.doctor import Finding, collect_findings, run_doctor
 from tests.support.cli import git
 
 

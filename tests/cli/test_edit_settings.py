@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from agent.home import Home
-from cli.doctor import collect_findings
+from agent.app_dirs import Home
+from cli.commands.setup.doctor import collect_findings
 from cli.settings.layers import load_settings
-from cli.settings.shape import EditSettings, Settings
+from cli.settings.settings_types import EditSettings, Settings
 from sandbox.errors import Fault, UserError
 from tests.support.cli import Result, call, git, run, script
 from tests.support.loopback import Loopback
-from tools.edit.offer import EDITORS
+from tools.edit.format_registry import EDITORS
 
 Turns = Sequence[Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.init import build_draft, init_project, write_draft
+from cli.init.agents_file import build_draft, init_project, write_draft
 from sandbox.errors import Fault, UserError
 from tests.support.cli import git
 

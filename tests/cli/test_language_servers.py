@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from cli.settings.layers import load_settings
 from sandbox.errors import UserError
 from tests.support.cli import call, git, run

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
-from cli.config import explain_settings
+from agent.app_dirs import Home
+from cli.commands.setup.trust import grant_trust, revoke_trust, show_trust
 from cli.settings.layers import load_settings
-from cli.trust import grant_trust, revoke_trust, show_trust
+from cli.settings.setting_sources import explain_settings
 from sandbox.errors import UserError
-from sandbox.policy import Mode
+from sandbox.policy.decision import Mode
 from tests.support.repo import Repo
 
 SETS = 'mode = "read-only"\n[tests]\ncommand = "make test"\n[context]\nrecent = 2000\n'

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.attempts import SharedCostLimit
+from agent.strategy.attempts import SharedCostLimit
 from tests.support.cli import Result, call, run, script
 from tests.support.loopback import Loopback, Trouble
 from tests.support.repo import Repo

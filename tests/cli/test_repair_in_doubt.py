@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.outcome import Exit
-from cli.repair import repair_failing_tests
-from tools.repair import engine
+from agent.exit_codes import Exit
+from cli.commands.offline.repair_tests import repair_failing_tests
+from tools.repair.engine import repair_engine
 from tools.repair.result import LOW, Fix, Outcome, RepairResult
 
 TEXT = "def fee(n):\n    if n:\n        return 1\n    return 2\n"
@@ -45,7 +45,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             messages={},
         )
 
-    monkeypatch.setattr(engine, "repair", searched)
+    monkeypatch.setattr(repair_engine, "repair", searched)
     return root
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.schema import SCHEMAS
+from cli.output.json_schemas import SCHEMAS
 from tests.support.cli import PATCHWRIGHT, call, environment, git, run, script
 
 SHAPE = {

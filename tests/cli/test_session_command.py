@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
-from agent.index import load_session_summaries
-from agent.session import Session
-from agent.upkeep import is_open, remove_old_sessions
+from agent.app_dirs import Home
+from agent.session.log import Session
+from agent.session.session_index import load_session_summaries
+from agent.session.session_pruning import is_open, remove_old_sessions
 from tests.support.cli import run, script
 
 
@@ -82,7 +82,7 @@ def test_pruning_takes_the_old_and_the_many_but_no_open_session(tmp_path: Path) 
 
 def test_the_index_of_words_survives_damage_and_follows_the_logs(tmp_path: Path) -> None:
     from agent.events import Prompt
-    from agent.find import search_logs
+    from agent.session.session_search import search_logs
 
     home = Home.from_environment()
     session = Session.create(home.get_project_folder(tmp_path) / "sessions")

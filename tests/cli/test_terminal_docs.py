@@ -10,13 +10,13 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from agent.home import Home
-from cli.config import explain_settings, store_setting
-from cli.repl.actions import ACTIONS, format_key
-from cli.schema import SCHEMAS
+from agent.app_dirs import Home
+from cli.output.json_schemas import SCHEMAS
+from cli.output.output_schema import AnswerSchema
+from cli.settings.key_actions import ACTIONS, format_key
 from cli.settings.layers import load_settings
-from cli.structured import AnswerSchema
-from cli.toml_lines import find_line
+from cli.settings.setting_sources import explain_settings, store_setting
+from cli.settings.toml_lines import find_line
 from sandbox.errors import UserError
 from tests.support.cli import CHECKOUT, run
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from tests.support.cli import Result, git, run, script
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories

@@ -16,31 +16,31 @@ from typing import Any
 
 from typer.main import get_command
 
+from agent.app_dirs import Home
 from agent.events import parse_event, render_event
-from agent.home import Home
-from agent.model.family import find_family
-from agent.outcome import BY_FAULT, Exit
+from agent.exit_codes import BY_FAULT, Exit
+from agent.model.providers.model_family import find_family
+from cli.app import app
 from cli.hooks import install
 from cli.hooks.entry import NAMES as HOOKS
-from cli.main import app
-from cli.repl.commands import BY_NAME as SLASH_COMMANDS
-from cli.repl.commands import GROUPS
-from cli.schema import SCHEMAS
+from cli.output.json_schemas import SCHEMAS
 from cli.settings.environment import build_variable_name
-from cli.settings.files import FILE, PROJECT_FILE
 from cli.settings.layers import load_settings
-from cli.settings.project import find_settings_to_trust
-from cli.settings.shape import list_setting_names
+from cli.settings.project_settings import find_settings_to_trust
+from cli.settings.settings_files import FILE, PROJECT_FILE
+from cli.settings.settings_types import list_setting_names
+from cli.tui.commands.command_table import BY_NAME as SLASH_COMMANDS
+from cli.tui.commands.command_table import GROUPS
 from sandbox.errors import UserError
-from sandbox.trust import TrustStore
+from sandbox.policy.trust import TrustStore
 from tests.support.cli import CHECKOUT
 from tests.support.repo import Repo
-from tools.action import Action
-from tools.aliases import KINDS as ALIASES
-from tools.aliases import translate_call
-from tools.defaults import TOOLS, UNTOLD, load_accepted_tools, load_default_tools
-from tools.kernel.offering import describe_functions, format_signature
-from tools.registry import Tool, Toolbox
+from tools.builtin_tools import TOOLS, UNTOLD, load_accepted_tools, load_default_tools
+from tools.core.action import Action
+from tools.core.call_aliases import KINDS as ALIASES
+from tools.core.call_aliases import translate_call
+from tools.core.registry import Tool, Toolbox
+from tools.kernel.tool_bindings import describe_functions, format_signature
 
 Data = dict[str, Any]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.app_dirs import Home
 from agent.events import End, parse_event
-from agent.home import Home
 from tests.end_to_end.story import repair
 from tests.support.cli import PATCHWRIGHT, Result, call, environment, git, run, script
 from tests.support.loopback import Loopback, Trouble

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageEvent, ObservationEvent
-from agent.session import Session, list_unanswered_calls, read_events
+from agent.session.log import Session, list_unanswered_calls, read_events
 from tests.end_to_end.story import FIXES, SUMMARY, repair
 from tests.support.cli import PATCHWRIGHT, environment, git, run, script
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import landlock
+from sandbox.backends import landlock
 from tests.packaging.installing import CHECKOUT, install, run
 from tests.sandbox.boxes import bwrap
 from tests.support.cli import call, script

@@ -67,7 +67,7 @@ def test_the_project_finds_its_own_tools_and_never_ours(installed: Path, project
 def test_the_installed_program_brings_the_demo_with_it(installed: Path, project: Path) -> None:
     code = (
         "from patchwright.launcher import open_floors; open_floors()\n"
-        "from cli.demo_repo import create_demo_repository; from pathlib import Path\n"
+        "from cli.commands.setup.demo_repository import create_demo_repository; from pathlib import Path\n"
         "print(create_demo_repository(Path('demo')))"
     )
     assert run(installed / "python", "-c", code, cwd=project) == f"{project / 'demo'}\n"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import landlock
-from sandbox.backends import _iterate_bwrap_programs
-from sandbox.bounds import Constraints
-from sandbox.bubblewrap import Bubblewrap, probe_bubblewrap
-from sandbox.landlock import Landlock
-from sandbox.process import Command, Completed, Sandbox
-from sandbox.unconfined import Unconfined
+from sandbox.backends import landlock
+from sandbox.backends.bubblewrap import Bubblewrap, probe_bubblewrap
+from sandbox.backends.constraints import Constraints
+from sandbox.backends.landlock import Landlock
+from sandbox.backends.selection import _iterate_bwrap_programs
+from sandbox.backends.unconfined import Unconfined
+from sandbox.process.command import Command, Completed, Sandbox
 
 
 def bwrap() -> Path:

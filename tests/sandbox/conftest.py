@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.process import Sandbox
+from sandbox.process.command import Sandbox
 from tests.sandbox.boxes import CONFINED, make
 
 

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import pytest
 
-from sandbox.hosts import parse_host_rules
-from sandbox.proxy import Proxy, TrafficLimits, connect_to_address
+from sandbox.network.hosts import parse_host_rules
+from sandbox.network.proxy import Proxy, TrafficLimits, connect_to_address
 
 PUBLIC = "93.184.216.34"
 NAMES = {"shop.example": [PUBLIC], "a.b.cdn.example": ["2606:2800:220:1::1"], "other.example": [PUBLIC]}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import landlock
-from sandbox.backends import choose_sandbox
+from sandbox.backends import landlock
+from sandbox.backends.selection import choose_sandbox
 from sandbox.errors import Fault, UserError
 from tests.sandbox.boxes import bwrap, run
 
@@ -110,8 +110,8 @@ def test_choosing_imports_nothing_heavy(workspace: Path, tmp_path: Path) -> None
 import sys
 before = set(sys.modules)
 from pathlib import Path
-from sandbox.backends import choose_sandbox
-from sandbox.paths import Tree
+from sandbox.backends.selection import choose_sandbox
+from sandbox.fs.workspace_tree import Tree
 choose_sandbox(Path({str(workspace)!r}), cache=Path({str(tmp_path)!r}))
 Tree(Path({str(workspace)!r})).read_text("src/cart.py")
 heavy = ("subprocess", "asyncio", "ctypes", "shutil", "tempfile", "difflib")

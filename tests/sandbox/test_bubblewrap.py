@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.bounds import Constraints
-from sandbox.bubblewrap import Bubblewrap, _Namespace
+from sandbox.backends.bubblewrap import Bubblewrap, _Namespace
+from sandbox.backends.constraints import Constraints
 from sandbox.errors import Fault, UserError
-from sandbox.joining import find_first_child, open_network_namespace
-from sandbox.process import Command, Sandbox
+from sandbox.network.netns_join import find_first_child, open_network_namespace
+from sandbox.process.command import Command, Sandbox
 from tests.sandbox.boxes import bwrap, living, make, privilege, run, sh
 
 
@@ -109,9 +109,9 @@ def test_a_loop_that_is_killed_takes_its_commands_with_it(workspace: Path) -> No
     script = f"""
 import asyncio, os, signal, sys
 from pathlib import Path
-from sandbox.bounds import Constraints
-from sandbox.bubblewrap import Bubblewrap
-from sandbox.process import Command
+from sandbox.backends.constraints import Constraints
+from sandbox.backends.bubblewrap import Bubblewrap
+from sandbox.process.command import Command
 box = Bubblewrap(Constraints(Path({str(workspace)!r})), program=Path({str(bwrap())!r}), privilege={privilege()!r})
 command = Command(argv=("sh", "-c", "echo up; tail -f {name}"), cwd=box.root)
 asyncio.run(box.run(command, lambda chunk: os.kill(os.getpid(), signal.SIGKILL)))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import capture
-from sandbox.capture import HEAD, TAIL, Recorder
+from sandbox.process import output_capture
+from sandbox.process.output_capture import HEAD, TAIL, Recorder
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_one_byte_more_spills_the_whole_to_a_private_file(tmp_path: Path) -> Non
 def test_the_file_stops_growing_at_its_limit_and_the_note_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture, "SPILL_LIMIT", 1 << 20)
+    monkeypatch.setattr(output_capture, "SPILL_LIMIT", 1 << 20)
     recorder = Recorder(tmp_path)
     for _ in range(40):
         recorder.feed(b"x" * 65536)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.bounds import Constraints
-from sandbox.process import Limits, Sandbox
-from sandbox.secrets import HIDDEN_IN_HOME
+from sandbox.backends.constraints import Constraints
+from sandbox.process.command import Limits, Sandbox
+from sandbox.secrets.child_environment import HIDDEN_IN_HOME
 from tests.sandbox.boxes import CONFINED, make, run, sh
 
 
@@ -171,8 +171,8 @@ def test_keys_in_the_home_folder_cannot_be_read(confined: Sandbox, workspace: Pa
 
 
 def test_our_own_folders_cannot_be_read(workspace: Path, home: Path) -> None:
-    from sandbox.bubblewrap import Bubblewrap
-    from sandbox.landlock import Landlock, explain_unavailability
+    from sandbox.backends.bubblewrap import Bubblewrap
+    from sandbox.backends.landlock import Landlock, explain_unavailability
     from tests.sandbox.boxes import bwrap, privilege
 
     data = home / ".local" / "share" / "patchwright"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.snapshots import Snapshots
-from sandbox.watchdog import PATIENCE, read_death_time
+from sandbox.process.watchdog import PATIENCE, read_death_time
+from sandbox.snapshots.workspace_snapshots import Snapshots
 
 
 def now(folder: Path) -> int:
@@ -67,7 +67,7 @@ def test_what_was_done_within_some_moments_is_told_from_what_was_done_since(tmp_
 def test_without_a_watchdogs_word_nobody_knows_when_a_process_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sandbox.watchdog.PATIENCE", PATIENCE / 20)
+    monkeypatch.setattr("sandbox.process.watchdog.PATIENCE", PATIENCE / 20)
     assert read_death_time(tmp_path / "stamp") == 0
     (tmp_path / "stamp").touch()
     assert read_death_time(tmp_path / "stamp") == 0

@@ -7,9 +7,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from sandbox.audit import Audit
-from sandbox.guarded import find_nested_git_dirs, find_protected_name, find_protected_paths
-from sandbox.placeholders import hold_placeholders, is_placeholder
+from sandbox.backends.audit import Audit
+from sandbox.fs.placeholders import hold_placeholders, is_placeholder
+from sandbox.fs.protected_paths import find_nested_git_dirs, find_protected_name, find_protected_paths
 from tests.sandbox.boxes import make, sh
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sandbox.inert import LONGEST_LINE, quote_name, sanitize_for_approval, sanitize_json, sanitize_text
+from sandbox.sanitize import LONGEST_LINE, quote_name, sanitize_for_approval, sanitize_json, sanitize_text
 
 WOMAN_WITH_LAPTOP = "\U0001f469\u200d\U0001f4bb"
 

@@ -7,7 +7,7 @@ import sys
 import uuid
 from pathlib import Path
 
-from sandbox.landlock import subtract_holes
+from sandbox.backends.landlock import subtract_holes
 from tests.sandbox.boxes import make, run, sh
 
 

@@ -8,8 +8,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import matching
-from sandbox.matching import compute_opcodes
+from sandbox.fs import line_diff
+from sandbox.fs.line_diff import compute_opcodes
 
 TEXTS = st.lists(st.sampled_from(["", "}", "a", "b", "c", "d", "e", "f", "g"]), max_size=40)
 
@@ -37,11 +37,11 @@ def test_short_texts_are_compared_as_difflib_does(old: list[str], new: list[str]
 
 @given(TEXTS, TEXTS, st.integers(0, 60))
 def test_cut_into_pieces_they_still_make_the_new_lines(old: list[str], new: list[str], small: int) -> None:
-    whole, matching.SMALL = matching.SMALL, small
+    whole, line_diff.SMALL = line_diff.SMALL, small
     try:
         assert applied(old, new) == new
     finally:
-        matching.SMALL = whole
+        line_diff.SMALL = whole
 
 
 def test_lines_that_stand_alone_are_found_again_wherever_they_moved_together() -> None:

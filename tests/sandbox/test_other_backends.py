@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import container, seatbelt
-from sandbox.bounds import Constraints
-from sandbox.container import Container
-from sandbox.guarded import find_protected_paths
-from sandbox.process import Command, Limits
+from sandbox.backends import container, seatbelt
+from sandbox.backends.constraints import Constraints
+from sandbox.backends.container import Container
+from sandbox.fs.protected_paths import find_protected_paths
+from sandbox.process.command import Command, Limits
 from tests.sandbox.boxes import sh
 
 

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.errors import Fault, UserError
-from sandbox.paths import NotAFile, OutsideWorkspace, ProtectedPath, Tree
+from sandbox.fs.workspace_tree import NotAFile, OutsideWorkspace, ProtectedPath, Tree
 from tests.sandbox.boxes import bwrap
 
 
@@ -306,7 +306,7 @@ ON_A_BAD_DISK = """
 import sys
 from pathlib import Path
 from sandbox.errors import UserError
-from sandbox.paths import Tree
+from sandbox.fs.workspace_tree import Tree
 tree = Tree(Path(sys.argv[1]))
 try:
     tree.write("file", b"x" * 1_000_000)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.effects import Effect, EffectKind
-from sandbox.policy import Approval, Decision, Mode, Policy, pick_strictest
-from sandbox.rules import Rules, Verdict, parse_rule
-from sandbox.shell import judge_command_line
+from sandbox.policy.decision import Approval, Decision, Mode, Policy, pick_strictest
+from sandbox.policy.effects import Effect, EffectKind
+from sandbox.policy.rules import Rules, Verdict, parse_rule
+from sandbox.policy.shell import judge_command_line
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import descendants
 from sandbox.errors import Fault, UserError
-from sandbox.process import Command, Limits, Sandbox
+from sandbox.process import process_tree
+from sandbox.process.command import Command, Limits, Sandbox
 from tests.sandbox.boxes import living, make, run, sh
 
 LINGER = "tail -f"
@@ -301,6 +301,6 @@ def test_what_nobody_reaped_is_reaped_and_holds_no_command_up(
         time.sleep(0.001)
     run(box, workspace, "true")
     assert Path(f"/proc/{orphan}").exists(), "somebody may still ask how it ended"
-    monkeypatch.setattr(descendants, "UNCLAIMED_SECONDS", 0.0)
+    monkeypatch.setattr(process_tree, "UNCLAIMED_SECONDS", 0.0)
     run(box, workspace, "true")
     assert not Path(f"/proc/{orphan}").exists()

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.clienthello import NotTls, is_retry_request, parse_client_hello
 from sandbox.errors import Fault, UserError
-from sandbox.hosts import Target, is_public, parse_host_rules, parse_target
-from sandbox.proxy import TrafficLimits, connect_to_address
-from sandbox.request import Refused, parse_request
-from sandbox.tunnel import Tunnel
+from sandbox.network.client_hello import NotTls, is_retry_request, parse_client_hello
+from sandbox.network.hosts import Target, is_public, parse_host_rules, parse_target
+from sandbox.network.proxy import TrafficLimits, connect_to_address
+from sandbox.network.proxy_request import Refused, parse_request
+from sandbox.network.tunnel import Tunnel
 from tests.sandbox.internet import PUBLIC, Internet, ask, certified
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends import choose_sandbox
+from sandbox.backends.deny_read import apply_read_denials, find_denied_paths
+from sandbox.backends.selection import choose_sandbox
 from sandbox.errors import UserError
-from sandbox.masking import apply_read_denials, find_denied_paths
-from sandbox.paths import Tree
-from sandbox.process import Command
-from sandbox.rules import Rules, Verdict, check_examples, matches_pattern, parse_rule
-from sandbox.shell import judge_command_line
+from sandbox.fs.workspace_tree import Tree
+from sandbox.policy.rules import Rules, Verdict, check_examples, matches_pattern, parse_rule
+from sandbox.policy.shell import judge_command_line
+from sandbox.process.command import Command
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sandbox.seccomp import _ARCHITECTURES, build_call_filter
+from sandbox.backends.seccomp import _ARCHITECTURES, build_call_filter
 
 ALLOW, REFUSE = 0x7FFF0000, 0x00050000
 

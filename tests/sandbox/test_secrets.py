@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox import secrets
-from sandbox.secrets import (
+from sandbox.secrets import child_environment
+from sandbox.secrets.child_environment import (
     Redactor,
     build_child_environment,
     explain_overwrite,
@@ -66,7 +66,7 @@ def test_the_home_of_the_account_counts_whatever_home_says(monkeypatch: pytest.M
     account = Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
     for odd in ("", "relative", "/nonexistent"):
         monkeypatch.setenv("HOME", odd)
-        assert account in secrets.list_homes()
+        assert account in child_environment.list_homes()
 
 
 def test_nothing_that_steers_or_reaches_out_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,7 +359,7 @@ def test_a_marker_may_not_be_written_over_the_value_it_stands_for(
 
 
 def _monsters() -> list[str]:
-    from sandbox.secret_shapes import SHAPES
+    from sandbox.secrets.secret_patterns import SHAPES
 
     marks = sorted({mark for shape in SHAPES for mark in shape.marks})
     single = [
@@ -393,4 +393,4 @@ def test_no_text_takes_longer_than_its_length_warrants() -> None:
 def test_home_is_the_real_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "link"))
-    assert secrets.find_home() == tmp_path.resolve()
+    assert child_environment.find_home() == tmp_path.resolve()

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import Fault, UserError
-from sandbox.placeholders import hold_placeholders, is_placeholder
-from sandbox.snapshots import Snapshots
+from sandbox.fs.placeholders import hold_placeholders, is_placeholder
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo
 
 as_root = os.geteuid() == 0
@@ -430,7 +430,7 @@ def test_a_later_session_finds_the_snapshots_of_an_earlier_one(
 LOOP = """
 import itertools, sys
 from pathlib import Path
-from sandbox.snapshots import Snapshots
+from sandbox.snapshots.workspace_snapshots import Snapshots
 root, store = Path(sys.argv[1]), Path(sys.argv[2])
 snapshots = Snapshots(root, store)
 base = snapshots.take()

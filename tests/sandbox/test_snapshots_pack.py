@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.snapshots import LostObjectError, Snapshots
-from sandbox.snapshots import store as stores
+from sandbox.snapshots import object_store as stores
+from sandbox.snapshots.object_store import Store
 from sandbox.snapshots.pack import Packs
-from sandbox.snapshots.store import Store
+from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tests.sandbox.boxes import bwrap
 
 SIZES = (0, 1, 15, 16, 2047, 2048, 70_000, 3_000_000)
@@ -195,7 +195,7 @@ ON_A_SMALL_DISK = """
 import random, sys
 from pathlib import Path
 from sandbox.errors import UserError
-from sandbox.snapshots.store import Store
+from sandbox.snapshots.object_store import Store
 
 store = Store(Path(sys.argv[1]) / "store")
 try:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.snapshots import Snapshots
+from sandbox.snapshots.workspace_snapshots import Snapshots
 
 EXAMPLES = 40 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 

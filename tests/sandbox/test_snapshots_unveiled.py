@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.snapshots import Snapshots
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo
 
 

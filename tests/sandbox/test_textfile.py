@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.textfile import BinaryFile, NotInEncoding, TextFile, decode_text, encode_text
+from sandbox.fs.text_file import BinaryFile, NotInEncoding, TextFile, decode_text, encode_text
 
 ENDINGS = st.sampled_from(["\n", "\r\n", "\r"])
 MARKS = st.sampled_from([b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE])

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import Fault, UserError
-from sandbox.paths import NotAFile, OutsideWorkspace, ProtectedPath
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Conflict, Remove, Write
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.transactions import Conflict, Remove, Write
+from sandbox.fs.workspace_tree import NotAFile, OutsideWorkspace, ProtectedPath
 from tests.sandbox.trees import Place
 
 

@@ -17,7 +17,7 @@ ON_A_SMALL_DISK = """
 import os, shutil, sys
 from pathlib import Path
 from sandbox.errors import UserError
-from sandbox.transaction import Write
+from sandbox.fs.transaction.transactions import Write
 from tests.sandbox.trees import Place
 
 disk, page = Path(sys.argv[1]), os.sysconf("SC_PAGE_SIZE")

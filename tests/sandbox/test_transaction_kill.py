@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.transaction import Remove, Write
+from sandbox.fs.transaction.transactions import Remove, Write
 from tests.sandbox.trees import Image, Place
 from tests.support.tracing import killed_before
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Remove, Write
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.transactions import Remove, Write
 from tests.sandbox.trees import Image, Place, image
 
 EXAMPLES = 150 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Recovery
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.transactions import Recovery
 from tests.sandbox.trees import Place
 from tests.support.tracing import forked
 

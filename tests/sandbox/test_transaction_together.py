@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Conflict, Write
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.transactions import Conflict, Write
 from tests.sandbox.trees import Place
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -22,8 +22,8 @@ PROCESSES, THREADS, TURNS = 3, 3, 8 * STRESS
 WORKER = """
 import sys, threading
 from pathlib import Path
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Write
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.transactions import Write
 from tests.sandbox.trees import Place
 
 place = Place(root=Path(sys.argv[1]), journal=Path(sys.argv[2]))

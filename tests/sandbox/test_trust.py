@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.trust import Definition, TrustStore, compute_digest, trust_nothing
+from sandbox.policy.trust import Definition, TrustStore, compute_digest, trust_nothing
 
 
 def hook(name: str, says: str) -> Definition:

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.snapshots import Snapshots, remembered
-from sandbox.snapshots.walk import Walker
-from sandbox.snapshots.watch import Watch
+from sandbox.snapshots import stat_cache
+from sandbox.snapshots.folder_watch import Watch
+from sandbox.snapshots.workspace_scan import Walker
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
@@ -152,7 +153,7 @@ def test_a_cache_that_is_torn_or_names_what_is_gone_is_not_believed(
     first = Snapshots(repo.root, tmp_path / "store")
     tree = first.take()
     first.close()
-    cache = tmp_path / "store" / remembered.NAME
+    cache = tmp_path / "store" / stat_cache.NAME
     assert cache.is_file()
     if damage is None:
         shutil.rmtree(tmp_path / "store/objects")

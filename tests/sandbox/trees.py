@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.paths import Tree
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Remove, Transactions, Write
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.transactions import Remove, Transactions, Write
+from sandbox.fs.workspace_tree import Tree
 
 Image = dict[str, tuple[int, bytes]]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sandbox.backends import choose_sandbox
-from sandbox.process import Command, Limits
+from sandbox.backends.selection import choose_sandbox
+from sandbox.process.command import Command, Limits
 
 
 def attempt(box: str, root: Path, attacks: Sequence[Sequence[str]], options: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import landlock
+from sandbox.backends import landlock
 from tests.sandbox.boxes import bwrap
 from tests.security.attempt import attempt
 

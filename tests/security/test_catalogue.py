@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from sandbox import landlock
+from sandbox.backends import landlock
 from tests.sandbox.boxes import living
 from tests.security.conftest import Scene
 from tests.security.test_commands import ATTACK_LINES

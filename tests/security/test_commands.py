@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.shell import Judgement, judge_command_line
+from sandbox.policy.shell import Judgement, judge_command_line
 
 # ── Never harmless ───────────────────────────────────────────────────────────────────────────────────
 # Under each heading the kinds that must be found, a line each ("\n" in a line is a newline of the command).

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.guarded import FILES, FOLDERS
+from sandbox.fs.protected_paths import FILES, FOLDERS
 from tests.sandbox.boxes import living
 from tests.security.conftest import SECRET, Scene
 

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.shell import judge_command_line
-from sandbox.snapshots import Snapshots
-from sandbox.trust import Definition, TrustStore
+from sandbox.policy.shell import judge_command_line
+from sandbox.policy.trust import Definition, TrustStore
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.sandbox import boxes
 from tests.support import cli
 from tests.support.cli import call, script
 from tests.support.repo import Repo, agent_writes
-from tools.action import ToolFailure
-from tools.git import git_diff, git_status
+from tools.core.action import ToolFailure
+from tools.core.workspace import Workspace
 from tools.git.broker import Broker
-from tools.git.commit import CommitResult, commit_session
-from tools.workspace import Workspace
+from tools.git.commits.session_commit import CommitResult, commit_session
+from tools.git.git_tools import git_diff, git_status
 
 DESTRUCTIVE = (
     "git reset --hard",

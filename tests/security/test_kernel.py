@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox.rules import Rules, parse_rule
+from sandbox.policy.rules import Rules, parse_rule
 from tests.security.conftest import SECRET, Scene
 from tests.tools.kernel.kernels import Kernel
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from cli.settings.layers import load_settings
-from sandbox.backends import choose_sandbox
-from sandbox.bounds import Constraints
-from sandbox.bubblewrap import Bubblewrap
+from sandbox.backends.bubblewrap import Bubblewrap
+from sandbox.backends.constraints import Constraints
+from sandbox.backends.selection import choose_sandbox
 from sandbox.errors import Fault, UserError
-from sandbox.process import Command, Completed
+from sandbox.process.command import Command, Completed
 from tests.sandbox.boxes import bwrap, privilege
 from tests.sandbox.internet import PUBLIC, Internet, certified
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from agent.model.base import TextDelta
+from agent.model.protocol import TextDelta
 from sandbox.errors import Fault, UserError
 from tests.support import cli
 from tests.support.bench import bench
 from tests.support.cli import call, git, script
 from tests.support.repo import Repo, agent_writes
-from tools.action import ToolFailure
-from tools.files import read, write
-from tools.git.commit import commit_session
-from tools.recall import recall
-from tools.shell import shell
+from tools.core.action import ToolFailure
+from tools.fs.file_tools import read, write
+from tools.git.commits.session_commit import commit_session
+from tools.session.recall import recall
+from tools.shell.shell_tool import shell
 
 KEY = "ghp_" + "aB3dE5fG7hJ9" * 3
 OWN = "correct-horse-battery-staple"
@@ -166,7 +166,7 @@ def test_an_error_that_quotes_a_key_does_not_show_it(tmp_path: Path) -> None:
 
 
 def test_an_error_outside_of_a_turn_does_not_show_a_key(capsys: pytest.CaptureFixture[str]) -> None:
-    from cli.report import report_error
+    from cli.output.error_output import report_error
 
     report_error(UserError(Fault.USAGE, f"no such model: \x1b[31m{KEY}", f"try \u202e{OWN}"))
     assert (

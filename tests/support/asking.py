@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from agent.model.base import (
+from agent.model.protocol import (
     AssistantMessage,
     Delta,
     Message,

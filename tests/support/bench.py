@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from agent.events import End, Event, SessionStart
-from agent.limits import Limit
-from agent.model.base import Request
-from agent.model.scripted import ScriptedModel
-from agent.runtime import Runtime
-from agent.session import Session
-from sandbox.paths import Tree
-from sandbox.policy import Approval, Approver, Mode, Policy
-from sandbox.snapshots import Snapshots
-from sandbox.unconfined import Unconfined
+from agent.model.protocol import Request
+from agent.model.scripted.scripted_model import ScriptedModel
+from agent.session.log import Session
+from agent.turn.limits import Limit
+from agent.turn.runtime import Runtime
+from sandbox.backends.unconfined import Unconfined
+from sandbox.fs.workspace_tree import Tree
+from sandbox.policy.decision import Approval, Approver, Mode, Policy
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.cli import script
-from tools.artifacts import Artifacts
-from tools.registry import Tool, Toolbox
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from tools.core.artifacts import Artifacts
+from tools.core.registry import Tool, Toolbox
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
 
 
 def workspace(root: Path, own: Path) -> Workspace:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends import choose_sandbox
+from sandbox.backends.selection import choose_sandbox
 
 
 def needs_confinement(root: Path) -> None:

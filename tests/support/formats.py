@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agent.model.anthropic_http import AnthropicWire
-from agent.model.http_model import HttpModel, ModelAddress
-from agent.model.openai_http import ChatWire
-from agent.model.openai_responses import ResponsesWire
-from agent.model.retry import RetryBudget
-from agent.model.wire import Wire
+from agent.model.http.http_model import HttpModel, ModelAddress
+from agent.model.http.retry import RetryBudget
+from agent.model.wire_formats.anthropic_messages import AnthropicWire
+from agent.model.wire_formats.chat_completions import ChatWire
+from agent.model.wire_formats.openai_responses import ResponsesWire
+from agent.model.wire_formats.wire_protocol import Wire
 from tests.support.loopback import Loopback
 
 KINDS: Mapping[str, Callable[..., Wire]] = {

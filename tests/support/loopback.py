@@ -3,7 +3,7 @@
     python tests/support/loopback.py --port 0 --script FILE [--log FILE] [--trouble JSON]…
 
 prints its port and serves until it is ended; the API base is http://127.0.0.1:PORT/v1.
-The script has the format of `agent.model.scripted`;
+The script has the format of `agent.model.scripted.scripted_model`;
 without one, every request is answered "ok". Each `--trouble` spoils one request, in order of arrival
 (`null`: none): see `Trouble`.
 """
@@ -27,7 +27,7 @@ from typing import Any
 if __name__ == "__main__":  # run as a program: the checkout is two folders up
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from agent.model.scripted import Failure, Script
+from agent.model.scripted.scripted_model import Failure, Script
 from sandbox.errors import Fault, UserError
 from tests.support.wires import WIRES
 
@@ -86,7 +86,7 @@ class Received:
 class Loopback:
     """The server, as a context manager.
 
-    script: a file, or the turns themselves, in the format of `agent.model.scripted`
+    script: a file, or the turns themselves, in the format of `agent.model.scripted.scripted_model`
     keep: remember the bodies of requests (a benchmark of many steps does not want to)
     """
 

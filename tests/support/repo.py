@@ -6,11 +6,11 @@ import os
 import subprocess
 from pathlib import Path
 
-from sandbox.paths import Tree
-from sandbox.unconfined import Unconfined
-from tools.artifacts import Artifacts
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from sandbox.backends.unconfined import Unconfined
+from sandbox.fs.workspace_tree import Tree
+from tools.core.artifacts import Artifacts
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
 
 
 class Repo:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent.app_dirs import Home
 from agent.events import (
     ActionEvent,
     AskedAction,
@@ -19,9 +20,8 @@ from agent.events import (
     Prompt,
     SessionStart,
 )
-from agent.home import Home
-from agent.session import Session
-from cli.repl.parts import SPINNER
+from agent.session.log import Session
+from cli.tui.screen.live_region import SPINNER
 from tests.support import cli
 from tests.support.cli import git, script
 from tests.support.terminal import PATIENCE, Terminal

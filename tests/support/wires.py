@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from agent.model.arguments import parse_action
-from agent.model.base import AssistantMessage, Message, Request, ToolMessage, ToolSpec, UserMessage
-from agent.model.scripted import Turn, split_into_pieces
-from tools.action import Action
+from agent.model.protocol import AssistantMessage, Message, Request, ToolMessage, ToolSpec, UserMessage
+from agent.model.scripted.scripted_model import Turn, split_into_pieces
+from agent.model.wire_formats.tool_arguments import parse_action
+from tools.core.action import Action
 
 Json = dict[str, Any]
 

@@ -18,20 +18,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from sandbox.backends import choose_sandbox
-from sandbox.effects import Effect
-from sandbox.policy import Approval, Decision, Mode, Policy
-from sandbox.repository import find_common_dir, find_git_dir
-from sandbox.snapshots import WORTH_PACKING, Snapshots
-from sandbox.snapshots.store import Store
+from sandbox.backends.selection import choose_sandbox
+from sandbox.fs.repository import find_common_dir, find_git_dir
+from sandbox.policy.decision import Approval, Decision, Mode, Policy
+from sandbox.policy.effects import Effect
+from sandbox.snapshots.object_store import Store
+from sandbox.snapshots.workspace_snapshots import WORTH_PACKING, Snapshots
 from tests.support.repo import Repo
-from tools.action import Action, Observation
-from tools.dispatch import Gateway
-from tools.files import read, write
-from tools.git import git_commit
-from tools.registry import Toolbox
-from tools.shell import shell
-from tools.workspace import Workspace
+from tools.core.action import Action, Observation
+from tools.core.gateway import Gateway
+from tools.core.registry import Toolbox
+from tools.core.workspace import Workspace
+from tools.fs.file_tools import read, write
+from tools.git.git_tools import git_commit
+from tools.shell.shell_tool import shell
 
 TRACKED = ("a.py", "b c.txt", "d/e.txt", "d/f g", "d/n\nl", "ü.txt", "crlf.txt")
 NAMES = (*TRACKED, "x", "x/y", "x/y/z", "big.lfs", "-n", "kept.log", "out/made.o")

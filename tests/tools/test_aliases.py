@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from sandbox.policy import Approval, Mode, Policy
+from sandbox.policy.decision import Approval, Mode, Policy
 from tests.support.bench import workspace
 from tests.tools.test_dispatch import Recorded
-from tools.action import Action, Observation
-from tools.aliases import translate_call
-from tools.defaults import load_accepted_tools, load_default_tools
-from tools.dispatch import Gateway
-from tools.edit.offer import Format
-from tools.registry import Toolbox
+from tools.builtin_tools import load_accepted_tools, load_default_tools
+from tools.core.action import Action, Observation
+from tools.core.call_aliases import translate_call
+from tools.core.gateway import Gateway
+from tools.core.registry import Toolbox
+from tools.edit.format_registry import Format
 
 BEFORE = "a = 1\nb = 2\nc = 3\n"
 AFTER = "a = 1\nb = 20\nc = 3\n"

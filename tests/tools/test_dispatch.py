@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.effects import Effect
 from sandbox.errors import Fault, UserError
-from sandbox.policy import Approval, Decision, Mode, Policy
-from sandbox.rules import Rules, parse_rule
-from sandbox.snapshots import Snapshots
+from sandbox.policy.decision import Approval, Decision, Mode, Policy
+from sandbox.policy.effects import Effect
+from sandbox.policy.rules import Rules, parse_rule
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.bench import workspace
-from tools.action import Action, Observation
-from tools.dispatch import Gateway
-from tools.files import read, write
-from tools.registry import Tool, Toolbox, tool
-from tools.shell import shell
-from tools.workspace import Workspace
+from tools.core.action import Action, Observation
+from tools.core.gateway import Gateway
+from tools.core.registry import Tool, Toolbox, tool
+from tools.core.workspace import Workspace
+from tools.fs.file_tools import read, write
+from tools.shell.shell_tool import shell
 
 
 @dataclass

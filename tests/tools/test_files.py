@@ -7,7 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 from tests.tools.workspaces import call, put, refused, workspace
-from tools.files import list_files, read, write
+from tools.fs.file_tools import list_files, read, write
 
 
 def test_a_file_is_read_with_line_numbers(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from sandbox.errors import Fault, UserError
 from tests.support.repo import Repo, agent_writes
-from tools.action import Observation, ToolFailure
-from tools.git import find_root, git_commit, git_diff, git_status, read_branch, read_head_commit
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import Tool
+from tools.core.workspace import Workspace
 from tools.git.broker import Broker
-from tools.registry import Tool
-from tools.workspace import Workspace
+from tools.git.git_tools import find_root, git_commit, git_diff, git_status, read_branch, read_head_commit
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def test_root_branch_and_head_are_read_without_git(repo: Repo, tmp_path: Path) -
 
 
 def test_importing_the_tools_does_not_import_gitpython() -> None:
-    code = "import sys, tools.git; sys.exit('git' in sys.modules)"
+    code = "import sys, tools.git.git_tools; sys.exit('git' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], check=False).returncode
         == 0

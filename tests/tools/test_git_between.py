@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.snapshots import Snapshots
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo, agent_removes, agent_writes
-from tools.action import ToolFailure
-from tools.between import ConcurrentChanges
-from tools.git.commit import CommitResult, commit_session
-from tools.workspace import Workspace
+from tools.core.action import ToolFailure
+from tools.core.concurrent_changes import ConcurrentChanges
+from tools.core.workspace import Workspace
+from tools.git.commits.session_commit import CommitResult, commit_session
 
 pytestmark = pytest.mark.slow  # each test makes a repository and several snapshots
 

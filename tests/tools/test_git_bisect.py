@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.repo import Repo
 from tests.tools.workspaces import call, refused
+from tools.core.workspace import Workspace
 from tools.git.bisect import git_bisect
-from tools.workspace import Workspace
 
 pytestmark = pytest.mark.timeout(300)
 """Seconds, for many processes one after the other on a machine that may be busy."""

@@ -12,10 +12,10 @@ import pytest
 
 from sandbox.errors import Fault, UserError
 from tests.support.repo import Repo, agent_removes, agent_writes
-from tools.action import Observation, ToolFailure
-from tools.git import git_commit
-from tools.git.commit import CommitResult, commit_session
-from tools.workspace import Workspace
+from tools.core.action import Observation, ToolFailure
+from tools.core.workspace import Workspace
+from tools.git.commits.session_commit import CommitResult, commit_session
+from tools.git.git_tools import git_commit
 
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.trust import trust_nothing
+from sandbox.policy.trust import trust_nothing
 from tests.support.repo import Repo
-from tools.action import Observation, ToolFailure
-from tools.defaults import load_accepted_tools
-from tools.git.history import git_blame, git_log, git_show
-from tools.registry import Tool
+from tools.builtin_tools import load_accepted_tools
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import Tool
+from tools.git.history_tools import git_blame, git_log, git_show
 
 pytestmark = pytest.mark.slow  # a repository of several commits
 

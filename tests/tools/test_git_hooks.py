@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.repo import Repo, agent_writes
-from tools.action import ToolFailure
-from tools.git.commit import CommitResult, commit_session
-from tools.workspace import Workspace
+from tools.core.action import ToolFailure
+from tools.core.workspace import Workspace
+from tools.git.commits.session_commit import CommitResult, commit_session
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.support.repo import Repo, agent_removes, agent_writes
-from tools.action import ToolFailure
-from tools.git.commit import CommitResult, commit_session
-from tools.workspace import Workspace
+from tools.core.action import ToolFailure
+from tools.core.workspace import Workspace
+from tools.git.commits.session_commit import CommitResult, commit_session
 
 EXAMPLES = 25 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 

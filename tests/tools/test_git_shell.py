@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.effects import Effect
-from sandbox.policy import Approval, Decision, Mode, Policy
-from sandbox.snapshots import Snapshots
+from sandbox.policy.decision import Approval, Decision, Mode, Policy
+from sandbox.policy.effects import Effect
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo
-from tools.action import Action, Observation
-from tools.dispatch import Gateway
-from tools.git.commit import CommitResult, commit_session
-from tools.registry import Toolbox
-from tools.shell import shell
-from tools.workspace import Workspace
+from tools.core.action import Action, Observation
+from tools.core.gateway import Gateway
+from tools.core.registry import Toolbox
+from tools.core.workspace import Workspace
+from tools.git.commits.session_commit import CommitResult, commit_session
+from tools.shell.shell_tool import shell
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.snapshots.store import EMPTY_TREE
+from sandbox.snapshots.object_store import EMPTY_TREE
 from tests.support.repo import Repo
 from tests.support.worlds import TRAITS, Image, Told, World, git_state, image, lines_of, regular, world
-from tools.action import Observation
-from tools.between import ConcurrentChanges
+from tools.core.action import Observation
+from tools.core.concurrent_changes import ConcurrentChanges
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
 REPOSITORIES = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.repo import Repo
-from tools.checks.staged import read_staged_change
-from tools.messages.style import check_message, find_ticket, infer_style, learn_style
-from tools.messages.summary import compose_message
-from tools.plumbing import Git
+from tools.git.git_change import read_staged_change
+from tools.git.git_process import Git
+from tools.git.messages.message_style import check_message, find_ticket, infer_style, learn_style
+from tools.git.messages.message_summary import compose_message
 
 CONVENTIONAL = [f"feat(cart): add number {i}" for i in range(6)] + [f"fix(api): mend {i}" for i in range(6)]
 TICKETS = [f"[PAY-{i}] Round amounts {i}" for i in range(12)]

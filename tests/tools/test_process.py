@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from sandbox.shell import judge_command_line
+from sandbox.policy.shell import judge_command_line
 from tests.sandbox.boxes import CONFINED, living, make
 from tests.support.bench import workspace
-from tools import background
-from tools.action import Observation, ToolFailure
-from tools.process import _effect, process
-from tools.shell import shell
-from tools.workspace import Workspace
+from tools.core.action import Observation, ToolFailure
+from tools.core.workspace import Workspace
+from tools.shell import background_commands
+from tools.shell.process_tool import _effect, process
+from tools.shell.shell_tool import shell
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -174,7 +174,7 @@ def test_it_cannot_write_where_no_command_can(tmp_path: Path) -> None:
 
 def test_one_that_is_forgotten_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = placed(tmp_path, "unconfined")
-    monkeypatch.setattr(background, "IDLE", 0.05)
+    monkeypatch.setattr(background_commands, "IDLE", 0.05)
 
     async def story(call: Call) -> None:
         await call("start", command="sleep 600", wait=0)
@@ -194,7 +194,7 @@ def test_too_many_wrong_names_and_long_output_are_answered(tmp_path: Path) -> No
             await call("output", id="p9")
         with pytest.raises(ToolFailure, match="the command is empty"):
             await call("start", command=" ")
-        for _ in range(background.MOST):
+        for _ in range(background_commands.MOST):
             await call("start", command="cat", wait=0)
         with pytest.raises(ToolFailure, match="stop one first"):
             await call("start", command="cat", wait=0)
@@ -272,7 +272,7 @@ def test_an_input_that_is_not_read_does_not_keep_the_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = placed(tmp_path, "unconfined")
-    monkeypatch.setattr(background, "SEND_SECONDS", 0.1)
+    monkeypatch.setattr(background_commands, "SEND_SECONDS", 0.1)
 
     async def story(call: Call) -> None:
         await call("start", command="sleep 600", wait=0)

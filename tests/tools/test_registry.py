@@ -7,9 +7,9 @@ from typing import Literal
 
 import pytest
 
-from tools.action import Observation, ToolFailure
-from tools.registry import Tool, Toolbox, tool
-from tools.workspace import Workspace
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import Tool, Toolbox, tool
+from tools.core.workspace import Workspace
 
 
 @dataclass(kw_only=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import own_programs
 from sandbox.errors import UserError
+from sandbox.process import own_programs
 from tests.tools.workspaces import call, refused, workspace
-from tools.search import find_ripgrep, search
+from tools.fs.search import find_ripgrep, search
 
 SHOP = {
     "src/cart.py": "class Cart:\n    def total(self):\n        return 1\n",

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.policy import Mode
+from sandbox.policy.decision import Mode
 from tests.tools.workspaces import call, refused, workspace
-from tools.recall import recall
-from tools.shell import shell
+from tools.session.recall import recall
+from tools.shell.shell_tool import shell
 
 
 def test_exit_status_comes_first_and_output_is_merged(tmp_path: Path) -> None:

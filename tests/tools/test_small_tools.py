@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.family import find_family
+from agent.model.providers.model_family import find_family
 from tests.tools.workspaces import call, refused, workspace
-from tools.defaults import TOOLS, load_default_tools
-from tools.finish import finish
-from tools.plan import plan
-from tools.recall import recall
-from tools.workspace import PlanItem
+from tools.builtin_tools import TOOLS, load_default_tools
+from tools.core.workspace import PlanItem
+from tools.session.finish import finish
+from tools.session.plan import plan
+from tools.session.recall import recall
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -119,7 +119,10 @@ def test_importing_the_tools_imports_nothing_heavy() -> None:
         "httpx",
         "xml.etree.ElementTree",
     )
-    code = f"import tools.defaults as d, sys; d.load_default_tools(); print([m for m in {heavy!r} if m in sys.modules])"
+    code = (
+        "import tools.builtin_tools as d, sys; d.load_default_tools();"
+        f" print([m for m in {heavy!r} if m in sys.modules])"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPOSITORY
     )

@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from tools.languages import LANGUAGES, detect_languages, load_grammar, parse_text
-from tools.syntax import find_new_problems, format_new_problems
-from tools.syntax.python import LONG
+from tools.code.languages import LANGUAGES, detect_languages, load_grammar, parse_text
+from tools.code.syntax import find_new_problems, format_new_problems
+from tools.code.syntax.python_syntax import LONG
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20"))
@@ -154,7 +154,10 @@ def test_every_grammar_is_installed_and_reads_an_empty_file() -> None:
 
 
 def test_knowing_the_languages_imports_no_grammar() -> None:
-    code = "import sys, tools.languages, tools.syntax, tools.symbols; print([m for m in sys.modules if 'tree_s' in m])"
+    code = (
+        "import sys, tools.code.languages, tools.code.syntax, tools.code.symbols;"
+        " print([m for m in sys.modules if 'tree_s' in m])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.temporal import (
+from agent.monitor.temporal_rules import (
     Always,
     Combination,
     Event,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.repo import Repo
-from tools.text import count_changed_lines, count_diff_lines, format_unified_diff
+from tools.core.text import count_changed_lines, count_diff_lines, format_unified_diff
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "11"))

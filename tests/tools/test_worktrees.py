@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.cli import CHECKOUT
 from tests.support.repo import Repo
-from tools.plumbing import Git, GitFailed
-from tools.worktrees import apply_patch, temporary_worktree
+from tools.git.git_process import Git, GitFailed
+from tools.git.worktrees import apply_patch, temporary_worktree
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ def test_nothing_is_left_after_a_failure_or_a_kill(repo: Repo, tmp_path: Path) -
 _HELD = """
 import sys, time
 from pathlib import Path
-from tools.plumbing import Git
-from tools.worktrees import temporary_worktree
+from tools.git.git_process import Git
+from tools.git.worktrees import temporary_worktree
 with temporary_worktree(Git(Path(sys.argv[1])), "HEAD", Path(sys.argv[2])) as tree:
     (tree.folder / "half").write_text("work that is lost")
     print(tree.folder, flush=True)

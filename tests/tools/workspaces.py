@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from sandbox.backends import choose_sandbox
-from sandbox.paths import Tree
-from tools.action import Observation, ToolFailure
-from tools.artifacts import Artifacts
-from tools.registry import Tool
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from sandbox.backends.selection import choose_sandbox
+from sandbox.fs.workspace_tree import Tree
+from tools.core.action import Observation, ToolFailure
+from tools.core.artifacts import Artifacts
+from tools.core.registry import Tool
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
 
 
 def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: Any) -> Workspace:

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.process import Command
-from tools.action import Effect, Observation, ToolFailure
+from sandbox.process.command import Command
+from tools.core.action import Effect, Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.text import format_count
+from tools.core.workspace import Workspace
 from tools.git.broker import Broker
-from tools.output import shape_output
-from tools.plumbing import Git, GitFailed
-from tools.registry import tool
-from tools.text import format_count
-from tools.workspace import Workspace
-from tools.worktrees import Worktree, temporary_worktree
+from tools.git.git_process import Git, GitFailed
+from tools.git.worktrees import Worktree, temporary_worktree
+from tools.shell.command_output import shape_output
 
 MOST_RUNS = 40
 """Runs of the command: enough for a history of a million commits, and for many that cannot be judged."""

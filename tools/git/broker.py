@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sandbox.errors import Fault, UserError
-from sandbox.own_programs import build_search_path, require_own_program
-from sandbox.repository import find_common_dir, find_git_dir, find_root
-from sandbox.trust import Definition, Trusts, trust_nothing
-from tools.action import ToolFailure
-from tools.git import definitions
-from tools.git.output import GitOutput
+from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
+from sandbox.policy.trust import Definition, Trusts, trust_nothing
+from sandbox.process.own_programs import build_search_path, require_own_program
+from tools.core.action import ToolFailure
+from tools.git import repository_programs
+from tools.git.git_output import GitOutput
 
 if TYPE_CHECKING:
     import subprocess
@@ -142,7 +142,7 @@ class Broker:
     @cached_property
     def program_definitions(self) -> tuple[Definition, ...]:
         """What this repository defines that would run outside the sandbox."""
-        return definitions.list_definitions(self, self._settings)
+        return repository_programs.list_definitions(self, self._settings)
 
     @cached_property
     def untrusted_definitions(self) -> tuple[Definition, ...]:
@@ -150,8 +150,8 @@ class Broker:
         return () if self._trusts(self.program_definitions) else self.program_definitions
 
     @cached_property
-    def _settings(self) -> list[definitions.Setting]:
-        found = definitions.read_settings(self)
+    def _settings(self) -> list[repository_programs.Setting]:
+        found = repository_programs.read_settings(self)
         self._refuse_foreign_work_tree(found)
         return found
 
@@ -162,11 +162,11 @@ class Broker:
 
     @cached_property
     def _replacement_variables(self) -> dict[str, str]:
-        return definitions.build_git_environment(
-            definitions.build_replacements(self._settings, self.untrusted_definitions)
+        return repository_programs.build_git_environment(
+            repository_programs.build_replacements(self._settings, self.untrusted_definitions)
         )
 
-    def _refuse_foreign_work_tree(self, found: list[definitions.Setting]) -> None:
+    def _refuse_foreign_work_tree(self, found: list[repository_programs.Setting]) -> None:
         """A repository may name another folder as its work tree: then its commands would act there."""
         trees = [each.value for each in found if each.own and each.key == "core.worktree"]
         if trees and (self.folder / trees[-1]).resolve() != self.root.resolve():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.trust import Trusts, trust_nothing
+from sandbox.policy.trust import Trusts, trust_nothing
 from tools.git.broker import Broker
 
 

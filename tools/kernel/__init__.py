@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tools.action import Effect, Observation, ToolFailure
-from tools.output import shape_output
-from tools.registry import tool
-from tools.text import format_count
-from tools.workspace import Workspace
+from tools.core.action import Effect, Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.text import format_count
+from tools.core.workspace import Workspace
+from tools.shell.command_output import shape_output
 
 if TYPE_CHECKING:
-    from tools.kernel.process import BlockResult
+    from tools.kernel.kernel_process import BlockResult
 
 MAX_TIMEOUT = 3600
 """Seconds: nothing that a step waits for should take longer."""

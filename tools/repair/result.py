@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from tools.repair.places import SuspiciousPlace
-from tools.repair.spectrum import SliceStep
+from tools.repair.localize.coverage_spectrum import SliceStep
+from tools.repair.localize.suspicious_place import SuspiciousPlace
 
 # What is less sure than this is doubtful: it may only fit the tests. `patchwright repair` shows it and does not write
 # it, the offline model does not commit it.

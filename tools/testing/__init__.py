@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tools.action import Observation, ToolFailure
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from tools.testing.report import TestReport
@@ -35,9 +35,9 @@ async def run(at: Workspace, targets: Sequence[str] = ()) -> TestReport:
     """Run the tests; the report also stays in `at.facts["tests"]`. A missing runner is an outcome too."""
     from dataclasses import replace
 
-    from tools.testing.running import (
-        run_project,
-    )  # the runners are loaded when tests are run, not at the start
+    from tools.testing.suite_run import (
+        run_project,  # the runners are loaded when tests are run, not at the start
+    )
 
     report = await run_project(at, targets)
     report = replace(report, targets=tuple(targets)) if targets else _note_lost_tests(at, report)
@@ -49,7 +49,7 @@ def _note_lost_tests(at: Workspace, report: TestReport) -> TestReport:
     """Say in the report of a whole run which tests were lost since the session's last whole run."""
     from dataclasses import replace
 
-    from tools.testing.comparison import describe_loss
+    from tools.testing.run_comparison import describe_loss
 
     before: TestReport | None = at.facts.get("suite")
     at.facts["suite"] = report

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.policy import Mode
-from tools.environment import shell_environment
-from tools.testing import console, junit
-from tools.testing.evidence import FinishedRun, Launch, read_report
-from tools.testing.project import Project
+from sandbox.policy.decision import Mode
+from tools.core.workspace import Workspace
+from tools.shell.environment import shell_environment
+from tools.testing import junit, output_parsers
+from tools.testing.launch import FinishedRun, Launch, read_report
+from tools.testing.project_files import Project
 from tools.testing.report import NOTHING, Findings
-from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -81,7 +81,7 @@ def _parse_reports(evidence: FinishedRun) -> Findings:
         return total
     if any(text in evidence.text for text in _COMPILE_ERRORS):
         return Findings(counted=False, broken="it does not compile")
-    return console.parse_any(evidence)
+    return output_parsers.parse_any(evidence)
 
 
 def _is_unloadable(case: Element, problem: Element) -> bool:

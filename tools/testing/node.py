@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tools.environment import shell_environment
-from tools.testing import console, junit
-from tools.testing.evidence import FinishedRun, Launch
-from tools.testing.project import Project
+from tools.core.text import strip_terminal_codes
+from tools.core.workspace import Workspace
+from tools.shell.environment import shell_environment
+from tools.testing import junit, output_parsers
+from tools.testing.launch import FinishedRun, Launch
+from tools.testing.project_files import Project
 from tools.testing.report import MAX_FAILURES, Findings, TestFailure, describe_unloadable, make_failure
-from tools.text import strip_terminal_codes
-from tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -80,7 +80,7 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
         runner=framework.name if framework else manager[0],
         argv=(*manager, *separator, *ours, *targets),
         command=project.format_command((*manager, *(("--",) if targets and separator else ()), *targets)),
-        parse=framework.parse if framework else console.parse_any,
+        parse=framework.parse if framework else output_parsers.parse_any,
         counts=framework is not None,
         env=env,
         writable=(cache,),
@@ -98,7 +98,7 @@ def _parse_jest(evidence: FinishedRun) -> Findings:
     """The JSON of jest, which vitest writes as well."""
     report = _parse_json(evidence.read_report_file("report"))
     if "numTotalTests" not in report:
-        return console.parse_any(evidence)
+        return output_parsers.parse_any(evidence)
     failures: list[TestFailure] = []
     unloadable: list[str] = []
     for suite in report.get("testResults", []):
@@ -140,7 +140,7 @@ def _parse_mocha(evidence: FinishedRun) -> Findings:
     report = _parse_json(evidence.read_report_file("report"))
     stats = report.get("stats")
     if not isinstance(stats, dict):
-        return console.parse_any(evidence)
+        return output_parsers.parse_any(evidence)
     failures = []
     for case in report.get("failures", [])[:MAX_FAILURES]:
         stack = str(case.get("err", {}).get("stack", ""))
@@ -169,7 +169,7 @@ def _parse_node(evidence: FinishedRun) -> Findings:
         partial(_format_node_id, evidence.root),
         broken=_is_file_failure,
     )
-    return found if found.counted else console.parse_any(evidence)
+    return found if found.counted else output_parsers.parse_any(evidence)
 
 
 def _format_node_id(root: Path, case: Element) -> str:

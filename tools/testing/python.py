@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
-from sandbox.process import Command
-from tools.environment import python_environment
-from tools.surroundings import Surroundings
-from tools.testing import console, junit
-from tools.testing.evidence import FinishedRun, Launch
-from tools.testing.project import Project, TestsNotRunnable
+from sandbox.process.command import Command
+from tools.core.surroundings import Surroundings
+from tools.shell.environment import python_environment
+from tools.testing import junit, output_parsers
+from tools.testing.launch import FinishedRun, Launch
+from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ async def launch_unittest(
         runner="unittest",
         argv=argv,
         command=project.format_command(argv),
-        parse=console.parse_unittest,
+        parse=output_parsers.parse_unittest,
         env=_build_environment(at, project, python),
     )
 
@@ -142,7 +142,7 @@ async def launch_django(at: Surroundings, project: Project, targets: Sequence[st
         runner="django",
         argv=argv,
         command=project.format_command(argv),
-        parse=console.parse_unittest,
+        parse=output_parsers.parse_unittest,
         env=env,
     )
 
@@ -252,8 +252,8 @@ def _parse_pytest(evidence: FinishedRun) -> Findings:
     if evidence.returncode in (2, 3, 4) and not found.broken:
         return Findings(counted=False, broken=_PYTEST_EXITS[evidence.returncode]) + found
     if not found.counted:
-        return console.parse_pytest(evidence)
-    said = console.parse_pytest_counts(evidence)  # the report has no word of these
+        return output_parsers.parse_pytest(evidence)
+    said = output_parsers.parse_pytest_counts(evidence)  # the report has no word of these
     unexpected = min(said.get("xpassed", 0), found.passed)
     return replace(
         found, passed=found.passed - unexpected, xpassed=unexpected, deselected=said.get("deselected", 0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from tools.text import clip, format_count, join_names
+from tools.core.text import clip, format_count, join_names
 
 Outcome = Literal["passed", "failed", "no-tests", "no-runner", "broken", "timeout"]
 Kind = Literal["passed", "failed", "errors", "skipped", "xfailed"]

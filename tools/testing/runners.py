@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.environment import shell_environment
-from tools.testing import compiled, console, java, node, python
-from tools.testing.evidence import Launch
-from tools.testing.project import Project, TestsNotRunnable
-from tools.workspace import Workspace
+from tools.core.workspace import Workspace
+from tools.shell.environment import shell_environment
+from tools.testing import go_cargo, java, node, output_parsers, python
+from tools.testing.launch import Launch
+from tools.testing.project_files import Project, TestsNotRunnable
 
 Launcher = Callable[[Workspace, Project, Sequence[str], Path], Awaitable[Launch]]
 
@@ -83,7 +83,7 @@ async def _launch_named_command(
         runner="tests.command",
         argv=("bash", "-c", whole),
         command=whole,
-        parse=console.parse_any,
+        parse=output_parsers.parse_any,
         counts=False,
         env=shell_environment(),
     )
@@ -112,7 +112,7 @@ def _make_command_runner(name: str, found: Callable[[Project], str], *argv: str)
             runner=name,
             argv=words,
             command=project.format_command(words),
-            parse=console.parse_any,
+            parse=output_parsers.parse_any,
             counts=False,
             env=shell_environment(),
         )
@@ -146,8 +146,8 @@ RUNNERS = (
     _make_command_runner("tox", _detect_file("tox.ini", "[testenv"), "tox", "-q"),
     _make_command_runner("nox", _detect_file("noxfile.py"), "nox"),
     Runner(name="package.json", found=node.detect_node, launch=node.launch_node, suffixes=_SCRIPT),
-    Runner(name="go", found=compiled.detect_go, launch=compiled.launch_go, suffixes=(".go",)),
-    Runner(name="cargo", found=compiled.detect_cargo, launch=compiled.launch_cargo, suffixes=(".rs",)),
+    Runner(name="go", found=go_cargo.detect_go, launch=go_cargo.launch_go, suffixes=(".go",)),
+    Runner(name="cargo", found=go_cargo.detect_cargo, launch=go_cargo.launch_cargo, suffixes=(".rs",)),
     Runner(name="maven", found=java.detect_maven, launch=java.launch_maven, suffixes=_JVM),
     Runner(name="gradle", found=java.detect_gradle, launch=java.launch_gradle, suffixes=_JVM),
     _make_command_runner("make test", _detect_make_target("test"), "make", "test"),

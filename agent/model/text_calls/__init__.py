@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from agent.model.base import ToolSpec
-from agent.model.text_calls import jsonish, lines, pythonic, tags, tokens
-from agent.model.text_calls.known import Call, Candidate, KnownTools
+from agent.model.protocol import ToolSpec
+from agent.model.text_calls import json_calls, line_calls, python_calls, tag_calls, token_calls
+from agent.model.text_calls.known_tools import Call, Candidate, KnownTools
 
 __all__ = ["RESULT", "Call", "FoundCalls", "Outputs", "find_calls", "normalize_text"]
 
@@ -111,11 +111,11 @@ def find_calls(
 def _collect_candidates(text: str, known: KnownTools) -> list[Candidate]:
     """All that looks like a call; of those that begin together the explicit and longer one first."""
     finders = (
-        tags.find_candidates,
-        tokens.find_candidates,
-        lines.find_candidates,
-        jsonish.find_candidates,
-        pythonic.find_candidates,
+        tag_calls.find_candidates,
+        token_calls.find_candidates,
+        line_calls.find_candidates,
+        json_calls.find_candidates,
+        python_calls.find_candidates,
     )
     found = [candidate for find in finders for candidate in find(text, known)]
     return sorted(found, key=lambda each: (each.start, not each.explicit, -each.end))

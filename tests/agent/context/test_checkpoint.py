@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.checkpoint import NAME, NUMBER
-from agent.context.facts import Facts
-from agent.context.projection import Projection
-from agent.context.replay import follow_session, undo_compaction
+from agent.context.ledger.session_facts import Facts
+from agent.context.projection.projection import Projection
+from agent.context.restore.projection_checkpoint import NAME, NUMBER
+from agent.context.restore.projection_replay import follow_session, undo_compaction
 from agent.events import Compaction, Event, Fold, MessageEvent, ObservationEvent, Prompt, SessionStart
-from agent.model.base import ToolSpec
-from agent.session import Session
-from agent.transfer import create_fork
+from agent.model.protocol import ToolSpec
+from agent.session.export_import import create_fork
+from agent.session.log import Session
 from tests.agent.context.test_prefixes import KEPT, TOOLS
 from tests.agent.context.test_projection import Story
 from tests.agent.context.test_replay import long_log
@@ -32,7 +32,7 @@ class Taken:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, tools: Sequence[ToolSpec] = ()) -> None:
         self.read = 0
         with monkeypatch.context() as patch:
-            patch.setattr("agent.history.parse", self._counted)
+            patch.setattr("agent.session.branch_history.parse_event", self._counted)
             self.session = Session.open(folder)
             self.projection, self.facts = Projection(tools), Facts()
             self.checkpoints = follow_session(self.session, self.projection, self.facts)

@@ -11,25 +11,25 @@ from typing import Any
 
 import pytest
 
-from agent.context.budget import Budget, Shares
-from agent.context.compressor import Compressor
-from agent.context.facts import Facts
+from agent.context.compression.compressor import Compressor
+from agent.context.compression.token_budget import Budget, Shares
 from agent.context.invariants import check_messages
-from agent.context.past import RecallIndex
-from agent.context.projection import Projection
-from agent.context.replay import follow_session, undo_compaction
-from agent.context.slots import FoldMessage, StateMessage
-from agent.context.usage import iter_replacements, list_active_compactions, measure_usage
+from agent.context.ledger.session_facts import Facts
+from agent.context.projection.message_slots import FoldMessage, StateMessage
+from agent.context.projection.projection import Projection
+from agent.context.recall_index import RecallIndex
+from agent.context.restore.projection_replay import follow_session, undo_compaction
+from agent.context.window_usage import iter_replacements, list_active_compactions, measure_usage
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
-from agent.model.base import Delta, Model, Request, ToolMessage, UserMessage
-from agent.session import Session
+from agent.model.protocol import Delta, Model, Request, ToolMessage, UserMessage
+from agent.session.log import Session
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
-from tools.action import Observation
-from tools.finish import finish
-from tools.recall import memory, recall
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+from tools.session.finish import finish
+from tools.session.recall import memory, recall
 
 CONSTRAINT = "You must never touch vendor/ in this session."
 
@@ -300,7 +300,7 @@ def test_no_stage_lets_a_planted_order_speak_as_the_user(written: str) -> None:
 
 
 def test_a_models_summary_is_checked_and_completed() -> None:
-    from agent.context.summary import CHECKS, complete_summary
+    from agent.context.compression.summary import CHECKS, complete_summary
 
     facts = Facts()
     events: list[Event] = [
@@ -347,7 +347,7 @@ def test_a_model_that_fails_to_write_a_summary_leaves_it_to_code() -> None:
 
 
 def test_the_ledger_is_small_and_says_what_holds() -> None:
-    from agent.context.ledger import MAX_BYTES, render_ledger
+    from agent.context.ledger.state_ledger import MAX_BYTES, render_ledger
     from agent.events import PlanEvent
 
     facts = Facts()

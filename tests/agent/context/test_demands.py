@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from agent.context.demands import find_demand_cue, split_sentences
-from agent.context.facts import Facts
+from agent.context.ledger.session_facts import Facts
+from agent.context.ledger.user_constraints import find_demand_cue, split_sentences
 from agent.events import Prompt, Steer
 
 DEMANDS = {

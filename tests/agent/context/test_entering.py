@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from agent.context.entering import OutputDeduplicator
-from agent.context.projection import Projection
-from agent.context.views import find_elidable_lines, parse_lines
+from agent.context.projection.file_views import find_elidable_lines, parse_lines
+from agent.context.projection.output_dedup import OutputDeduplicator
+from agent.context.projection.projection import Projection
 from agent.events import (
     AskedAction,
     Compaction,
@@ -20,8 +20,8 @@ from agent.events import (
     Prompt,
     SessionStart,
 )
-from agent.model.base import AssistantMessage
-from tools.action import Action
+from agent.model.protocol import AssistantMessage
+from tools.core.action import Action
 
 AS_ABOVE = re.compile(r"^\[… (\d+)–(\d+) as above")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.context.instructions import MAX_INSTRUCTIONS, build_system_prompt, read_project_instructions
+from agent.context.system_prompt import MAX_INSTRUCTIONS, build_system_prompt, read_project_instructions
 
 
 def prompt(root: Path, working: Path | None = None, *, commits: bool = True) -> str:

@@ -23,9 +23,9 @@ from agent.context.invariants import (
     check_messages,
     check_view,
 )
-from agent.context.projection import Projection
-from agent.context.replay import find_undone
-from agent.context.slots import FoldMessage, Slot
+from agent.context.projection.message_slots import FoldMessage, Slot
+from agent.context.projection.projection import Projection
+from agent.context.restore.projection_replay import find_undone
 from agent.events import (
     Compaction,
     Event,
@@ -34,12 +34,12 @@ from agent.events import (
     ObservationEvent,
     Rewind,
 )
-from agent.log_index import LogIndex, expand_runs, parse_event_id
-from agent.model.anthropic_http import AnthropicWire
-from agent.model.base import AssistantMessage, Message, ToolMessage, ToolSpec, UserMessage
-from agent.model.openai_http import ChatWire
-from agent.model.openai_responses import ResponsesWire
-from agent.session import INTERRUPTED, list_unanswered_calls
+from agent.model.protocol import AssistantMessage, Message, ToolMessage, ToolSpec, UserMessage
+from agent.model.wire_formats.anthropic_messages import AnthropicWire
+from agent.model.wire_formats.chat_completions import ChatWire
+from agent.model.wire_formats.openai_responses import ResponsesWire
+from agent.session.log import INTERRUPTED, list_unanswered_calls
+from agent.session.log_index import LogIndex, expand_runs, parse_event_id
 from tests.agent.context.test_projection import Story, shape
 from tests.support.wires import Chat, Messages, Responses
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.context.facts import Facts
 from agent.context.invariants import (
     EveryActionIsAnswered,
     EveryObservationWasAskedFor,
@@ -18,9 +17,15 @@ from agent.context.invariants import (
     NothingIsEmpty,
     check_messages,
 )
-from agent.context.projection import UNANSWERED, Projection
-from agent.context.replay import find_undone, follow_session, select_needed_events, undo_compaction
-from agent.context.slots import FoldMessage, Slot
+from agent.context.ledger.session_facts import Facts
+from agent.context.projection.message_slots import FoldMessage, Slot
+from agent.context.projection.projection import UNANSWERED, Projection
+from agent.context.restore.projection_replay import (
+    find_undone,
+    follow_session,
+    select_needed_events,
+    undo_compaction,
+)
 from agent.events import (
     AskedAction,
     Compaction,
@@ -32,9 +37,9 @@ from agent.events import (
     SessionStart,
     Steer,
 )
-from agent.model.base import AssistantMessage, Message, ToolMessage, UserMessage
-from agent.session import Session
-from tools.action import Action
+from agent.model.protocol import AssistantMessage, Message, ToolMessage, UserMessage
+from agent.session.log import Session
+from tools.core.action import Action
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from agent.context import references
+from agent.context.projection import references
 
 PIECES = (
     *(

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.checkpoint import NAME
-from agent.context.compressor import Compressor
-from agent.context.facts import Facts
+from agent.context.compression.compressor import Compressor
 from agent.context.invariants import check_messages, check_view
-from agent.context.projection import Projection
-from agent.context.replay import follow_session, undo_compaction
+from agent.context.ledger.session_facts import Facts
+from agent.context.projection.projection import Projection
+from agent.context.restore.projection_checkpoint import NAME
+from agent.context.restore.projection_replay import follow_session, undo_compaction
 from agent.events import (
     ActionEvent,
     AskedAction,
@@ -26,8 +26,8 @@ from agent.events import (
     SessionStart,
     parse_event,
 )
-from agent.log_index import parse_event_id
-from agent.session import Session
+from agent.session.log import Session
+from agent.session.log_index import parse_event_id
 
 
 def long_log(folder: Path, steps: int) -> tuple[Session, Projection, Facts]:
@@ -67,8 +67,8 @@ def test_a_long_session_resumes_without_its_past_being_read(
         taken.append(len(line))
         return parse_event(line)
 
-    monkeypatch.setattr("agent.history.parse", counted)
-    monkeypatch.setattr("agent.session.parse", counted)
+    monkeypatch.setattr("agent.session.branch_history.parse_event", counted)
+    monkeypatch.setattr("agent.session.log.parse_event", counted)
     again, resumed, known = Session.open(session.folder), Projection([]), Facts()
     follow_session(again, resumed, known)
     again.close()
@@ -138,10 +138,10 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
     """Nothing of it is lost by that but what old steps looked at without changing it."""
     folder = never_shortened(tmp_path / "a").folder
     whole = Path(shutil.copytree(folder, tmp_path / "b"))
-    monkeypatch.setattr("agent.context.compressor.NEVER_SENT", 30_000)
-    monkeypatch.setattr("agent.context.unread.NEVER_SENT", 30_000)
+    monkeypatch.setattr("agent.context.compression.compressor.NEVER_SENT", 30_000)
+    monkeypatch.setattr("agent.context.restore.lazy_history.NEVER_SENT", 30_000)
     facts, compaction, texts, undone = taken_up(whole)
-    monkeypatch.setattr("agent.context.unread.FAR", 90_000)
+    monkeypatch.setattr("agent.context.restore.lazy_history.FAR", 90_000)
     taken: list[int] = []
 
     def counted(line: bytes) -> Event:
@@ -149,7 +149,7 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
         return parse_event(line)
 
     with monkeypatch.context() as patch:
-        patch.setattr("agent.history.parse", counted)
+        patch.setattr("agent.session.branch_history.parse_event", counted)
         session, projection, known = Session.open(folder), Projection([]), Facts()
         follow_session(session, projection, known)
         session.close()

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.instructions import build_system_prompt
-from agent.context.projection import Projection
+from agent.context.projection.projection import Projection
+from agent.context.system_prompt import build_system_prompt
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
-from agent.model.anthropic_http import AnthropicWire
-from agent.model.base import ToolSpec
-from agent.model.family import find_family
-from agent.model.openai_http import ChatWire
-from tools.defaults import load_default_tools
+from agent.model.protocol import ToolSpec
+from agent.model.providers.model_family import find_family
+from agent.model.wire_formats.anthropic_messages import AnthropicWire
+from agent.model.wire_formats.chat_completions import ChatWire
+from tools.builtin_tools import load_default_tools
 
 WITHIN = 0.05
 ROOT = Path(__file__).parents[3]
@@ -55,8 +55,10 @@ def session() -> Iterator[tuple[Event, ...]]:
         ),
         Prompt(text="Explain how an edit finds its place, then change the order of the rungs."),
     )
-    paths = ["docs/architecture.md", "agent/loop.py", "agent/session.py", "tools/registry.py", "docs/security.md",
-             "agent/model/http.py", "pyproject.toml", "tests/agent/test_loop.py", "sandbox/policy.py"]  # fmt: skip
+    paths = ["docs/architecture.md", "agent/turn/loop.py", "agent/session/log.py", "tools/core/registry.py",
+             "docs/security.md",
+             "agent/model/http/http_client.py", "pyproject.toml",
+              "tests/agent/test_loop.py", "sandbox/policy/decision.py"]  # fmt: skip
     for number, path in enumerate(paths):
         call = AskedAction(id=f"c{number}", tool="read", arguments={"path": path, "start": number})
         text = f"I look at {path} next, since what stands there decides the order.\n" * (number % 3)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from agent.context.budget import Budget
-from agent.context.compressor import Compressor
-from agent.context.facts import Facts
+from agent.context.compression.cache_economics import select_paying_masks
+from agent.context.compression.compressor import Compressor
+from agent.context.compression.summary import complete_summary, find_references_in_use
+from agent.context.compression.token_budget import Budget
 from agent.context.invariants import check_messages
-from agent.context.paying import select_paying_masks
-from agent.context.projection import Projection
-from agent.context.slots import FoldMessage, NoteMessage, Slot
-from agent.context.summary import complete_summary, find_references_in_use
+from agent.context.ledger.session_facts import Facts
+from agent.context.projection.message_slots import FoldMessage, NoteMessage, Slot
+from agent.context.projection.projection import Projection
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
-from agent.model.base import AssistantMessage, ToolMessage, UserMessage
+from agent.model.protocol import AssistantMessage, ToolMessage, UserMessage
 
 ORDER = "You must never touch vendor/ in this session."
 
@@ -279,7 +279,7 @@ def test_references_that_were_used_later_are_kept_by_the_check() -> None:
 def test_what_was_used_before_an_earlier_summary_stays_while_it_is_among_the_latest() -> None:
     def asks(words: Sequence[str]) -> list[Slot]:
         shown = ToolMessage(call="c", name="list", text=" ".join(words))
-        from tools.action import Action
+        from tools.core.action import Action
 
         action = Action(id="d", tool="read", arguments={"names": " ".join(words)})
         return [Slot(shown, 1, 1, 9), Slot(AssistantMessage(text="", actions=(action,)), 2, 2, 9)]

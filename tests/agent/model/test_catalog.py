@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.base import Usage
-from agent.model.catalog import Catalog, Listing, Price
+from agent.model.protocol import Usage
+from agent.model.providers.model_catalog import Catalog, Listing, Price
 
 
 def test_a_known_model_has_a_window_and_prices(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_litellm_is_found_without_being_imported(tmp_path: Path) -> None:
     program = f"""
 import sys
 from pathlib import Path
-from agent.model.catalog import Catalog
+from agent.model.providers.model_catalog import Catalog
 print(Catalog(Path({str(tmp_path)!r})).find(["gpt-4o"]).window, "litellm" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

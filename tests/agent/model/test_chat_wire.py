@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.arguments import parse_action
-from agent.model.base import AssistantMessage, Reply, ToolMessage, Usage
-from agent.model.chat_wire import ChatAssembler, message_to_json
-from agent.model.wire import EventParser
-from tools.action import Action
+from agent.model.protocol import AssistantMessage, Reply, ToolMessage, Usage
+from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json
+from agent.model.wire_formats.tool_arguments import parse_action
+from agent.model.wire_formats.wire_protocol import EventParser
+from tools.core.action import Action
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), min_size=1)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agent.model.base import AssistantMessage, Message, ToolMessage
 from agent.model.code_actions import CodeActions, extract_code_blocks
+from agent.model.protocol import AssistantMessage, Message, ToolMessage
 from tests.support.asking import ask, user
 from tests.support.formats import model
 from tests.support.loopback import Loopback
-from tools.action import Action
+from tools.core.action import Action
 
 
 def test_what_a_block_printed_cannot_pass_for_the_user_s_words() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageEvent, Signal
-from agent.model.base import (
+from agent.model.protocol import (
     AssistantMessage,
     CutOff,
     Message,
@@ -18,14 +18,20 @@ from agent.model.base import (
     ToolMessage,
     UserMessage,
 )
-from agent.model.fallback import LONGEST_REST, REST, Fallback
-from agent.model.relay import FAILURES, LEAD, RECHECK, PlannerExecutor, find_strong_model_reason
+from agent.model.routing.fallback import LONGEST_REST, REST, Fallback
+from agent.model.routing.planner_executor import (
+    FAILURES,
+    LEAD,
+    RECHECK,
+    PlannerExecutor,
+    find_strong_model_reason,
+)
 from sandbox.errors import Fault, UserError
 from tests.support.asking import reply, user
 from tests.support.bench import bench
 from tests.support.formats import model
 from tests.support.loopback import Loopback, Trouble
-from tools.action import Action
+from tools.core.action import Action
 
 DOWN = [Trouble(status=503, retry_after="0")] * 40
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from agent.model.family import FAMILIES, UNKNOWN, find_family
-from agent.model.providers import DEFAULTS
+from agent.model.providers.endpoints import DEFAULTS
+from agent.model.providers.model_family import FAMILIES, UNKNOWN, find_family
 from tests.support.cli import CHECKOUT
-from tools.edit.offer import FORMATS, WAYS
+from tools.edit.format_registry import FORMATS, WAYS
 
 NAMES = {
     "in this process": ["offline", "scripted:turns.yaml", "scripted:/tmp/claude.yaml"],

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent.model.anthropic_http import AnthropicDialect
-from agent.model.base import (
+from agent.model.protocol import (
     AssistantMessage,
     ContextOverflow,
     CutOff,
@@ -24,14 +23,15 @@ from agent.model.base import (
     ToolMessage,
     UserMessage,
 )
-from agent.model.catalog import Listing, Price
-from agent.model.openai_http import ChatDialect
-from agent.model.openai_responses import ResponsesDialect
+from agent.model.providers.model_catalog import Listing, Price
+from agent.model.wire_formats.anthropic_messages import AnthropicDialect
+from agent.model.wire_formats.chat_completions import ChatDialect
+from agent.model.wire_formats.openai_responses import ResponsesDialect
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, user
 from tests.support.formats import KINDS, OVERFLOW, model
 from tests.support.loopback import Loopback, Trouble
-from tools.action import Action
+from tools.core.action import Action
 
 every_format = pytest.mark.parametrize("kind", list(KINDS))
 
@@ -284,7 +284,7 @@ def test_a_chat_endpoint_that_names_the_responses_endpoint_is_left_for_it() -> N
     body = (
         '{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions."}}'
     )
-    from agent.model.openai_responses import ResponsesWire
+    from agent.model.wire_formats.openai_responses import ResponsesWire
 
     with Loopback([{"text": "there"}], troubles=[Trouble(status=404, body=body)]) as server:
         asked = model("chat", server, instead=lambda: ResponsesWire("tiny"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.http import HttpClient, WireError
+from agent.model.http.http_client import HttpClient, WireError
 from sandbox.errors import Fault, UserError
 from tests.support.loopback import Loopback
 

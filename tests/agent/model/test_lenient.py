@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.model.arguments import parse_action
-from agent.model.lenient import NotReadable, parse_json_at, parse_lenient_json
+from agent.model.wire_formats.lenient_json import NotReadable, parse_json_at, parse_lenient_json
+from agent.model.wire_formats.tool_arguments import parse_action
 
 MEANT: list[tuple[str, Any]] = [
     ("{'path': 'a.py'}", {"path": "a.py"}),

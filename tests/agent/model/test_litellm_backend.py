@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.base import (
+from agent.model.litellm_backend import LiteLLMModel
+from agent.model.model_factory import resolve_model
+from agent.model.protocol import (
     ContextOverflow,
     CutOff,
     ReasoningDelta,
@@ -21,9 +23,7 @@ from agent.model.base import (
     Usage,
     compute_price,
 )
-from agent.model.catalog import Listing, Price
-from agent.model.litellm_backend import LiteLLMModel
-from agent.model.resolve import resolve_model
+from agent.model.providers.model_catalog import Listing, Price
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
 from tests.support.formats import OVERFLOW
@@ -152,7 +152,7 @@ def test_litellm_neither_writes_to_the_terminal_nor_reads_the_repository_s_env_f
     (tmp_path / ".env").write_text("OPENAI_API_KEY=planted\nPLANTED=1\n")
     program = """
 import asyncio, os, sys
-from agent.model.base import Request, UserMessage
+from agent.model.protocol import Request, UserMessage
 from agent.model.litellm_backend import LiteLLMModel
 from sandbox.errors import UserError
 

@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 
 from agent.events import End
-from agent.model.base import Model
-from agent.session import list_unanswered_calls, read_events
+from agent.model.protocol import Model
+from agent.session.log import list_unanswered_calls, read_events
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, OVERFLOW, model
 from tests.support.loopback import Loopback, Trouble
-from tools.action import Observation
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 ALL = int(os.environ.get("PATCHWRIGHT_STRESS", "1")) > 1
 POINTS = 6

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent.context.slots import StateMessage
-from agent.model.base import (
+from agent.context.projection.message_slots import StateMessage
+from agent.model.offline.offline_messages import write_commit_message
+from agent.model.offline.offline_model import OfflineModel, answer_request
+from agent.model.protocol import (
     AssistantMessage,
     Message,
     Reply,
@@ -20,19 +22,17 @@ from agent.model.base import (
     ToolSpec,
     UserMessage,
 )
-from agent.model.offline import OfflineModel, answer_request
-from agent.model.offline_words import write_commit_message
 from sandbox.errors import Fault, UserError
 from tests.tools.workspaces import workspace
-from tools.action import Action, Observation, ToolFailure
-from tools.code import code
-from tools.edit.tools import edit
-from tools.finish import finish
-from tools.plan import plan
-from tools.registry import Tool
-from tools.repair import localize, repair
+from tools.code.code_tool import code
+from tools.core.action import Action, Observation, ToolFailure
+from tools.core.registry import Tool
+from tools.core.workspace import Workspace
+from tools.edit.edit_tools import edit
+from tools.repair.repair_tools import localize, repair
+from tools.session.finish import finish
+from tools.session.plan import plan
 from tools.testing import run_tests
-from tools.workspace import Workspace
 
 TOOLS = (plan, run_tests, repair, localize, edit, finish)
 COMMIT = ToolSpec(name="git_commit", description="", parameters={"type": "object", "properties": {}})

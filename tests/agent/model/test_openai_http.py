@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from agent.model.base import ReasoningDelta, Reply, Request, TextDelta
-from agent.model.catalog import Listing, Price
-from agent.model.http_model import HttpModel, ModelAddress
-from agent.model.openai_http import ChatDialect, ChatWire
+from agent.model.http.http_model import HttpModel, ModelAddress
+from agent.model.protocol import ReasoningDelta, Reply, Request, TextDelta
+from agent.model.providers.model_catalog import Listing, Price
+from agent.model.wire_formats.chat_completions import ChatDialect, ChatWire
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
 from tests.support.formats import chat_at
@@ -326,7 +326,7 @@ def test_reasoning_is_sent_back_to_a_server_that_demands_it() -> None:
 
 
 def test_a_server_that_is_not_there_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.model.retry._PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("agent.model.http.retry._PAUSES", (0.0, 0.0, 0.0))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
     with pytest.raises(UserError, match="connection refused") as caught:
@@ -404,8 +404,8 @@ def test_the_smallest_path_to_a_model_imports_nothing_heavy(tmp_path: Path) -> N
         program = f"""
 import asyncio, sys
 from pathlib import Path
-from agent.model.base import Request, UserMessage
-from agent.model.resolve import resolve_model
+from agent.model.protocol import Request, UserMessage
+from agent.model.model_factory import resolve_model
 
 async def main():
     model = resolve_model("openai/unknown-model", {server.url!r}, {{}}, Path({str(tmp_path)!r}))

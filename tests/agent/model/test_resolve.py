@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.base import Request
-from agent.model.catalog import Catalog
-from agent.model.http_model import HttpModel
-from agent.model.providers import BARE, DEFAULTS, ENDPOINTS, LITELLM
-from agent.model.resolve import choose_default_model, resolve_model
-from agent.model.scripted import ScriptedModel
+from agent.model.http.http_model import HttpModel
+from agent.model.model_factory import choose_default_model, resolve_model
+from agent.model.protocol import Request
+from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM
+from agent.model.providers.model_catalog import Catalog
+from agent.model.scripted.scripted_model import ScriptedModel
 from agent.model.text_tools import TextTools
 from sandbox.errors import Fault, UserError
 from tests.support.asking import reply, user
@@ -156,7 +156,7 @@ def test_resolving_imports_only_what_the_name_needs(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from agent.model.resolve import choose_default_model, resolve_model
+from agent.model.model_factory import choose_default_model, resolve_model
 from sandbox.errors import UserError
 choose_default_model({})
 try:

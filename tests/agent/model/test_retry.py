@@ -5,7 +5,7 @@ from email.utils import formatdate
 
 import pytest
 
-from agent.model.retry import PATIENCE, TRIES, RetryBudget, parse_retry_after
+from agent.model.http.retry import PATIENCE, TRIES, RetryBudget, parse_retry_after
 
 
 def test_pauses_grow_and_end_after_the_last_try() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from agent.events import ActionEvent, End, MessageEvent, ObservationEvent
-from agent.model.base import Model
+from agent.model.protocol import Model
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, model
 from tests.support.loopback import Loopback
-from tools.defaults import load_default_tools
+from tools.builtin_tools import load_default_tools
 
 TASK = [
     {"text": "I make it.", "calls": [call("write", path="a.py", content="x = 1\ny = 'ü'\n")]},

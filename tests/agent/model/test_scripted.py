@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.model.base import AssistantMessage, Message, ToolMessage, ToolSpec, Usage
-from agent.model.scripted import Counts, Matcher, ScriptedModel, Turn, split_into_pieces
+from agent.model.protocol import AssistantMessage, Message, ToolMessage, ToolSpec, Usage
+from agent.model.scripted.scripted_model import Counts, Matcher, ScriptedModel, Turn, split_into_pieces
 from sandbox.errors import Fault, UserError
 from tests.support.asking import answered, ask, user
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import MessageEvent, ObservationEvent
-from agent.model import gate
-from agent.model.base import (
+from agent.model import stream_filter
+from agent.model.protocol import (
     AssistantMessage,
     Message,
     Reply,
@@ -24,7 +24,7 @@ from agent.model.base import (
     ToolSpec,
     UserMessage,
 )
-from agent.model.gate import StreamFilter
+from agent.model.stream_filter import StreamFilter
 from agent.model.text_calls import find_calls
 from agent.model.text_tools import TextTools
 from tests.agent.model.text_calls.corpus import CASES, TOOLS
@@ -32,9 +32,9 @@ from tests.support.asking import READ, deltas, reply, user
 from tests.support.bench import Bench, bench
 from tests.support.formats import model
 from tests.support.loopback import Loopback, Trouble
-from tools.action import Action, Observation
-from tools.registry import tool
-from tools.workspace import Workspace
+from tools.core.action import Action, Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
 
 REFUSAL = '{"error":{"message":"registry.ollama.ai/library/tiny:latest does not support tools"}}'
 CALL = '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>'
@@ -191,13 +191,15 @@ def test_prose_streams_while_a_call_is_held_back() -> None:
 
 def gated(text: str, sizes: list[int]) -> tuple[str, str]:
     """(shown while it streamed, held at the end)."""
-    gate = StreamFilter([each.name for each in TOOLS], lambda part: bool(find_calls(part, TOOLS).calls))
+    stream_filter = StreamFilter(
+        [each.name for each in TOOLS], lambda part: bool(find_calls(part, TOOLS).calls)
+    )
     shown, at = "", 0
     while at < len(text):
         size = sizes[at % len(sizes)]
-        shown += gate.feed(text[at : at + size])
+        shown += stream_filter.feed(text[at : at + size])
         at += size
-    return shown, gate.held
+    return shown, stream_filter.held
 
 
 @pytest.mark.slow
@@ -249,7 +251,7 @@ def test_what_is_held_is_not_searched_again_with_every_piece(
             searched.append(len(text))
             return self.pattern.match(text)
 
-    monkeypatch.setattr(gate, "_FENCE", Counted(gate._FENCE))
+    monkeypatch.setattr(stream_filter, "_FENCE", Counted(stream_filter._FENCE))
     tried = StreamFilter([], lambda part: searched.append(len(part)) is not None)
     shown = "".join(tried.feed(text[at : at + 5]) for at in range(0, len(text), 5))
     assert shown + tried.held == text

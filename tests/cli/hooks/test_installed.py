@@ -315,7 +315,7 @@ def test_what_every_commit_waits_for_is_not_imported_without_need(repo: Repo) ->
         "rich",
     }
     assert some & heavy == set()
-    assert nothing & (heavy | {"tools.syntax", "sandbox.redaction"}) == set()
+    assert nothing & (heavy | {"tools.code.syntax", "sandbox.secrets.redaction"}) == set()
 
 
 def _imported(repo: Repo, reset: str = "") -> set[str]:

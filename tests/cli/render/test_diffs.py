@@ -8,10 +8,10 @@ from itertools import dropwhile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.render.diffs import paint_diff
-from cli.render.paint import make_painter
-from cli.render.terminal import measure_columns
-from tools.text import format_unified_diff
+from cli.output.diff_view import paint_diff
+from cli.output.style.paint import make_painter
+from cli.output.style.terminal import measure_columns
+from tools.core.text import format_unified_diff
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 

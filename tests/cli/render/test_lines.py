@@ -25,11 +25,11 @@ from agent.events import (
     UsageRecord,
     Verification,
 )
-from agent.model.base import TextDelta
-from cli.render import actions
-from cli.render.lines import LineView, Texts
-from cli.render.terminal import measure_columns
-from tools.defaults import TOOLS, UNTOLD
+from agent.model.protocol import TextDelta
+from cli.output import action_descriptions
+from cli.output.event_lines import LineView, Texts
+from cli.output.style.terminal import measure_columns
+from tools.builtin_tools import TOOLS, UNTOLD
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -231,7 +231,7 @@ def test_the_answer_itself_is_left_to_standard_output_unless_asked_for() -> None
 
 def test_the_plain_view_needs_no_terminal_library() -> None:
     code = (
-        "import sys, cli.render.lines; "
+        "import sys, cli.output.event_lines; "
         "print([m for m in ('rich', 'prompt_toolkit', 'pygments', 'markdown_it') if m in sys.modules])"
     )
     root = Path(__file__).parents[3]
@@ -242,7 +242,13 @@ def test_the_plain_view_needs_no_terminal_library() -> None:
 def test_every_tool_has_words_for_what_it_is_about() -> None:
     """No line shows a tool's arguments as Python has them; those whose actions have a view of their own need none."""
     named = {import_module(module).__dict__[function].name for module, function in (*TOOLS, *UNTOLD)}
-    assert named - set(actions._TARGETS) == {"plan", "finish", "propose", "git_status", "put_back"}
+    assert named - set(action_descriptions._TARGETS) == {
+        "plan",
+        "finish",
+        "propose",
+        "git_status",
+        "put_back",
+    }
     for tool, arguments, words in (
         ("code", {"action": "find", "target": "Cart.total"}, "find Cart.total"),
         ("process", {"action": "start", "command": "make\nserve"}, "start make …"),
@@ -250,4 +256,4 @@ def test_every_tool_has_words_for_what_it_is_about() -> None:
         ("git_log", {"path": "cart.py"}, "cart.py"),
         ("apply_patch", {"patch": "--- a/x\n+++ b/x\n*** Add File: y z\n"}, "x, y z"),
     ):
-        assert actions.describe_target(tool, arguments) == words
+        assert action_descriptions.describe_target(tool, arguments) == words

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.render.blocks import LONGEST_BLOCK, BlockSplitter
-from cli.render.code import CodePainter
-from cli.render.markdown import MarkdownStream
+from cli.output.markdown.block_splitter import LONGEST_BLOCK, BlockSplitter
+from cli.output.markdown.code_painter import CodePainter
+from cli.output.markdown.markdown_stream import MarkdownStream
 
 ANSWER = """\
 # Title

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
-from cli.repl.commands import COMMANDS, GROUPS
-from cli.repl.pastes import Pastes
-from cli.repl.symbols import SymbolNames
+from agent.app_dirs import Home
+from cli.tui.commands.command_table import COMMANDS, GROUPS
+from cli.tui.input.pastes import Pastes
+from cli.tui.input.symbol_names import SymbolNames
 from tests.support.cli import git
 from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of, logs, prompted, talk
 

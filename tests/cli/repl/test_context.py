@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from tests.support.cli import call, script
 from tests.support.talking import SIZES, ask, at_rest, leave, log_of, make_shop, ready, talk
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from tests.support.cli import CHECKOUT, call
 from tests.support.talking import SIZES, ask, at_rest, below, cleared, leave, log_of, talk
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from agent.home import Home
-from agent.outcome import Exit
+from agent.app_dirs import Home
+from agent.exit_codes import Exit
 from tests.support import cli
 from tests.support.talking import SIZES, at_rest, leave, logs, long_session, prompts
 from tests.support.terminal import Terminal
@@ -173,7 +173,14 @@ def test_nothing_of_the_session_is_imported_before_the_prompt_stands(shop: Path)
         after = terminal.raw.decode("utf-8", "replace")
     names = imported(before)
     assert "prompt_toolkit.application" in names
-    heavy = {"agent.runtime", "agent.loop", "agent.events", "cli.run", "cli.repl.chat", "cli.settings.layers"}
+    heavy = {
+        "agent.turn.runtime",
+        "agent.turn.loop",
+        "agent.events",
+        "cli.commands.run.one_shot",
+        "cli.tui.conversation.chat",
+        "cli.settings.layers",
+    }
     assert not heavy & names
     assert not {name.partition(".")[0] for name in names} & {
         "pydantic",

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 from agent.events import End, Prompt
-from agent.events.lines import parse_event
-from cli.render.terminal import Terminal as Screen
-from cli.repl.view import SessionView
+from agent.events.serialization import parse_event
+from cli.output.style.terminal import Terminal as Screen
+from cli.tui.screen.session_view import SessionView
 from tests.support.cli import git
 from tests.support.golden import compare, settled, steady
 from tests.support.talking import SIZES, ask, at_rest, leave, logs, talk

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageEvent
-from cli.export import render_html
+from cli.output.session_export import render_html
 from tests.support.cli import call
 from tests.support.talking import ask, at_rest, leave, logs, long_session, talk
 

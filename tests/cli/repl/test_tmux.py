@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from cli.repl.parts import SPINNER
+from cli.tui.screen.live_region import SPINNER
 from tests.support import cli
 from tests.support.cli import call, script
 from tests.support.talking import log_of, logs, wait_until

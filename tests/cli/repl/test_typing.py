@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from tests.support.cli import call
 from tests.support.talking import (
     SIZES,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from tests.support import cli
 from tests.support.cli import call, git, script
 from tests.support.talking import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.home import Home
+from agent.app_dirs import Home
 from tests.support.cli import call, git
 from tests.support.golden import looks_as_it_did
 from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of, prompts, talk

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.shell import Judgement, judge_command_line, suggest_rule
-from sandbox.shell.options import find_git_subcommand, find_spec, list_command_names
-from sandbox.shell.rules import BANNED
+from sandbox.policy.shell import Judgement, judge_command_line, suggest_rule
+from sandbox.policy.shell.commands.options import find_git_subcommand, find_spec, list_command_names
+from sandbox.policy.shell.rule_suggestion import BANNED
 
 
 def test_segments_are_the_commands_and_what_else_matters(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from random import Random
 
 import pytest
 
-from sandbox.bubblewrap import PRIVILEGES
-from sandbox.shell import Judgement, judge_command_line
-from sandbox.shell.options import list_command_names
+from sandbox.backends.bubblewrap import PRIVILEGES
+from sandbox.policy.shell import Judgement, judge_command_line
+from sandbox.policy.shell.commands.options import list_command_names
 from tests.sandbox.boxes import bwrap, privilege
 from tests.sandbox.shell.lines import NAMES, line
 from tests.security.test_commands import ATTACK_LINES, HARMLESS_LINES

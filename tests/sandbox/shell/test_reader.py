@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.shell import judge_command_line
-from sandbox.shell.expansion import expand_arguments
-from sandbox.shell.reader import parse_source
-from sandbox.shell.syntax import decode_source, encode_source
-from sandbox.shell.witness import explain_disagreement
+from sandbox.policy.shell import judge_command_line
+from sandbox.policy.shell.parsing.cross_check import explain_disagreement
+from sandbox.policy.shell.parsing.expansion import expand_arguments
+from sandbox.policy.shell.parsing.parser import parse_source
+from sandbox.policy.shell.parsing.syntax import decode_source, encode_source
 
 KNOWN = {"HOME": "/home/of/someone"}
 

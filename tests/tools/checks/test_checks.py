@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.repo import Repo
-from tools.checks import CHECKS, run_checks
-from tools.checks.staged import read_committed_change, read_staged_change
-from tools.checks.weakened import find_test_names
-from tools.plumbing import Git
+from tools.git.git_change import read_committed_change, read_staged_change
+from tools.git.git_process import Git
+from tools.lint.checks import CHECKS, run_checks
+from tools.lint.checks.weakened import find_test_names
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends import choose_sandbox
-from sandbox.unconfined import Unconfined
+from sandbox.backends.selection import choose_sandbox
+from sandbox.backends.unconfined import Unconfined
 from tests.support.repo import Repo
-from tools.checks import find_linter_jobs, run_checks
-from tools.checks.finding import Finding
-from tools.checks.staged import read_staged_change
-from tools.linters import find_linters
-from tools.linters.table import LINTERS
-from tools.plumbing import Git
+from tools.git.git_change import read_staged_change
+from tools.git.git_process import Git
+from tools.lint.checks import find_linter_jobs, run_checks
+from tools.lint.checks.finding import Finding
+from tools.lint.linters import find_linters
+from tools.lint.linters.linter_table import LINTERS
 
 
 @pytest.fixture

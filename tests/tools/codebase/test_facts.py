@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.codebase.facts import Facts, detect_language, extract_facts
-from tools.codebase.uses import find_name_lines
-from tools.codebase.words import count_words, split_identifier
+from tools.code.index.parsing.file_facts import Facts, detect_language, extract_facts
+from tools.code.index.parsing.identifier_words import count_words, split_identifier
+from tools.code.index.parsing.name_uses import find_name_lines
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 

@@ -14,10 +14,10 @@ import pytest
 
 from tests.support.cli import CHECKOUT, environment, git
 from tests.tools.workspaces import put
-from tools.codebase import index as indexing
-from tools.codebase import store
-from tools.codebase.index import Index, ask_index
-from tools.codebase.queries import find_definitions, find_references
+from tools.code.index import code_index as indexing
+from tools.code.index import index_store
+from tools.code.index.code_index import Index, ask_index
+from tools.code.index.symbol_queries import find_definitions, find_references
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -164,8 +164,8 @@ def test_branches_go_back_and_forth_without_reading_again(root: Path, database: 
 def test_many_changes_leave_few_segments_and_no_dead_texts(
     root: Path, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "MANY", 3)
-    monkeypatch.setattr(store, "SPARE", 3)
+    monkeypatch.setattr(index_store, "MANY", 3)
+    monkeypatch.setattr(index_store, "SPARE", 3)
     monkeypatch.setattr(indexing, "SELDOM", 2)
     draw = random.Random(7)
     with Index(root, database) as index:
@@ -193,7 +193,7 @@ def test_a_database_that_is_damaged_or_of_another_version_is_made_again(root: Pa
     with Index(root, database) as index:
         assert index.refresh() == 2
     for damage in (b"not a database at all" * 100, b""):
-        store.delete_database(database)
+        index_store.delete_database(database)
         database.write_bytes(damage)
         with Index(root, database) as index:
             assert index.refresh() == 2
@@ -229,8 +229,8 @@ def test_without_a_place_to_write_the_index_is_in_memory(root: Path, tmp_path: P
 INDEXING = """
 import sys
 from pathlib import Path
-from tools.codebase.index import Index
-from tools.codebase import workers
+from tools.code.index.code_index import Index
+from tools.code.index import workers
 
 workers.CHUNK = 2000
 workers.ALONE = 0
@@ -288,14 +288,14 @@ def test_sessions_that_index_at_once_do_not_double_anything(root: Path, database
 def test_a_grammar_that_takes_its_process_along_costs_one_file(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tools.codebase import workers
+    from tools.code.index import worker_pool
 
-    monkeypatch.setattr(workers, "ALONE", 0)
-    dying = workers._START.replace(
-        "main(sys", "import os, tools.codebase.worker as w; real = w.decode_text; "
+    monkeypatch.setattr(worker_pool, "ALONE", 0)
+    dying = worker_pool._START.replace(
+        "main(sys", "import os, tools.code.index.parse_worker as w; real = w.decode_text; "
         "w.decode_text = lambda data: os._exit(1) if b'poison' in data else real(data); main(sys",
     )  # fmt: skip
-    monkeypatch.setattr(workers, "_START", dying)
+    monkeypatch.setattr(worker_pool, "_START", dying)
     many(root, 10)
     (root / "bad.py").write_text("def poison(): pass\n")
     with Index(root, None) as index:

@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.cli import run
 from tests.tools.workspaces import call, put, workspace
-from tools.code import code
-from tools.codebase.graph import get_graph
-from tools.codebase.index import Index
-from tools.codebase.map import CHARACTERS, build_map
-from tools.edit.tools import edit
-from tools.files import read
+from tools.code.code_tool import code
+from tools.code.index.code_index import Index
+from tools.code.index.reference_graph import get_graph
+from tools.code.index.repository_map import CHARACTERS, build_map
+from tools.edit.edit_tools import edit
+from tools.fs.file_tools import read
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 

@@ -12,12 +12,12 @@ import pytest
 
 from tests.support.cli import run
 from tests.tools.workspaces import call, put, refused, workspace
-from tools import languages
-from tools.code import code
-from tools.codebase.index import Index
-from tools.codebase.modules import Modules
-from tools.codebase.queries import find_importers, is_test
-from tools.edit.tools import edit, edit_symbol
+from tools.code import languages
+from tools.code.code_tool import code
+from tools.code.index.code_index import Index
+from tools.code.index.module_resolution import Modules
+from tools.code.index.symbol_queries import find_importers, is_test
+from tools.edit.edit_tools import edit, edit_symbol
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tools.codebase.uses import count_names
-from tools.codebase.words import count_words
-from tools.languages import LANGUAGES
+from tools.code.index.parsing.identifier_words import count_words
+from tools.code.index.parsing.name_uses import count_names
+from tools.code.languages import LANGUAGES
 
 OTHER = "é"
 """A name behind a text makes it one that the expressions read; the line end keeps it apart."""

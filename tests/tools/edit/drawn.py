@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from tools.edit.changes import Hunk, Line, Replace
+from tools.edit.edit_model import Hunk, Line, Replace
 
 UNITS = ("\t", "  ", "    ")
 """Indentation of one level."""

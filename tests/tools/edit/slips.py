@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.tools.edit.drawn import Drawn
-from tools.edit.changes import Line
+from tools.edit.edit_model import Line
 
 Slip = Callable[[Drawn], list[Line]]
 

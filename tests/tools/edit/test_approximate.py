@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.approximate import find_anchored_sites, find_elided_sites
-from tools.edit.ladder import Source
+from tools.edit.match.approximate import find_anchored_sites, find_elided_sites
+from tools.edit.match.matchers import Source
 
 BLOCK = "    order = load_order(number)\n    check_stock(order)\n    order.save()\n    notify(order)\n"
 WANTED = BLOCK.replace("(number)", "(nr)").rstrip("\n").split("\n")

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
-from sandbox.paths import Tree
-from sandbox.textfile import compute_fingerprint
-from sandbox.transaction import Write
-from sandbox.transaction.doing import prepare_files
-from sandbox.transaction.planning import plan_transaction
-from sandbox.transaction.record import Journal
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.execution import prepare_files
+from sandbox.fs.transaction.journal import Journal
+from sandbox.fs.transaction.transaction_plan import plan_transaction
+from sandbox.fs.transaction.transactions import Write
+from sandbox.fs.workspace_tree import Tree
 from tests.tools.workspaces import call, put, refused, workspace
-from tools.edit.tools import apply_patch, edit, edit_lines, edit_symbol
-from tools.files import read, write
-from tools.workspace import Workspace
+from tools.core.workspace import Workspace
+from tools.edit.edit_tools import apply_patch, edit, edit_lines, edit_symbol
+from tools.fs.file_tools import read, write
 
 LINES = "".join(f"line {number}\n" for number in range(1, 31))
 

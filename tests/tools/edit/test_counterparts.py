@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, edit_text
+from tools.edit.apply.edit_engine import EditRefused, edit_text
+from tools.edit.edit_model import Replace
 
 TEXT = "fn a() {\n    let b = 1;\n    if c {\n        d(b);\n    }\n}\n"
 OLD = "    let b = 1;\n    if c {\n        d(b);\n    }\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, edit_text
+from tools.edit.apply.edit_engine import EditRefused, edit_text
+from tools.edit.edit_model import Replace
 
 PYTHON = "def f():\n    a = 1\n    return a\n"
 

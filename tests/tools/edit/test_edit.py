@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.tools.workspaces import call, put, refused, workspace
-from tools.edit.tools import edit
+from tools.edit.edit_tools import edit
 
 SHOP = """\
 class Cart:

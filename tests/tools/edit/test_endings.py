@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.paths import Tree
-from tools.edit.changes import Create, Edit, Hunk, Line, Replace, Update
-from tools.edit.endings import create_origins, update_origins
-from tools.edit.planning import plan_changes
-from tools.edit.splicing import TextSplice
+from sandbox.fs.workspace_tree import Tree
+from tools.edit.apply.line_endings import create_origins, update_origins
+from tools.edit.apply.planner import plan_changes
+from tools.edit.apply.splicing import TextSplice
+from tools.edit.edit_model import Create, Edit, Hunk, Line, Replace, Update
 
 
 def result(folder: Path, content: bytes, *edits: Edit) -> bytes | None:

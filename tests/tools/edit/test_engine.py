@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Hunk, Line, Lines, Replace, Symbol
-from tools.edit.engine import EditRefused, edit_text
+from tools.edit.apply.edit_engine import EditRefused, edit_text
+from tools.edit.edit_model import Hunk, Line, Lines, Replace, Symbol
 
 
 def block(text: str, old: str, new: str) -> str:

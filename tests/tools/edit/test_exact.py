@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.edit.exact import (
+from tools.edit.match.exact_match import (
     describe_enclosing_scope,
     find_nearest,
     find_occurrences,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools.edit.heads import find_scopes
-from tools.edit.ladder import Source
+from tools.edit.match.hunk_scope import find_scopes
+from tools.edit.match.matchers import Source
 
 SHOP = Source(
     "class Cart:\n    def total(self):\n        a\n\nclass Order:\n    def total(self):\n        b\nend\n"

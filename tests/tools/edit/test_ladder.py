@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Replace
-from tools.edit.engine import edit_text
-from tools.edit.ladder import (
+from tools.edit.apply.edit_engine import edit_text
+from tools.edit.edit_model import Replace
+from tools.edit.match.matchers import (
     STEPS,
     Rung,
     Source,

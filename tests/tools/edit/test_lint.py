@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.unconfined import Unconfined
+from sandbox.backends.unconfined import Unconfined
 from tests.tools.workspaces import put, workspace
-from tools.edit.lint import find_new_complaints
-from tools.workspace import Workspace
+from tools.core.workspace import Workspace
+from tools.edit.apply.lint_feedback import find_new_complaints
 
 RUFF = Path(sys.executable).parent / "ruff"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import call, put, workspace
-from tools.edit.tools import apply_patch, edit
-from tools.files import write
-from tools.workspace import Workspace
+from tools.core.workspace import Workspace
+from tools.edit.edit_tools import apply_patch, edit
+from tools.fs.file_tools import write
 
 RUFF = Path(sys.executable).parent / "ruff"
 

@@ -10,10 +10,10 @@ import pytest
 
 from tests.tools.edit.malformed.cases import Case, cases
 from tests.tools.workspaces import call, workspace
-from tools.action import Observation, ToolFailure
-from tools.edit.tools import apply_patch, edit
-from tools.files import read
-from tools.workspace import Workspace
+from tools.core.action import Observation, ToolFailure
+from tools.core.workspace import Workspace
+from tools.edit.edit_tools import apply_patch, edit
+from tools.fs.file_tools import read
 
 CASES = cases()
 TOOLS = {"edit": edit, "apply_patch": apply_patch}

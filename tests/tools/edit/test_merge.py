@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, edit_text
-from tools.edit.words import merge_words
+from tools.edit.adapt.token_merge import merge_words
+from tools.edit.apply.edit_engine import EditRefused, edit_text
+from tools.edit.edit_model import Replace
 
 
 def block(text: str, old: str, new: str) -> str:

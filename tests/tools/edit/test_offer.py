@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import call, put, refused, workspace
-from tools.defaults import load_accepted_tools, load_default_tools
-from tools.edit.offer import FORMATS, WAYS, Format, describe_edit_tool
-from tools.edit.several import edit_several
-from tools.edit.tools import apply_patch
-from tools.registry import Toolbox
+from tools.builtin_tools import load_accepted_tools, load_default_tools
+from tools.core.registry import Toolbox
+from tools.edit.edit_tools import apply_patch
+from tools.edit.format_registry import FORMATS, WAYS, Format, describe_edit_tool
+from tools.edit.multi_edit import edit_several
 
 CART = """\
 class Cart:

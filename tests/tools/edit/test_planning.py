@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.paths import Tree
-from sandbox.transaction import Transactions
-from tools.edit.changes import Create, Delete, FileChange, Hunk, Line, Lines, Replace, Update
-from tools.edit.planned import PlanRefused, build_writes
-from tools.edit.planning import plan_changes
+from sandbox.fs.transaction.transactions import Transactions
+from sandbox.fs.workspace_tree import Tree
+from tools.edit.apply.edit_plan import PlanRefused, build_writes
+from tools.edit.apply.planner import plan_changes
+from tools.edit.edit_model import Create, Delete, FileChange, Hunk, Line, Lines, Replace, Update
 
 
 def tree(folder: Path, **files: str | bytes) -> Tree:

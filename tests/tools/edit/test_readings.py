@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Replace
-from tools.edit.engine import edit_text
-from tools.edit.readings import generate_readings
+from tools.edit.apply.edit_engine import edit_text
+from tools.edit.edit_model import Replace
+from tools.edit.match.readings import generate_readings
 
 TEXT = 'def f():\n    say("a\\n", b < c)\n    return 1\n'
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.outcome import Exit
-from cli.apply import apply_edits
+from agent.exit_codes import Exit
+from cli.commands.offline.apply_edits import apply_edits
 from sandbox.errors import UserError
 from tests.sandbox.trees import image
 

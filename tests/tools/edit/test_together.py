@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.outcome import Exit
-from cli.apply import apply_edits
+from agent.exit_codes import Exit
+from cli.commands.offline.apply_edits import apply_edits
 from tests.sandbox.trees import image
 from tests.support.cli import PATCHWRIGHT, environment
 from tests.tools.edit.drawn import Drawn, edits
 from tests.tools.workspaces import call, workspace
-from tools.edit.changes import Update
-from tools.edit.formats.render import render_patch
-from tools.edit.tools import edit
+from tools.edit.edit_model import Update
+from tools.edit.edit_tools import edit
+from tools.edit.formats.format_rendering import render_patch
 
 pytestmark = pytest.mark.slow
 

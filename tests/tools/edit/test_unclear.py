@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Hunk, Line, Replace
-from tools.edit.engine import EditRefused, edit_text
+from tools.edit.apply.edit_engine import EditRefused, edit_text
+from tools.edit.edit_model import Hunk, Line, Replace
 
 REFUSED = {
     "a depth that the file has of tabs and spaces, and that may be of tabs alone": (

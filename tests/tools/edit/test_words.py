@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.edit.changes import Replace
-from tools.edit.engine import EditRefused, edit_text
-from tools.edit.unclear import AmbiguousEdit
-from tools.edit.words import merge_words
+from tools.edit.adapt.token_merge import merge_words
+from tools.edit.apply.edit_engine import EditRefused, edit_text
+from tools.edit.edit_model import Replace
+from tools.edit.match.ambiguous import AmbiguousEdit
 
 MERGED = {
     "a quote that the file has otherwise": ("a = ’b’", "a = 'b'", "a = ’c’", "a = 'c'"),

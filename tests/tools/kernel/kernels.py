@@ -7,20 +7,20 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from sandbox.backends import choose_sandbox
-from sandbox.effects import Effect
-from sandbox.paths import Tree
-from sandbox.policy import Approval, Decision, Mode, Policy
-from sandbox.rules import NO_RULES, Rules
-from sandbox.snapshots import Snapshots
-from tools.action import Action, Observation
-from tools.artifacts import Artifacts
-from tools.defaults import load_accepted_tools, load_default_tools
-from tools.dispatch import Gateway
-from tools.kernel.session import KernelSession
-from tools.registry import Toolbox
-from tools.settings import ToolSettings
-from tools.workspace import Workspace
+from sandbox.backends.selection import choose_sandbox
+from sandbox.fs.workspace_tree import Tree
+from sandbox.policy.decision import Approval, Decision, Mode, Policy
+from sandbox.policy.effects import Effect
+from sandbox.policy.rules import NO_RULES, Rules
+from sandbox.snapshots.workspace_snapshots import Snapshots
+from tools.builtin_tools import load_accepted_tools, load_default_tools
+from tools.core.action import Action, Observation
+from tools.core.artifacts import Artifacts
+from tools.core.gateway import Gateway
+from tools.core.registry import Toolbox
+from tools.core.tool_settings import ToolSettings
+from tools.core.workspace import Workspace
+from tools.kernel.kernel_session import KernelSession
 
 
 class Kernel:

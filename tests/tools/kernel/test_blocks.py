@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tools.kernel
-from sandbox.policy import Mode
+from sandbox.policy.decision import Mode
 from tests.support.repo import Repo
 from tests.tools.kernel.kernels import Kernel
 

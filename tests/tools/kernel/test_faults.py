@@ -13,7 +13,7 @@ import pytest
 
 from sandbox.errors import Fault, UserError
 from tests.tools.kernel.kernels import Kernel
-from tools.action import Action, Observation
+from tools.core.action import Action, Observation
 
 LONG = 300
 """Seconds that no test waits for: a block that runs for so long has not been stopped."""

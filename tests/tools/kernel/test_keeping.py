@@ -11,7 +11,7 @@ from tests.support.cli import call, run, script
 from tests.support.confined import needs_confinement
 from tests.support.repo import Repo
 from tests.tools.kernel.kernels import Kernel
-from tools.kernel.keeping import FunctionStore, SavedFunction, load_all_functions, search_functions
+from tools.kernel.saved_functions import FunctionStore, SavedFunction, load_all_functions, search_functions
 
 WORDS = '''\
 def words_of(path):

@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.cli import git, run
 from tests.tools.workspaces import call, put, workspace
-from tools.code import code
-from tools.codebase.index import Index
-from tools.localization import LocalizationResult, localize_text
-from tools.localization.evidence import extract_evidence
+from tools.code.code_tool import code
+from tools.code.index.code_index import Index
+from tools.code.localization import LocalizationResult, localize_text
+from tools.code.localization.text_evidence import extract_evidence
 
 pytestmark = pytest.mark.timeout(300)  # a busy machine is no finding
 
@@ -265,7 +265,7 @@ def test_the_last_place_goes_to_what_the_past_speaks_for(root: Path) -> None:
 
 
 def test_a_package_that_defines_something_is_weighed_like_any_file(root: Path) -> None:
-    from tools.localization.ranking import score_files
+    from tools.code.localization.file_ranking import score_files
 
     put(root, {"shop/tax/__init__.py": "".join(f"def rate_{n}():\n    return {n}\n" for n in range(3))})
     with Index(root, None) as index:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.tools.lsp.test_servers import act, session
 from tests.tools.workspaces import workspace
-from tools.code import code
-from tools.lsp.renaming import rename
+from tools.code.code_tool import code
+from tools.code.lsp.rename_tool import rename
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]  # a busy machine is no finding
 

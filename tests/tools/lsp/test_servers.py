@@ -13,13 +13,13 @@ from typing import TypeVar
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.action import Observation, ToolFailure
-from tools.code import code
-from tools.edit.tools import edit
-from tools.lsp.renaming import apply_server_edits, rename
-from tools.lsp.servers import Servers
-from tools.registry import Tool
-from tools.workspace import Workspace
+from tools.code.code_tool import code
+from tools.code.lsp.rename_tool import apply_server_edits, rename
+from tools.code.lsp.session_servers import Servers
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import Tool
+from tools.core.workspace import Workspace
+from tools.edit.edit_tools import edit
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]  # a busy machine is no finding
 

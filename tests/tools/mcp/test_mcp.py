@@ -11,14 +11,14 @@ from typing import TypeVar
 
 import pytest
 
-import tools.mcp.server
-from sandbox.policy import Approval, Mode, Policy
-from sandbox.rules import Rules, parse_rule
+import tools.mcp.server_connection
+from sandbox.policy.decision import Approval, Mode, Policy
+from sandbox.policy.rules import Rules, parse_rule
 from tests.tools.workspaces import workspace
-from tools.action import ToolFailure
-from tools.mcp.servers import McpServers
-from tools.registry import Tool
-from tools.workspace import Workspace
+from tools.core.action import ToolFailure
+from tools.core.registry import Tool
+from tools.core.workspace import Workspace
+from tools.mcp.server_tools import McpServers
 
 pytestmark = pytest.mark.slow
 

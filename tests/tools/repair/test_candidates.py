@@ -12,14 +12,19 @@ from textwrap import dedent
 
 import pytest
 
-from tools.repair.candidates import GROUPS_FITTED, Candidate, generate_at_statement, generate_candidates
-from tools.repair.failures import extract_hints, group_by_fault
-from tools.repair.localization import create_suspect, rank_statements
-from tools.repair.pairs import generate_pairs
-from tools.repair.patches import extract_unique_lines
-from tools.repair.spectrum import Spectrum, Standing, Test, is_test_file, select_by_targets
+from tools.repair.engine.candidates.candidate_generation import (
+    GROUPS_FITTED,
+    Candidate,
+    generate_at_statement,
+    generate_candidates,
+)
+from tools.repair.engine.candidates.change_pairs import generate_pairs
+from tools.repair.engine.candidates.fix_edits import extract_unique_lines
+from tools.repair.localize.coverage_spectrum import Spectrum, Standing, Test, is_test_file, select_by_targets
+from tools.repair.localize.failure_analysis import extract_hints, group_by_fault
+from tools.repair.localize.statement_ranking import create_suspect, rank_statements
 from tools.repair.templates import TEMPLATES, Change, Hints, Site, Source, Template
-from tools.repair.templates.precedence import negate_condition
+from tools.repair.templates.support.precedence import negate_condition
 
 PROGRAM = dedent('''\
     import math

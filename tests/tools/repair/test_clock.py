@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.repair.clock import JOBS, LONGEST, BudgetClock, is_crowded
+from tools.repair.engine.validation.budget_clock import JOBS, LONGEST, BudgetClock, is_crowded
 
 
 class Machine:

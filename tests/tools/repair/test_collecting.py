@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import localize_faults, repair
-from tools.repair.patchwright_worker.naming import restore_earlier_names
+from tools.repair.engine.repair_engine import localize_faults, repair
+from tools.repair.patchwright_worker.frameworks.stable_names import restore_earlier_names
 from tools.repair.result import Outcome, RepairResult
 
 # A decorator that compiles its function anew from the file's text, as type checkers at run time do.

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tools.repair.candidates import Candidate, generate_candidates
-from tools.repair.deepening import (
+from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from tools.repair.engine.multi_edit_search import (
     ALIKE,
     MOST_JUDGES,
     PartialPatch,
@@ -18,8 +18,8 @@ from tools.repair.deepening import (
     select_different_tests,
     select_promising,
 )
-from tools.repair.localization import rank_statements
-from tools.repair.spectrum import Spectrum, Test
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.templates import Hints, Source
 
 TEXT = "def f(a, b):\n    c = a - bb\n    return c * 3\n"

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.repair.edits import Edit, compose_edits
+from tools.repair.engine.candidates.composed_edits import Edit, compose_edits
 from tools.repair.templates import Change
 
 

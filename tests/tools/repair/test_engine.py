@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair import engine
-from tools.repair.baseline import Baseline
-from tools.repair.engine import localize_faults, repair
-from tools.repair.findings import Findings
+from tools.repair.engine import repair_engine
+from tools.repair.engine.repair_engine import localize_faults, repair
+from tools.repair.engine.repair_findings import Findings
+from tools.repair.engine.validation.suite_baseline import Baseline
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
 from tools.repair.result import Fix, Outcome, RepairResult
-from tools.repair.spectrum import Spectrum, Test
 
 # Each repairs a project with real test runs, which a busy machine may make slow.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -337,7 +337,7 @@ def test_a_project_that_is_slow_to_import_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each last word is a session of its own: it may take as long to come to its tests as the first one took."""
-    monkeypatch.setattr(engine, "COLD_START", 0.0)
+    monkeypatch.setattr(repair_engine, "COLD_START", 0.0)
     files = {
         "conftest.py": "import time\n\ntime.sleep(2)\n",
         "add.py": "def add(a, b):\n    return a - b\n",
@@ -376,7 +376,7 @@ def test_source_that_our_own_python_cannot_parse_is_left_out(tmp_path: Path) -> 
     lines = {path: frozenset({1}) for path in ("new.py", "odd.py", "old.py", "gone.py")}
     failing = Test(index=0, id="t", file="t.py", standing="failed", lines=lines)
     findings = Findings(targets=(), deadline=0.0)
-    state = engine.RepairRun(at=at, findings=findings, on_progress=print)
+    state = repair_engine.RepairRun(at=at, findings=findings, on_progress=print)
     spectrum = Spectrum(tests=[failing], imported={}, complete=True)
     assert list(state.load_sources(spectrum, [failing])) == ["old.py"]
 
@@ -396,9 +396,9 @@ def test_changes_at_once_that_leave_tests_of_their_fault_failing_are_taken_back(
         for name in ("sure", "one", "other", "later")
     ]  # fmt: skip
     findings = Findings(targets=(), deadline=0.0, fixes=list(fixes))
-    state = engine.RepairRun(at=at, findings=findings, on_progress=print, overlay={"a.py": "x = 4\n"})
+    state = repair_engine.RepairRun(at=at, findings=findings, on_progress=print, overlay={"a.py": "x = 4\n"})
     whole = Baseline(spectrum=Spectrum(tests=before, imported={}, complete=True))
-    state.held = engine.HeldChanges(
+    state.held = repair_engine.HeldChanges(
         number=1, tests=frozenset({"t0", "t1", "t2"}), base=whole, overlay={"a.py": "x = 2\n"}
     )
     result = state.report_without_held(Baseline(spectrum=Spectrum(tests=after, imported={}, complete=True)))
@@ -429,7 +429,7 @@ def test_where_no_python_can_run_the_tests_a_ranking_says_so(
 ) -> None:
     at = workspace(tmp_path, {"test_a.py": "def test_a(): pass\n"})
     monkeypatch.setattr("tools.testing.python.list_interpreter_paths", lambda root: ())
-    result, spectrum = asyncio.run(engine.localize_faults(at, (), 30.0))
+    result, spectrum = asyncio.run(repair_engine.localize_faults(at, (), 30.0))
     assert result.outcome is Outcome.CANNOT_RUN
     assert "any Python here" in result.reason
     assert not spectrum.tests

@@ -5,9 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
-from tools.repair.candidates import generate_candidates
-from tools.repair.hinting import FILE, FUNCTION, KIND, NO_HINT, SPOKEN_FILE, SPOKEN_FUNCTION, Hint
-from tools.repair.localization import rank_statements
+from tools.repair.engine.candidates.candidate_generation import generate_candidates
+from tools.repair.localize.repair_hint import (
+    FILE,
+    FUNCTION,
+    KIND,
+    NO_HINT,
+    SPOKEN_FILE,
+    SPOKEN_FUNCTION,
+    Hint,
+)
+from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.templates import Hints
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tools.repair.candidates import Candidate, generate_candidates
-from tools.repair.localization import rank_statements
-from tools.repair.spectrum import Spectrum, Test
+from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.templates import Hints, Source
 
 pytestmark = pytest.mark.slow

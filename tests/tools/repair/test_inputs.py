@@ -14,17 +14,17 @@ import pytest
 
 from tests.tools.repair.test_sameness import made
 from tests.tools.workspaces import workspace
-from tools.repair.choosing import ALTERED, LUCK, PlausiblePatch
-from tools.repair.engine import repair
-from tools.repair.patchwright_worker.functions import Outside, Program
-from tools.repair.patchwright_worker.inputs import (
+from tools.repair.engine.candidates.ranking import ALTERED, LUCK, PlausiblePatch
+from tools.repair.engine.repair_engine import repair
+from tools.repair.engine.validation.behaviour_diff import BehaviourComparison, ComparisonResult
+from tools.repair.patchwright_worker.live_code.function_compiler import Outside, Program
+from tools.repair.patchwright_worker.live_code.input_comparison import (
     MOST_CALLS,
     MOST_NEAR,
     MOST_OBJECTS,
     InputComparison,
     describe_value,
 )
-from tools.repair.sameness import BehaviourComparison, ComparisonResult
 
 
 def differing(text: str, old: str, new: str) -> tuple[InputComparison, dict[str, Any]]:

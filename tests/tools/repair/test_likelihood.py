@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from tools.repair.likelihood import compute_likelihood, measure_traits
+from tools.repair.engine.candidates.likelihood import compute_likelihood, measure_traits
 from tools.repair.templates import Change, Site, Source
-from tools.repair.templates.weights import TRAITS
+from tools.repair.templates.support.weights import TRAITS
 
 PROGRAM = """\
 def first(items, limit):

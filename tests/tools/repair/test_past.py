@@ -10,9 +10,8 @@ from textwrap import dedent
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import repair
-from tools.repair.localization import create_suspect
-from tools.repair.past import (
+from tools.repair.engine.repair_engine import repair
+from tools.repair.localize.git_reverts import (
     MOST_HUNKS,
     MOST_LINES,
     UNCOMMITTED,
@@ -20,6 +19,7 @@ from tools.repair.past import (
     boost_recent_changes,
     compute_revert_hunks,
 )
+from tools.repair.localize.statement_ranking import create_suspect
 from tools.repair.templates import Source
 
 GOOD = dedent("""\

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tools.repair.patchwright_worker.patching import NeedsImport, Swapper
+from tools.repair.patchwright_worker.live_code.code_patching import NeedsImport, Swapper
 
 TEXT = dedent("""\
     LIMIT = 3

@@ -11,8 +11,8 @@ from textwrap import dedent
 
 import pytest
 
-from tools.repair.patchwright_worker.functions import Outside, Program
-from tools.repair.patchwright_worker.placing import InPlaceChange, NotPlaceable
+from tools.repair.patchwright_worker.live_code.function_compiler import Outside, Program
+from tools.repair.patchwright_worker.live_code.statement_execution import InPlaceChange, NotPlaceable
 
 TEXT = dedent("""\
     import re

@@ -7,8 +7,8 @@ import ast
 import pytest
 
 from tests.tools.repair.test_candidates import results
-from tools.repair.failures import extract_hints
-from tools.repair.spectrum import Test
+from tools.repair.localize.coverage_spectrum import Test
+from tools.repair.localize.failure_analysis import extract_hints
 from tools.repair.templates import Hints
 
 NONE = Hints()

@@ -14,9 +14,9 @@ from textwrap import dedent
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import localize_faults
-from tools.repair.patchwright_worker.probes import ProbedFile
-from tools.repair.spectrum import Spectrum
+from tools.repair.engine.repair_engine import localize_faults
+from tools.repair.localize.coverage_spectrum import Spectrum
+from tools.repair.patchwright_worker.live_code.line_probes import ProbedFile
 
 PROGRAMS = {
     "branches": """

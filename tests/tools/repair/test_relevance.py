@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tools.repair.candidates import MANY_STATEMENTS, generate_candidates
-from tools.repair.choosing import NOWHERE, SHARED, PlausiblePatch, compute_confidence
-from tools.repair.localization import Suspect, rank_statements
-from tools.repair.relevance import collect_test_words, rerank_by_words
-from tools.repair.spectrum import Spectrum, Test
+from tools.repair.engine.candidates.candidate_generation import MANY_STATEMENTS, generate_candidates
+from tools.repair.engine.candidates.ranking import NOWHERE, SHARED, PlausiblePatch, compute_confidence
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.statement_ranking import Suspect, rank_statements
+from tools.repair.localize.word_relevance import collect_test_words, rerank_by_words
 from tools.repair.templates import Hints, Source
 
 TEXT = """\

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from tools.repair.candidates import Candidate, generate_candidates
-from tools.repair.choosing import (
+from tools.repair.engine.candidates.anti_patterns import leaves_dead_code, reverses_control_flow
+from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from tools.repair.engine.candidates.composed_edits import Edit
+from tools.repair.engine.candidates.ranking import (
     FEW,
     MANY_STATEMENTS,
     NOWHERE,
@@ -20,12 +22,10 @@ from tools.repair.choosing import (
     compute_confidence,
     estimate_trust,
 )
-from tools.repair.edits import Edit
-from tools.repair.localization import rank_statements
-from tools.repair.sameness import runs_same_lines
-from tools.repair.spectrum import Spectrum, Test
+from tools.repair.engine.validation.behaviour_diff import runs_same_lines
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.templates import Change, Hints, Source
-from tools.repair.turning import leaves_dead_code, reverses_control_flow
 
 TEXT = """\
 def last(items):

@@ -10,17 +10,18 @@ from typing import Any, cast
 
 import pytest
 
-from tools.repair import finds, search, trying
-from tools.repair.baseline import Baseline
-from tools.repair.candidates import Candidate, generate_candidates
-from tools.repair.choosing import SURE, PlausiblePatch
-from tools.repair.clock import BudgetClock
-from tools.repair.engine import compute_suite_reserve
-from tools.repair.finds import ALTERNATIVES
-from tools.repair.localization import Suspect, rank_statements
-from tools.repair.search import PatchSearch
-from tools.repair.server import Message, Replies
-from tools.repair.spectrum import Spectrum, Test
+from tools.repair.engine import patch_search, validator
+from tools.repair.engine.candidates import plausible_patches
+from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from tools.repair.engine.candidates.plausible_patches import ALTERNATIVES
+from tools.repair.engine.candidates.ranking import SURE, PlausiblePatch
+from tools.repair.engine.patch_search import PatchSearch
+from tools.repair.engine.repair_engine import compute_suite_reserve
+from tools.repair.engine.validation.budget_clock import BudgetClock
+from tools.repair.engine.validation.suite_baseline import Baseline
+from tools.repair.engine.validation.worker_process import Message, Replies
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.statement_ranking import Suspect, rank_statements
 from tools.repair.templates import Hints, Source
 
 TEXT = """\
@@ -106,7 +107,7 @@ def searching(answers: Answers) -> PatchSearch:
 
 @pytest.fixture(autouse=True)
 def _four_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trying, "AHEAD", 4)
+    monkeypatch.setattr(validator, "AHEAD", 4)
 
 
 def test_what_is_found_does_not_depend_on_which_trial_ends_first() -> None:
@@ -131,7 +132,7 @@ def test_where_many_statements_are_suspicious_a_smaller_change_that_comes_much_l
     first = replace(longest, rank=later.rank - ALTERNATIVES - 1, priority=later.priority * 1.5)
     met = []
     for many in (False, True):
-        good = finds.PlausiblePatches(1, many)
+        good = plausible_patches.PlausiblePatches(1, many)
         good.found += [
             PlausiblePatch(candidate=each, helped=frozenset([0]), trust=0.95, near=4)
             for each in (first, later)
@@ -146,16 +147,16 @@ def test_where_many_statements_are_suspicious_a_doubtful_change_is_not_taken_bef
     doubtful = PlausiblePatch(candidate=first, helped=frozenset({0}), trust=SURE - 0.2, near=4)
     later = replace(rest[0], rank=first.rank + 5000, priority=first.priority / 1000)
     for many in (False, True):
-        good = finds.PlausiblePatches(1, many, [doubtful])
+        good = plausible_patches.PlausiblePatches(1, many, [doubtful])
         assert good.is_worth_trying(later) is many
     sure = replace(doubtful, trust=SURE)
-    assert not finds.PlausiblePatches(1, True, [sure]).is_worth_trying(later)
+    assert not plausible_patches.PlausiblePatches(1, True, [sure]).is_worth_trying(later)
     better = replace(sure, candidate=later)
-    assert finds.PlausiblePatches(1, True, [doubtful, better]).best is better
+    assert plausible_patches.PlausiblePatches(1, True, [doubtful, better]).best is better
 
 
 def test_the_same_changes_are_paired_whichever_ends_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trying, "MOST_SINGLES", 12)
+    monkeypatch.setattr(validator, "MOST_SINGLES", 12)
     paired = []
     for newest_first in (False, True):
         answers = Answers([], newest_first=newest_first)
@@ -172,8 +173,8 @@ def test_the_search_for_a_better_one_goes_on_after_the_first_singles(monkeypatch
     all_of_them = every()
     doubtful = next(each for each in all_of_them if each.precision < 0.7)
     better = next(each for each in all_of_them if each.precision > 0.9 and each.rank > doubtful.rank + 20)
-    monkeypatch.setattr(search, "FIRST_SINGLES", doubtful.rank + 2)
-    monkeypatch.setattr(finds, "LESS_ALIKE", 0.0)
+    monkeypatch.setattr(patch_search, "FIRST_SINGLES", doubtful.rank + 2)
+    monkeypatch.setattr(plausible_patches, "LESS_ALIKE", 0.0)
     found = []
     for newest_first in (False, True):
         looking = searching(Answers([doubtful, better], newest_first=newest_first))
@@ -323,7 +324,7 @@ class Sessions(Answers):
 def test_where_many_statements_are_suspicious_sessions_do_not_keep_quick_changes_waiting(
     monkeypatch: pytest.MonkeyPatch, suspects: int, sessions: int
 ) -> None:
-    monkeypatch.setattr(search, "FIRST_IN_PART", 50)
+    monkeypatch.setattr(patch_search, "FIRST_IN_PART", 50)
     answers = Sessions()
     looking = searching(answers)
     asyncio.run(looking.find_patch(iter(every()[:100]), suspects))

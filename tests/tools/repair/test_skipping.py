@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import repair
+from tools.repair.engine.repair_engine import repair
 from tools.repair.result import Outcome, RepairResult
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]

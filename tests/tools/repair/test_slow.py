@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from tests.tools.repair.test_search import FAILING, SOURCES, SPECTRUM
-from tools.repair.candidates import Candidate, generate_candidates
-from tools.repair.localization import rank_statements
-from tools.repair.slow import AT_ONCE, MENDED, PATIENT, RETRIES, RETRIES_AT_LAST, SlowCandidates
+from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from tools.repair.engine.validation.retry_slow import (
+    AT_ONCE,
+    MENDED,
+    PATIENT,
+    RETRIES,
+    RETRIES_AT_LAST,
+    SlowCandidates,
+)
+from tools.repair.engine.validator import FIRST
+from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.templates import Hints
-from tools.repair.trying import FIRST
 
 
 def some(number: int) -> list[Candidate]:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.tools.repair.test_candidates import results
 from tests.tools.repair.test_lending import made
-from tools.repair.failures import extract_hints
-from tools.repair.spectrum import Test
+from tools.repair.localize.coverage_spectrum import Test
+from tools.repair.localize.failure_analysis import extract_hints
 from tools.repair.templates import Hints
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import call, refused, workspace
-from tools.repair import why_failing
-from tools.repair.engine import localize_faults
+from tools.repair.engine.repair_engine import localize_faults
+from tools.repair.repair_tools import why_failing
 from tools.repair.result import format_failure_trace
 
 SHOP = {

@@ -9,13 +9,13 @@ from textwrap import dedent, indent
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import repair
-from tools.repair.localization import rank_statements
+from tools.repair.engine.repair_engine import repair
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.literal_hints import promote_literal_suspects
+from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.result import Outcome
-from tools.repair.spectrum import Spectrum, Test
 from tools.repair.templates import Source
-from tools.repair.templates.wording import find_rewordings
-from tools.repair.worded import promote_literal_suspects
+from tools.repair.templates.support.rewording import find_rewordings
 
 FOUND, WANTED = "it must be in [HH:[MM:]]ss format", "it must be in [[HH:]MM:]ss format"
 # The message is looked up by its name, so that no statement which the test runs reads it.

@@ -18,12 +18,12 @@ from typing import cast
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import repair
-from tools.repair.patchwright_worker.children import Child
-from tools.repair.patchwright_worker.functions import Fuel, Outside, Program
-from tools.repair.patchwright_worker.trials import Trial
+from tools.repair.engine.repair_engine import repair
+from tools.repair.engine.validation.worker_process import MODES, Job, Message, Replies, WorkerProcess
+from tools.repair.patchwright_worker.live_code.function_compiler import Fuel, Outside, Program
+from tools.repair.patchwright_worker.process.child_process import Child
+from tools.repair.patchwright_worker.serving.request_server import Trial
 from tools.repair.result import Outcome
-from tools.repair.server import MODES, Job, Message, Replies, WorkerProcess
 
 TEXT = textwrap.dedent('''\
     """A file."""

@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from tools.macros import blank_macros
-from tools.symbols import Definition, list_definitions
+from tools.code.macros import blank_macros
+from tools.code.symbols import Definition, list_definitions
 
 SOURCES: dict[str, tuple[str, list[str]]] = {
     "a.py": (

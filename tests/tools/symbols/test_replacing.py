@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 import pytest
 
 from tests.tools.symbols.test_definitions import SOURCES
-from tools.symbols import Definition, build_replacement, find_symbol, list_definitions
+from tools.code.symbols import Definition, build_replacement, find_symbol, list_definitions
 
 
 def replaced(path: str, text: str, name: str, new: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.symbols import SymbolAmbiguous, SymbolNotFound, find_symbol
+from tools.code.symbols import SymbolAmbiguous, SymbolNotFound, find_symbol
 
 SHOP = """\
 class Cart:

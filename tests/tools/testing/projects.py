@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.tools.workspaces import call, put, workspace
-from tools.action import Observation
+from tools.core.action import Observation
+from tools.core.workspace import Workspace
 from tools.testing import run_tests
 from tools.testing.report import TestReport
-from tools.workspace import Workspace
 
 Make = Callable[..., Workspace]
 

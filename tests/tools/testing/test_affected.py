@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import put
-from tools.testing.affected import find_affected_tests
+from tools.testing.affected_tests import find_affected_tests
 
 FILES = {
     "src/shop/__init__.py": "",

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from agent.verify.conclude import judge_report
+from agent.verify.suite_evidence import judge_report
 from tests.tools.workspaces import workspace
 from tools.testing import run
-from tools.testing.comparison import count_lost_tests, describe_loss
+from tools.testing.run_comparison import count_lost_tests, describe_loss
 
 
 def report(passed: int, failed: int = 0, skipped: int = 0, **more: Any) -> dict[str, Any]:

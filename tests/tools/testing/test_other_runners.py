@@ -11,7 +11,7 @@ import pytest
 
 from tests.tools.testing.projects import Make, counts, project, run
 from tests.tools.workspaces import put, refused
-from tools.action import ToolFailure
+from tools.core.action import ToolFailure
 from tools.testing import run_tests
 
 __all__ = ["project"]

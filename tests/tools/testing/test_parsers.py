@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.testing import compiled, console, junit
-from tools.testing.evidence import FinishedRun, read_report
+from tools.testing import go_cargo, junit, output_parsers
+from tools.testing.launch import FinishedRun, read_report
 from tools.testing.report import Findings
 
 
@@ -57,7 +57,7 @@ def test_go_events_count_leaves_and_place_failures(tmp_path: Path) -> None:
     lines = "\n".join(
         ["go: downloading nothing", *(json.dumps(event) for event in GO), '{"not": "an event"}', "{bad"]
     )
-    found = compiled.parse_go(evidence(lines, tmp_path), "example.com/shop")
+    found = go_cargo.parse_go(evidence(lines, tmp_path), "example.com/shop")
     assert (counts(found), found.broken) == ((1, 1, 0, 1), "")
     assert [(each.id, each.file, each.line, each.message) for each in found.failures] == [
         ("cart::TestTotal/empty", "cart/cart_test.go", 12, "got 1, want 0")
@@ -73,13 +73,13 @@ def test_a_go_package_that_does_not_build_is_broken(tmp_path: Path) -> None:
         },
         {"Action": "fail", "Package": "example.com/shop", "FailedBuild": "example.com/shop"},
     ]
-    found = compiled.parse_go(evidence("\n".join(map(json.dumps, events)), tmp_path), "example.com/shop")
+    found = go_cargo.parse_go(evidence("\n".join(map(json.dumps, events)), tmp_path), "example.com/shop")
     assert found.broken == "1 package did not build or start: example.com/shop"
     assert (found.failures[0].id, found.failures[0].message) == (".", "./a.go:3:1: syntax error")
 
 
 def test_go_targets_are_packages_and_names() -> None:
-    assert compiled.split_go_targets(["cart::TestTotal/empty", "TestX", "cart/cart_test.go", "./order"]) == (
+    assert go_cargo.split_go_targets(["cart::TestTotal/empty", "TestX", "cart/cart_test.go", "./order"]) == (
         ("./cart", "./order"),
         ("TestTotal", "TestX"),
     )
@@ -124,7 +124,7 @@ def test_go_targets_are_packages_and_names() -> None:
 def test_results_are_recognised_in_plain_output(
     output: str, expected: tuple[int, int, int, int], failed: list[str], tmp_path: Path
 ) -> None:
-    found = console.parse_any(evidence(output, tmp_path))
+    found = output_parsers.parse_any(evidence(output, tmp_path))
     assert found.counted
     assert counts(found) == expected
     assert [each.id for each in found.failures] == failed
@@ -132,12 +132,12 @@ def test_results_are_recognised_in_plain_output(
 
 @pytest.mark.parametrize("output", ["", "all good\n", "ok\n", "Tests are fun\n", "passing\n"])
 def test_ordinary_words_are_not_taken_for_results(output: str, tmp_path: Path) -> None:
-    assert not console.parse_any(evidence(output, tmp_path)).counted
+    assert not output_parsers.parse_any(evidence(output, tmp_path)).counted
 
 
 def test_colours_do_not_hide_results(tmp_path: Path) -> None:
     output = "\x1b[1mTests:       \x1b[22m\x1b[32m2 passed\x1b[39m, 2 total\n"
-    assert counts(console.parse_any(evidence(output, tmp_path))) == (2, 0, 0, 0)
+    assert counts(output_parsers.parse_any(evidence(output, tmp_path))) == (2, 0, 0, 0)
 
 
 def test_broken_or_dangerous_xml_is_no_report(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.policy import Mode
+from sandbox.policy.decision import Mode
 from tests.tools.testing.projects import Make, counts, project, run
 from tests.tools.workspaces import call, put
-from tools.recall import recall
+from tools.session.recall import recall
 from tools.testing import run as run_plainly
-from tools.testing.project import Project, TestsNotRunnable
+from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.python import find_interpreter, find_test_interpreter
 from tools.testing.report import TestFailure
 

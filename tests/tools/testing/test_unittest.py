@@ -12,8 +12,8 @@ import pytest
 
 from tests.tools.testing.projects import counts, run
 from tests.tools.workspaces import refused, workspace
+from tools.core.workspace import Workspace
 from tools.testing import run_tests
-from tools.workspace import Workspace
 
 CALC = {
     "calc.py": "def add(a, b):\n    return a - b\n",

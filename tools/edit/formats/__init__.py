@@ -8,26 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from tools.edit.changes import FileChange, MalformedEdit
-from tools.edit.formats import detect
-from tools.edit.formats.blocks import parse_blocks
-from tools.edit.formats.clean import undo_escapes
-from tools.edit.formats.malformed import build_no_edit_found
-from tools.edit.formats.parsed import ParsedEdits
-from tools.edit.formats.patch import parse_patch
-from tools.edit.formats.render import render_blocks, render_diff, render_patch
-from tools.edit.formats.unified import parse_diff
+from tools.edit.edit_model import FileChange, MalformedEdit
+from tools.edit.formats import format_detection
+from tools.edit.formats.cleanup import undo_escapes
+from tools.edit.formats.format_rendering import render_blocks, render_diff, render_patch
+from tools.edit.formats.parse_errors import build_no_edit_found
+from tools.edit.formats.parse_result import ParsedEdits
+from tools.edit.formats.patch_format import parse_patch
+from tools.edit.formats.search_replace import parse_blocks
+from tools.edit.formats.unified_diff import parse_diff
 
 __all__ = ["Form", "MalformedEdit", "parse_edits", "render_blocks", "render_diff", "render_patch"]
 
 Form = Literal["auto", "blocks", "patch", "diff"]
 
-_PARSERS: dict[detect.Format, Callable[[Sequence[str]], ParsedEdits]] = {
+_PARSERS: dict[format_detection.Format, Callable[[Sequence[str]], ParsedEdits]] = {
     "blocks": parse_blocks,
     "patch": parse_patch,
     "diff": parse_diff,
 }
-_NAMES: dict[detect.Format, str] = {
+_NAMES: dict[format_detection.Format, str] = {
     "blocks": "a search/replace block",
     "patch": "the '*** Begin Patch' format",
     "diff": "a unified diff",
@@ -48,7 +48,7 @@ def parse_edits(text: str, form: Form = "auto") -> list[FileChange]:
             f"{_NAMES[form]} was asked for, but the text is in another format: {_NAMES[found]}"
         )
     parsed = _PARSERS[found](lines)
-    other = detect.find_foreign_format(lines, parsed.used, found)
+    other = format_detection.find_foreign_format(lines, parsed.used, found)
     if other is not None:
         raise MalformedEdit(
             f"line {other[0] + 1}: {_NAMES[other[1]]} begins here, but the text is in another format "
@@ -59,16 +59,16 @@ def parse_edits(text: str, form: Form = "auto") -> list[FileChange]:
     return parsed.changes
 
 
-def _read_lines(text: str) -> tuple[list[str], detect.Format | None]:
+def _read_lines(text: str) -> tuple[list[str], format_detection.Format | None]:
     """The lines of a text and their format: as they are, or else without what was escaped once too often."""
     lines = _split_lines(text)
-    found = detect.detect_format(lines)
+    found = format_detection.detect_format(lines)
     if found is None:
         import html
 
         for undone in (undo_escapes(_strip_quotes(text.strip())), html.unescape(text)):
             other = _split_lines(undone) if undone is not None else []
-            form = detect.detect_format(other)
+            form = format_detection.detect_format(other)
             if form is not None:
                 return other, form
     return lines, found

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tools.edit.changes import Hunk, Line, Op
-from tools.edit.formats.malformed import build_malformed_edit, quote_line
+from tools.edit.edit_model import Hunk, Line, Op
+from tools.edit.formats.parse_errors import build_malformed_edit, quote_line
 
 _RANGES = re.compile(
     r"@@\s*-\s?(\d{1,9})(?:\s?,\s?(\d{1,9}))?\s+\+\s?(\d{1,9})(?:\s?,\s?(\d{1,9}))?\s*(?:@@(.*))?\Z",

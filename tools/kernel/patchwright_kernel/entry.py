@@ -6,9 +6,9 @@ import os
 import signal
 import sys
 
-from .blocks import BlockRunner
+from .block_runner import BlockRunner
 from .channel import Channel, HostGone
-from .functions import Functions
+from .tool_functions import Functions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

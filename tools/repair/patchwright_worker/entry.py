@@ -8,14 +8,15 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from .frameworks import Framework
-from .modes import Cold, Warm
-from .patching import Overlay
-from .trials import RequestServer
-from .wire import Channel
+from .frameworks.framework_runners import Framework
+from .live_code.code_patching import Overlay
+from .process.json_lines import Channel
+from .serving.baseline import Baseline
+from .serving.request_server import RequestServer
+from .serving.trial_modes import Cold, Warm
 
 if TYPE_CHECKING:
-    from .wire import Json
+    from .process.json_lines import Json
 
 # Said by ourselves to ourselves: start without what the framework imports for every session.
 UNPREPARED = "unprepared"
@@ -46,7 +47,11 @@ def main() -> None:
     send({"kind": "hello", "framework": framework.name, "python": sys.version.split()[0]})
     warm = Warm(config["root"])
     framework.run_session(
-        lambda suite: warm.take_over(suite, RequestServer(requests["warm"], send, config, warm, alive))
+        lambda suite: warm.take_over(
+            suite,
+            RequestServer(requests["warm"], send, config, warm, alive),
+            lambda: Baseline(warm, suite, config).run(),
+        )
     )
     if not warm.served:
         send({"kind": "failed", "message": framework.problem or "the test session ended before it began"})

@@ -9,34 +9,34 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tools.repair.templates import (
-    answers,
-    borrowed,
-    calls,
-    clashes,
+    borrowed_code,
     conditions,
-    earlier,
-    elsewhere,
-    everywhere,
-    forgotten,
-    imports,
-    joining,
+    consistent_edits,
+    expression_shape,
+    extra_checks,
+    forgotten_syntax,
+    guards,
+    import_names,
+    inserted_statements,
+    library_idioms,
     literals,
-    members,
+    lost_results,
+    member_access,
+    method_calls,
     names,
     operators,
-    patterns,
-    practice,
-    results,
-    shape,
+    reverts,
     statements,
+    string_contents,
     substitutes,
-    undefined,
+    type_errors,
+    undefined_names,
     values,
 )
-from tools.repair.templates.base import BUILTINS, Change, Hints, Site, Template
-from tools.repair.templates.package import ProjectSources
-from tools.repair.templates.source import Source
-from tools.repair.templates.weights import WEIGHTS
+from tools.repair.templates.support.project_sources import ProjectSources
+from tools.repair.templates.support.source_tree import Source
+from tools.repair.templates.support.template_site import BUILTINS, Change, Hints, Site, Template
+from tools.repair.templates.support.weights import WEIGHTS
 
 __all__ = [
     "BUILTINS",
@@ -52,29 +52,29 @@ __all__ = [
 ]
 
 _MODULES = (
-    earlier,
+    reverts,
     names,
-    undefined,
+    undefined_names,
     operators,
     values,
-    shape,
+    expression_shape,
     conditions,
     statements,
-    everywhere,
-    forgotten,
-    practice,
-    borrowed,
-    patterns,
-    results,
-    calls,
-    clashes,
+    consistent_edits,
+    forgotten_syntax,
+    library_idioms,
+    borrowed_code,
+    string_contents,
+    lost_results,
+    method_calls,
+    type_errors,
     literals,
     substitutes,
-    answers,
-    imports,
-    joining,
-    elsewhere,
-    members,
+    guards,
+    import_names,
+    extra_checks,
+    inserted_statements,
+    member_access,
 )
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.precedence import AND, NOT
+from tools.repair.templates.support.precedence import AND, NOT
+from tools.repair.templates.support.template_site import Change, Site, template
 
 
 @template(prior=0.5, precision=0.82)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tools.repair.templates.base import Change, Site, template
+from tools.repair.templates.support.template_site import Change, Site, template
 
 MOST_ELEMENTS, MOST_OTHERS = 40, 16
 _PREFIX = re.compile(r"^([A-Za-z]*)(?=['\"])")

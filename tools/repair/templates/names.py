@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
-from tools.repair.templates.base import BUILTINS, Change, Site, template
-from tools.repair.templates.likeness import find_nearest, sort_by_similarity
-from tools.repair.templates.precedence import ATOM
-from tools.repair.templates.source import Function
+from tools.repair.templates.support.name_similarity import find_nearest, sort_by_similarity
+from tools.repair.templates.support.precedence import ATOM
+from tools.repair.templates.support.source_tree import Function
+from tools.repair.templates.support.template_site import BUILTINS, Change, Site, template
 
 # Functions that are taken for one another.
 _CALLEES = (

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.precedence import NOT, OR
+from tools.repair.templates.support.precedence import NOT, OR
+from tools.repair.templates.support.template_site import Change, Site, template
 
 # Nearest mistakes first: a boundary, then a direction, then equality.
 COMPARISONS: dict[str, tuple[str, ...]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import BUILTINS, Change, Site, template
-from tools.repair.templates.source import Function, get_first_line
+from tools.repair.templates.support.source_tree import Function, get_first_line
+from tools.repair.templates.support.template_site import BUILTINS, Change, Site, template
 
 _EXCEPTIONS = (
     "ValueError",

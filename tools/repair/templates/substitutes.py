@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.calls import get_callee_name
-from tools.repair.templates.practice import is_reference
-from tools.repair.templates.precedence import ATOM
+from tools.repair.templates.library_idioms import is_reference
+from tools.repair.templates.method_calls import get_callee_name
+from tools.repair.templates.support.precedence import ATOM
+from tools.repair.templates.support.template_site import Change, Site, template
 
 _EMPTY = ("None", '""', "[]", "{}", "0")
 

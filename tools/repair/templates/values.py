@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tools.repair.templates.base import Change, Site, template
-from tools.repair.templates.likeness import find_nearest
-from tools.repair.templates.precedence import PRODUCT, SUM
+from tools.repair.templates.support.name_similarity import find_nearest
+from tools.repair.templates.support.precedence import PRODUCT, SUM
+from tools.repair.templates.support.template_site import Change, Site, template
 
 
 @template(prior=1.0)

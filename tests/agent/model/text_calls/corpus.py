@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from agent.model.base import ToolSpec
+from agent.model.protocol import ToolSpec
 
 
 @dataclass(frozen=True, slots=True)

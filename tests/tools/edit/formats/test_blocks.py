@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Create, FileChange, Replace, Update
+from tools.edit.edit_model import Create, FileChange, Replace, Update
 from tools.edit.formats import parse_edits
 
 BLOCK = "<<<<<<< SEARCH\na = 1\n=======\na = 2\n>>>>>>> REPLACE"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.formats.clean import strip_diff_marks, strip_fences, strip_line_numbers, undo_escapes
+from tools.edit.formats.cleanup import strip_diff_marks, strip_fences, strip_line_numbers, undo_escapes
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.edit.changes import FileChange, Replace, Update
+from tools.edit.edit_model import FileChange, Replace, Update
 from tools.edit.formats import Form, MalformedEdit, parse_edits
-from tools.edit.formats.clean import strip_diff_marks, strip_fences, strip_line_numbers, undo_escapes
+from tools.edit.formats.cleanup import strip_diff_marks, strip_fences, strip_line_numbers, undo_escapes
 from tools.edit.formats.placeholders import is_elision, is_placeholder
 
 B = "a.py\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.edit.changes import Create, Delete, Hunk, Line, Op, Update
+from tools.edit.edit_model import Create, Delete, Hunk, Line, Op, Update
 from tools.edit.formats import MalformedEdit, parse_edits
 
 

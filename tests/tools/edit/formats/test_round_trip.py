@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from tools.edit.changes import (
+from tools.edit.edit_model import (
     Create,
     Delete,
     Edit,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.edit.changes import Create, Delete, Hunk, Line, Op, Update
+from tools.edit.edit_model import Create, Delete, Hunk, Line, Op, Update
 from tools.edit.formats import parse_edits
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import workspace
-from tools.repair.engine import localize_faults, repair
+from tools.repair.engine.repair_engine import localize_faults, repair
 from tools.repair.result import Outcome, RepairResult
 
 # Each builds and tests a project some five times, which a busy machine may make slow. The faults are such that the

@@ -1,0 +1,112 @@
+"""How far a session reaches: the sandbox, tools and snapshots of its mode; and changing that at the user's word."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.model.protocol import ToolSpec
+from agent.turn.action_format import resolve_action_mode
+from sandbox.errors import Fault, UserError
+from sandbox.policy.decision import Mode
+from tools.core.registry import Tool, Toolbox
+
+if TYPE_CHECKING:
+    from agent.app_dirs import Home
+    from agent.session_options import Options
+    from sandbox.process.command import Sandbox
+    from sandbox.snapshots.workspace_snapshots import Snapshots
+
+
+_OF_REPOSITORIES = ("git_status", "git_diff", "git_bisect", "git_log", "git_show", "git_blame")
+"""Tools that have nothing to read where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a mode gives a session. snapshots: None where nothing can be written"""
+
+    sandbox: Sandbox
+    toolbox: Toolbox
+    snapshots: Snapshots | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnvironment:
+    """Where a session works, and for which model: all that its reach depends on beside the mode."""
+
+    options: Options
+    home: Home
+    root: Path
+    is_git: bool
+    model: str
+    folder: Path
+
+    def build_capabilities(self, mode: Mode) -> Capabilities:
+        """Raises UserError where the sandbox asked for does not work, or the folder cannot be written."""
+        from sandbox.backends.deny_read import apply_read_denials
+        from sandbox.backends.selection import choose_sandbox
+        from sandbox.snapshots.workspace_snapshots import Snapshots
+
+        options, home, root = self.options, self.home, self.root
+        check_writable(root, mode)
+        sandbox = choose_sandbox(
+            root,
+            options.sandbox,
+            cache=home.cache,
+            spill=self.folder,
+            hidden=(home.data, home.config),
+            network=mode is Mode.FULL,
+            image=options.container_image,
+            hosts=options.hosts if mode is Mode.WORKSPACE else (),
+        )
+        writes = mode is not Mode.READ_ONLY
+        return Capabilities(
+            sandbox=apply_read_denials(sandbox, root, options.rules),
+            toolbox=self._build_toolbox(mode, in_container=sandbox.name == "container"),
+            snapshots=Snapshots(root, home.get_project_folder(root) / "snapshots") if writes else None,
+        )
+
+    def _build_toolbox(self, mode: Mode, *, in_container: bool) -> Toolbox:
+        from agent.model.providers.model_family import find_family
+        from tools.builtin_tools import load_accepted_tools, load_default_tools
+
+        understood = load_accepted_tools()
+        withheld = set() if self.is_git else set(_OF_REPOSITORIES)
+        if in_container:  # no descriptor reaches into one, and so no kernel
+            withheld.add("python")
+        if in_container or not self.options.language_servers:
+            withheld.add("rename")
+        if not (self.options.offer_commit and self.is_git):
+            withheld.add("git_commit")
+        if mode is Mode.READ_ONLY:
+            withheld |= {"git_commit", "rename", *(tool.name for tool in understood if not tool.reads_only)}
+        formats = self.options.edit_formats or find_family(self.model).formats
+        tools = [tool for tool in load_default_tools(formats) if tool.name not in withheld]
+        by_calls = resolve_action_mode(self.model, self.options.actions) == "tools"
+        untold = [tool for tool in tools if by_calls and tool.name == "python"]
+        return Toolbox(
+            [tool for tool in tools if tool not in untold],
+            understood=[*(tool for tool in understood if tool.name not in withheld), *untold],
+        )
+
+
+def check_writable(root: Path, mode: Mode) -> None:
+    """Raises UserError where a mode in which files are written meets a folder that cannot be."""
+    if mode is not Mode.READ_ONLY and not os.access(root, os.W_OK):
+        raise UserError(
+            Fault.READ_ONLY,
+            f"the folder cannot be written: {str(root)!r}",
+            "Pass --mode read-only to ask questions about it.",
+        )
+
+
+def build_tool_specs(tools: Toolbox) -> list[ToolSpec]:
+    """The tools as a model is told of them."""
+
+    def build_spec(tool: Tool) -> ToolSpec:
+        return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)
+
+    return [build_spec(tool) for tool in tools]

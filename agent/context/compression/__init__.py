@@ -1,0 +1,1 @@
+"""Compression stages: folding, summary, and the decision when to run them."""

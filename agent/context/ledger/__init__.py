@@ -1,0 +1,1 @@
+"""Facts of a session and the state ledger made from them."""

@@ -1,0 +1,1 @@
+"""Projection of the session log into the messages of a request."""

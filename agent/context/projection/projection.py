@@ -1,0 +1,396 @@
+"""The projection: from the log to the messages a model is sent, one event at a time.
+
+What holds of every list of messages it makes is named in `agent.context.invariants`. The same events give the same
+messages, and adding events changes no earlier message except at a compaction, so that a step costs only what is new
+and a provider's prompt cache holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+
+from agent.context.projection.message_slots import (
+    FoldMessage,
+    NoteMessage,
+    Slot,
+    StateMessage,
+    count_bytes,
+    count_message_bytes,
+    find_steps,
+)
+from agent.context.projection.outline import Outline, Row
+from agent.context.projection.output_dedup import OutputDeduplicator
+from agent.context.projection.truncation import shorten_slot
+from agent.events import (
+    Compaction,
+    Event,
+    Fold,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SessionStart,
+    Steer,
+)
+from agent.model.protocol import AssistantMessage, Image, Message, Request, ToolMessage, ToolSpec, UserMessage
+from agent.session.log_index import parse_event_id
+from tools.core.action import Action
+
+BYTES_PER_TOKEN = 3.6
+"""English prose has about 4 bytes a token, code and JSON about 3.2; corrected by reported usage as it comes in."""
+
+IMAGE_BYTES = 5_000
+"""What a picture counts as: providers charge about 1,500 tokens for one of a screen, however it is packed."""
+
+NEVER_SENT = 4 << 20
+"""Bytes of a history from which on it is sent to no model before it was shortened: until then its outputs stay whole,
+since to enter ten thousand of them takes longer than to fold them."""
+
+UNANSWERED = "no result of this action was recorded; it may have taken effect"
+"""In place of an observation that a log has lost."""
+
+UNREAD = "[e{first} to e{last}: not read yet; recall(find=WORDS) searches them]"
+"""In place of the far past of a log that was never shortened."""
+
+
+class Projection:
+    """The messages of one session, kept up to date by `add`; a step costs only what is new."""
+
+    def __init__(self, tools: Sequence[ToolSpec]) -> None:
+        self.tools = tuple(tools)
+        self.slots: list[Slot] = []
+        self.system = ""
+        self.undone: frozenset[str] = frozenset()
+        self.picture: Callable[[str], Image | None] = lambda name: None
+        """Finds the picture of a prompt by its name."""
+        self._tokens_per_byte = 1 / BYTES_PER_TOKEN
+        self._fixed: tuple[object, int] = (None, 0)  # what it was computed for, and its bytes
+        self._entering = OutputDeduplicator("whole")
+        self._loading = False
+        self.clear()
+
+    def clear(self, undone: Iterable[str] = ()) -> None:
+        """Forget the events taken in: those of another branch, or without the compactions `undone`, will follow."""
+        self.slots = []
+        self.undone = frozenset(undone)
+        self._entering.clear()
+        self._batch: dict[
+            str, ObservationEvent | None
+        ] = {}  # actions of the last message → their observations
+        self._asked: Slot | None = None  # that message, until all of them are there
+        self._waiting: list[Slot] = []  # said while the batch was running
+        self._bytes = 0
+        self._fold_bytes = 0
+        self._said_bytes = 0
+        self._whole_from = 0
+        self._prompts_shortened = False
+
+    def add_event(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case SessionStart():
+                self.system = event.system or self.system
+                self._entering.how = event.outputs
+            case Prompt():
+                self._close_batch()
+                self._add_user_message(event)
+            case Steer():
+                self._add_user_message(event)
+            case MessageEvent():
+                self._close_batch()
+                self._add_model_message(event)
+            case ObservationEvent():
+                self._add_observation(event)
+            case Compaction() if event.id not in self.undone:
+                self._apply_compaction(event)
+
+    def load_events(self, events: Iterable[Event]) -> None:
+        """Take in many events at once. Outputs enter the request when all are there: most are folded by then."""
+        self._loading = True
+        for event in events:
+            self.add_event(event)
+        self._loading = False
+        if sum(slot.size for slot in self.slots) < NEVER_SENT:
+            self._reduce_outputs_again()
+        self._recount_bytes()
+
+    def build_outline(self) -> Outline:
+        """Which events the messages are made of."""
+        rows = [Row(s.first, s.last, isinstance(s.message, FoldMessage), s.by) for s in self.slots]
+        going: list[int] = []
+        if self._asked is not None:
+            seen = [_get_place(event) for event in self._batch.values() if event is not None]
+            going = [self._asked.first, *seen, *(slot.first for slot in self._waiting)]
+        return Outline(rows, going)
+
+    def rebuild(self, outline: Outline, events: Mapping[int, Event]) -> None:
+        """Have the messages of an outline; `load` with the events after it follows. Raises ValueError if these
+        events (by their places) do not make them."""
+        self._loading = True
+        for row in outline.rows:
+            event = events[row.by[0] if row.fold else row.first]
+            if row.fold:
+                self._close_batch()
+                self._append_slot(_rebuild_fold_slot(row, event))
+            elif isinstance(event, ObservationEvent):
+                self._add_observation(event)
+            elif (
+                self._asked is None or self._asked.first != row.first
+            ):  # else an answer that the log has lost
+                self._close_batch()
+                self.add_event(event)
+        self._close_batch()
+        if [(slot.first, slot.last) for slot in self.slots] != [row[:2] for row in outline.rows]:
+            raise ValueError("not the events of this outline")
+        for i, row in enumerate(outline.rows):
+            for number in row.by[1:] if row.fold else row.by:
+                made = events[number]
+                texts = {parse_event_id(ref): text for ref, text in getattr(made, "masked", {}).items()}
+                self.slots[i] = _mask_slot(self.slots[i], texts[row.first], made)
+        for number in outline.open:
+            self.add_event(events[number])
+        self._loading = False
+
+    def add_unread_note(self, first: int, last: int, size_: int) -> None:
+        """Have one note for all steps from event `first` to `last`, far too many to be sent: `size_` bytes of them."""
+        self._close_batch()
+        self._append_slot(Slot(NoteMessage(text=UNREAD.format(first=first, last=last)), first, last, size_))
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages, oldest first. They are shared and never changed."""
+        return [slot.message for slot in self.slots]
+
+    def build_request(self, state: str = "") -> Request:
+        """What to send now. `state` goes to the end, behind all that a provider may have cached."""
+        messages = self.messages
+        if state:
+            messages.append(StateMessage(text=state))
+        return Request(system=self.system, messages=messages, tools=self.tools)
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of the messages (without system prompt and tools)."""
+        return int(self._bytes * self._tokens_per_byte)
+
+    @property
+    def fold_tokens(self) -> int:
+        """Estimated tokens of the records and summaries of the past."""
+        return self.estimate_tokens(self._fold_bytes)
+
+    @property
+    def prompts_shortened(self) -> bool:
+        """Whether something that people said is not sent whole."""
+        return self._prompts_shortened
+
+    @property
+    def verbatim_from(self) -> int:
+        """Place of the event from which on everything is sent as it entered the request."""
+        return self._whole_from
+
+    @property
+    def raw_tokens(self) -> int:
+        """Estimated tokens of the steps that stand there one by one."""
+        return self.estimate_tokens(self._bytes - self._fold_bytes - self._said_bytes)
+
+    @property
+    def fixed_tokens(self) -> int:
+        """Estimated tokens of the system prompt and the tools."""
+        return self.estimate_tokens(self._count_fixed_bytes())
+
+    def estimate_tokens(self, size_: int) -> int:
+        """Estimated tokens of so many bytes."""
+        return int(size_ * self._tokens_per_byte)
+
+    def estimate_bytes(self, tokens: int) -> int:
+        """Bytes that make so many tokens."""
+        return int(tokens / self._tokens_per_byte)
+
+    def count_bytes_after(self, event: Compaction) -> int:
+        """Bytes of the messages if this compaction were made: what is referred to comes back with its first place."""
+        tried = copy(self)
+        tried.slots = list(self.slots)
+        tried._entering = OutputDeduplicator(self._entering.how)
+        tried._apply_compaction(event)
+        return tried._bytes
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes of the messages."""
+        return self._bytes
+
+    def calibrate_estimate(self, reported: int) -> None:
+        """Take a provider's count of the input tokens of the last request to correct the estimate."""
+        sent = self._bytes + self._count_fixed_bytes()
+        if sent > 8000 and reported:  # below that, overheads of the wire format would dominate the ratio
+            self._tokens_per_byte = min(max(reported / sent, 0.1), 1.0)
+
+    def _count_fixed_bytes(self) -> int:
+        of = (self.system, self.tools)
+        if self._fixed[0] != of:
+            tools = sum(count_bytes(f"{each.name}{each.description}{each.parameters}") for each in self.tools)
+            self._fixed = (of, count_bytes(self.system) + tools)
+        return self._fixed[1]
+
+    def _add_user_message(self, event: Prompt | Steer) -> None:
+        number = _get_place(event)
+        images = tuple(image for name in getattr(event, "images", ()) if (image := self.picture(name)))
+        of = NoteMessage if isinstance(event, Steer) and event.by == "harness" else UserMessage
+        message = of(text=event.text, images=images)
+        slot = Slot(message, number, number, count_bytes(event.text) + len(images) * IMAGE_BYTES)
+        if self._batch:
+            self._waiting.append(slot)
+        else:
+            self._append_slot(slot)
+
+    def _add_model_message(self, event: MessageEvent) -> None:
+        if not event.text and not event.actions:
+            return  # an empty reply (or one interrupted before its first word) has no place in a valid history
+        actions = {
+            a.id: Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
+            for a in reversed(event.actions)  # of two with one id, the first is the one that was answered
+        }
+        message = AssistantMessage(
+            text=event.text,
+            actions=tuple(reversed(actions.values())),
+            reasoning=event.reasoning,
+            kept=tuple(event.kept),
+        )
+        number = _get_place(event)
+        slot = Slot(message, number, number, count_message_bytes(message))
+        if actions:
+            self._asked = slot
+            self._batch = {action.id: None for action in message.actions}
+        else:
+            self._append_slot(slot)
+
+    def _add_observation(self, event: ObservationEvent) -> None:
+        if event.call not in self._batch or self._batch[event.call] is not None:
+            return  # the harness's own action (a check at the end of a turn), or answered before
+        self._batch[event.call] = event
+        if all(self._batch.values()):
+            self._close_batch()
+
+    def _close_batch(self) -> None:
+        """The batch is over: message and observations take their place together, lost observations are made up."""
+        if self._asked is None:
+            return
+        asked, self._asked = self._asked, None
+        self._append_slot(asked)
+        assert isinstance(asked.message, AssistantMessage)
+        for action in asked.message.actions:
+            if (event := self._batch[action.id]) is not None:
+                message = ToolMessage(
+                    call=event.call, name=event.tool, text=event.text, failed=event.failed, data=event.data
+                )
+                slot = Slot(
+                    message, _get_place(event), _get_place(event), count_bytes(event.text), ref=event.ref
+                )
+                self._append_slot(self._reduce_output(slot, action))
+            else:
+                lost = ToolMessage(call=action.id, name=action.tool, text=UNANSWERED, failed=True)
+                self._append_slot(Slot(lost, asked.first, asked.first, count_bytes(UNANSWERED)))
+        self._batch = {}
+        waiting, self._waiting = self._waiting, []
+        for slot in waiting:
+            self._append_slot(slot)
+
+    def _apply_compaction(self, event: Compaction) -> None:
+        if event.masked:
+            texts = {parse_event_id(each): text for each, text in event.masked.items()}
+            self.slots = [
+                _mask_slot(slot, texts[slot.first], event) if slot.first in texts else slot
+                for slot in self.slots
+            ]
+        for fold in event.folds:
+            self._apply_fold(fold, _get_place(event))
+        self._reduce_outputs_again()
+        self._recount_bytes()
+
+    def _recount_bytes(self) -> None:
+        self._bytes = sum(slot.size for slot in self.slots)
+        self._fold_bytes = sum(slot.size for slot in self.slots if isinstance(slot.message, FoldMessage))
+        self._said_bytes = sum(slot.size for slot in self.slots if slot.is_from_person)
+        self._whole_from = max((slot.last + 1 for slot in self.slots if slot.short), default=0)
+        self._prompts_shortened = any(slot.short for slot in self.slots if slot.is_from_person)
+
+    def _apply_fold(self, fold: Fold, by: int) -> None:
+        """Put one text in the place of the whole steps of a run; what people said in it stays.
+
+        A run of which nothing is there gets its text, too (a log is also taken in from its last summary on), but not
+        within a larger one.
+        """
+        first, last = parse_event_id(fold.first), parse_event_id(fold.last)
+        folds = [(s.first, s.last) for s in self.slots if isinstance(s.message, FoldMessage)]
+        if any(a <= first and last <= b and (a, b) != (first, last) for a, b in folds):
+            return
+        drop: set[int] = set()
+        for step in find_steps(self.slots):
+            if all(first <= self.slots[i].first and self.slots[i].last <= last for i in step):
+                drop.update(step)
+        kept = [slot for i, slot in enumerate(self.slots) if i not in drop]
+        later = [i for i, each in enumerate(kept) if each.is_from_person and each.first > last]
+        later += [step.start for step in find_steps(kept) if any(kept[i].last > last for i in step)]
+        slot = Slot(FoldMessage(text=fold.text), first, last, count_bytes(fold.text), short=True, by=(by,))
+        kept.insert(min(later, default=len(kept)), slot)
+        self.slots = kept
+
+    def _reduce_output(self, slot: Slot, action: Action) -> Slot:
+        """An output as it enters the request."""
+        if self._loading:
+            return slot
+        message, text = slot.message, slot.text
+        assert isinstance(message, ToolMessage)
+        sent = self._entering.reduce_output(
+            text, action, message.data, slot.ref or f"e{slot.first}", failed=message.failed
+        )
+        if sent == message.text:
+            return slot
+        message = replace(message, text=sent)
+        whole = text if sent != text else ""
+        return Slot(message, slot.first, slot.last, count_bytes(sent), ref=slot.ref, whole=whole)
+
+    def _reduce_outputs_again(self) -> None:
+        """After a compaction: what had been referred to may be gone. Nothing before the first change comes out other
+        than it was, since each output depends on those before it alone."""
+        self._entering.clear()
+        if self._entering.how == "whole" or self._loading:
+            return
+        actions: dict[str, Action] = {}
+        asked = 0
+        for i, slot in enumerate(self.slots):
+            message = slot.message
+            if isinstance(message, AssistantMessage):
+                actions, asked = {action.id: action for action in message.actions}, slot.first
+            if not isinstance(message, ToolMessage) or slot.short:
+                self._entering.add_message(message)
+            elif slot.first != asked:  # else made up, for want of a recorded one
+                self.slots[i] = self._reduce_output(slot, actions[message.call])
+
+    def _append_slot(self, slot: Slot) -> None:
+        if not isinstance(slot.message, ToolMessage) and not self._loading:
+            self._entering.add_message(slot.message)
+        self._bytes += slot.size
+        self._said_bytes += slot.size if slot.is_from_person else 0
+        self.slots.append(slot)
+
+
+def _rebuild_fold_slot(row: Row, event: Event) -> Slot:
+    """The record of a run of steps, as the compaction put it there. Raises ValueError if it did not."""
+    for fold in reversed(event.folds if isinstance(event, Compaction) else []):
+        if (parse_event_id(fold.first), parse_event_id(fold.last)) == (row.first, row.last):
+            size_ = count_bytes(fold.text)
+            return Slot(FoldMessage(text=fold.text), row.first, row.last, size_, short=True, by=row.by[:1])
+    raise ValueError(f"no record of e{row.first} to e{row.last}")
+
+
+def _mask_slot(slot: Slot, text: str, event: Event) -> Slot:
+    short = shorten_slot(slot, text)
+    if short is not slot:
+        short.by = (*slot.by, _get_place(event))
+    return short
+
+
+def _get_place(event: Event) -> int:
+    return parse_event_id(event.id) if event.id else 0

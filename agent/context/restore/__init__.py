@@ -1,0 +1,1 @@
+"""Rebuilding a projection and its facts from the log or a checkpoint."""

@@ -1,0 +1,191 @@
+"""Events as lines of a log: JSON, checked by pydantic when it is read, brought up to date when it is old."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
+from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
+from agent.events.turn_events import (
+    ActionEvent,
+    DecisionEvent,
+    End,
+    ErrorEvent,
+    MessageEvent,
+    ObservationEvent,
+    PhaseEvent,
+    PlanEvent,
+    Prompt,
+    SessionStart,
+    SideCall,
+    Signal,
+    SnapshotEvent,
+    Steer,
+    UndoEvent,
+    Verification,
+)
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_json
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+KINDS: dict[str, type[Event]] = {
+    "session": SessionStart,
+    "prompt": Prompt,
+    "steer": Steer,
+    "message": MessageEvent,
+    "side-call": SideCall,
+    "action": ActionEvent,
+    "decision": DecisionEvent,
+    "observation": ObservationEvent,
+    "snapshot": SnapshotEvent,
+    "undo": UndoEvent,
+    "phase": PhaseEvent,
+    "plan": PlanEvent,
+    "compaction": Compaction,
+    "verification": Verification,
+    "signal": Signal,
+    "error": ErrorEvent,
+    "end": End,
+    "rewind": Rewind,
+    "fork": Fork,
+    "title": Title,
+}
+
+
+class NewerFormat(UserError, ValueError):
+    """The event is of a format that this program does not know: to take it for its own could misread it."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(
+            Fault.CONFIGURATION,
+            f"the session was written by a newer Patchwright (format {version}, this one knows {FORMAT})",
+            "Update Patchwright. The session is left as it is.",
+        )
+
+
+_OURS = re.compile(rb'\{"v":%d,"id":"\w*","parent":"\w*","time":[0-9.]+,"kind":"([a-z-]+)"' % FORMAT)
+"""How a line of this format begins: its kind is known before it is read."""
+
+
+def parse_event(line: bytes) -> Event:
+    """One line of a log → its event. Raises ValueError if it is not a JSON object of the right shape; NewerFormat."""
+    return _parse_fast(line) or _parse_with_migration(line)
+
+
+def _parse_fast(line: bytes) -> Event | None:
+    """Read and checked by pydantic in one go, in half the time; None if that does not do."""
+    begun = _OURS.match(line)
+    kind = KINDS.get(begun[1].decode()) if begun else None
+    if kind is None:
+        return None
+    try:
+        event: Event = _get_adapter(kind).validate_json(line)
+    except ValueError:  # what its JSON does not know, as a lone half of a character, or a real fault
+        return None
+    return event if event.v == FORMAT else None
+
+
+def _parse_with_migration(line: bytes) -> Event:
+    fields = json.loads(line)
+    if not isinstance(fields, dict) or "kind" not in fields:
+        raise ValueError("not an event")
+    version = fields.get("v", 1)
+    if not isinstance(version, int):
+        raise ValueError(f"not a version: {version!r}")
+    if version > FORMAT:
+        raise NewerFormat(version)
+    if version < FORMAT:
+        _migrate_fields(fields)
+    event: Event = _get_adapter(KINDS.get(fields["kind"], UnknownEvent)).validate_python(fields)
+    return event
+
+
+def _migrate_fields(fields: dict[str, Any]) -> None:
+    """Bring an event of an older format up to the present one, version by version. Most are the same in all."""
+    for version in range(max(int(fields.get("v", 1)), 1), FORMAT):
+        if change := _MIGRATIONS.get((version, fields["kind"])):
+            change(fields)
+            fields["v"] = version + 1
+
+
+def _migrate_compaction_v1(fields: dict[str, Any]) -> None:
+    """It named the observations that were left out; now it also says what is sent for each."""
+    fields["masked"] = dict.fromkeys(fields.get("masked", ()), "")
+
+
+_MIGRATIONS: dict[tuple[int, str], Callable[[dict[str, Any]], None]] = {
+    (1, "compaction"): _migrate_compaction_v1
+}
+"""What an event of a version and kind needs to become one of the next version."""
+
+
+def collect_fields(event: Event) -> dict[str, Any]:
+    """An event's fields by name, unknown ones included, those without a value left out."""
+    return {name: value for name, value in vars(event).items() if value is not None}
+
+
+def render_event(event: Event) -> bytes:
+    """An event → its line, with the newline. Non-ASCII text stays readable; what no text can hold becomes `?`."""
+    return encode_line(collect_fields(event))
+
+
+def encode_line(fields: Mapping[str, Any]) -> bytes:
+    """Fields as one line of JSON that can be looked at in a terminal. They may hold parts of events."""
+    try:
+        text = _encode_json(fields)
+    except (TypeError, ValueError):  # NaN, or a key that is no text: rare, so only then is all of it walked
+        text = _encode_json(_sanitize_value(fields))
+    return sanitize_json(text).encode("utf-8", "replace") + b"\n"
+
+
+def _encode_json(value: object) -> str:
+    return json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), default=_convert_to_plain, allow_nan=False
+    )
+
+
+def _get_adapter(kind: type[Event]) -> TypeAdapter[Any]:
+    if kind not in _ADAPTERS:
+        from pydantic import TypeAdapter
+
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
+
+
+_ADAPTERS: dict[type[Event], TypeAdapter[Any]] = {}
+
+
+def _convert_to_plain(value: object) -> object:
+    """What JSON has no form of: parts of events, paths, and what a tool's data should not have held."""
+    if isinstance(value, AskedAction | UsageRecord | Fold):
+        return {name: each for name, each in vars(value).items() if each is not None}
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    return repr(value)
+
+
+def _sanitize_value(value: object) -> object:
+    """The same with text for keys, and for the numbers that JSON does not know."""
+    match value:
+        case float() if not math.isfinite(value):
+            return repr(value)
+        case Mapping():
+            return {
+                key if isinstance(key, str) else repr(key): _sanitize_value(each)
+                for key, each in value.items()
+            }
+        case list() | tuple():
+            return [_sanitize_value(each) for each in value]
+        case AskedAction() | UsageRecord() | Fold() | set() | frozenset():
+            return _sanitize_value(_convert_to_plain(value))
+        case _:
+            return value

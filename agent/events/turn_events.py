@@ -1,0 +1,211 @@
+"""The events of a turn: what was asked, answered, done and found, in the order in which it happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.events.event_base import AskedAction, Event, UsageRecord
+
+
+@dataclass(kw_only=True)
+class SessionStart(Event):
+    """The first event: where and how the session was opened. `system` is sent to models as it stands here.
+
+    outputs: how tool outputs enter the requests (agent.context.projection.output_dedup); without it, whole
+    """
+
+    kind: Literal["session"] = "session"
+    session: str
+    project: str
+    model: str
+    mode: str
+    version: str
+    system: str = ""
+    outputs: Literal["whole", "once", "outlined"] = "whole"
+
+
+@dataclass(kw_only=True)
+class Prompt(Event):
+    """What a person (or a script on their behalf) asked for; starts a turn. images: names of files beside the log"""
+
+    kind: Literal["prompt"] = "prompt"
+    text: str
+    images: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Steer(Event):
+    """What was added while the turn was running; delivered after the batch of actions it fell into.
+
+    by: who added it; what the harness adds may quote what tools returned, so it is no word of the user's
+    """
+
+    kind: Literal["steer"] = "steer"
+    text: str
+    by: Literal["person", "harness"] = "person"
+
+
+@dataclass(kw_only=True)
+class MessageEvent(Event):
+    """One finished reply of a model.
+
+    partial: it was interrupted, what had come is kept, and its usage estimated
+    kept: what only its provider understands and wants back
+    request: the data needed beside the log to rebuild the answered request; see agent/session/request_record.py
+    """
+
+    kind: Literal["message"] = "message"
+    text: str = ""
+    reasoning: str = ""
+    actions: list[AskedAction] = field(default_factory=list)
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    stop: str = "end"
+    model: str = ""
+    partial: bool = False
+    kept: list[dict[str, Any]] = field(default_factory=list)
+    request: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class SideCall(Event):
+    """A call of a model beside the conversation (a title, a summary, a message). `problem`: why there is no text."""
+
+    kind: Literal["side-call"] = "side-call"
+    purpose: str
+    role: str
+    model: str
+    text: str = ""
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    problem: str = ""
+
+
+@dataclass(kw_only=True)
+class ActionEvent(Event):
+    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes.
+
+    within: the action whose code asked for it, with these arguments; None if a model or the harness did
+    """
+
+    kind: Literal["action"] = "action"
+    call: str
+    tool: str
+    effect: str
+    paths: list[str] = field(default_factory=list)
+    followed: bool = False
+    within: str | None = None
+    arguments: dict[str, Any] | None = None
+
+
+@dataclass(kw_only=True)
+class DecisionEvent(Event):
+    """A verdict other than a plain "allow", or one that a person gave."""
+
+    kind: Literal["decision"] = "decision"
+    call: str
+    verdict: str
+    reason: str
+    by: Literal["policy", "person"] = "policy"
+
+
+@dataclass(kw_only=True)
+class ObservationEvent(Event):
+    """What came back. `ref` names the artifact that holds the whole text; `shown` is what the model got."""
+
+    kind: Literal["observation"] = "observation"
+    call: str
+    tool: str
+    text: str
+    data: dict[str, Any] = field(default_factory=dict)
+    ref: str = ""
+    failed: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(kw_only=True)
+class SnapshotEvent(Event):
+    """The tree of the workspace in the private object store, before the first write of a step and after its batch."""
+
+    kind: Literal["snapshot"] = "snapshot"
+    tree: str
+    when: Literal["before", "after"]
+
+
+UndoAction = Literal["undo", "redo", "rewind"]
+
+
+@dataclass(kw_only=True)
+class UndoEvent(Event):
+    """Files were taken back (or brought back): ids of the snapshot events that end the steps, trees around it.
+
+    told: whether the model has to hear of it (not where the conversation went back, too)
+    """
+
+    kind: Literal["undo"] = "undo"
+    action: UndoAction
+    steps: list[str]
+    before: str
+    after: str
+    paths: list[str] = field(default_factory=list)
+    told: bool = True
+
+
+@dataclass(kw_only=True)
+class PlanEvent(Event):
+    """The plan as it stands now: (text, status) of each item."""
+
+    kind: Literal["plan"] = "plan"
+    items: list[tuple[str, str]]
+
+
+@dataclass(kw_only=True)
+class Verification(Event):
+    """What the harness itself checked at the end of a turn, and what came of it."""
+
+    kind: Literal["verification"] = "verification"
+    outcome: Literal["passed", "failed", "unverified", "not-needed"]
+    detail: str
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class PhaseEvent(Event):
+    """The turn has come into this phase. after: what happened last"""
+
+    kind: Literal["phase"] = "phase"
+    phase: str
+    after: str = ""
+
+
+@dataclass(kw_only=True)
+class Signal(Event):
+    """Something worth telling that is no error: a retry, an interrupt, a limit coming near."""
+
+    kind: Literal["signal"] = "signal"
+    name: str
+    detail: str = ""
+
+
+@dataclass(kw_only=True)
+class ErrorEvent(Event):
+    """A failure that ended a step or the turn, in words for a person."""
+
+    kind: Literal["error"] = "error"
+    fault: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(kw_only=True)
+class End(Event):
+    """The last event of a turn, on every path out of it."""
+
+    kind: Literal["end"] = "end"
+    outcome: str
+    exit_code: int = 0
+    summary: str = ""
+    steps: int = 0
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    files: list[str] = field(default_factory=list)
+    commit: str = ""
+    verification: str = ""

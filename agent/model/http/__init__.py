@@ -1,0 +1,1 @@
+"""HTTP client, retries and error classification for model endpoints."""

@@ -1,0 +1,128 @@
+"""What servers say when they refuse a request, and what kind of failure that is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent.model.http.retry import PASSING, parse_retry_after
+from agent.model.protocol import ContextOverflow, ToolsRefused
+from sandbox.errors import Fault, UserError
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|context_?window_?exceeded|maximum context length|context window"
+    r"|prompt is too long|input is too long|exceeds? (?:the |this |its )?(?:available |model'?s? )?context"
+    r"|exceed(?:s|ed)? (?:the )?(?:model'?s? )?(?:max(?:imum)?|limit).{0,40}tokens|too many (?:input )?tokens"
+    r"|reduce the length of the (?:messages|prompt|input)|input token count.{0,40}exceeds",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How providers and local servers say that a request is longer than the model's window."""
+
+_NO_TOOLS = re.compile(
+    r"(?:does not|doesn't|do not|not) support (?:tool|function)|(?:tools?|tool.use|function.call\w*|tool.choice)"
+    r" (?:is|are) not (?:supported|available|enabled)|no endpoints found that support tool|enable-auto-tool-choice"
+    r"|requires --jinja|unsupported (?:parameter|field|argument).{0,20}\btools\b",
+    re.IGNORECASE,
+)
+"""How servers say that they take no tools with a model (Ollama, vLLM, llama.cpp, OpenRouter and others)."""
+
+_LIMIT = re.compile(
+    r"(?:maximum context length is|context (?:size|window|length)(?: of| is| \()?|> |limit of|maximum of|n_ctx[=: ]+)"
+    r"\s*\(?([0-9][0-9,_]{2,9})\b",
+    re.IGNORECASE,
+)
+
+_NO_CREDIT = (
+    "insufficient_quota",
+    "invalid_api_key",
+    "authentication_error",
+    "permission_error",
+    "billing_error",
+)
+
+
+class TransientError(Exception):
+    """A failure that may be gone on the next try. `asked`: seconds that the server wants us to wait."""
+
+    def __init__(self, reason: str, asked: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.asked = asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTarget:
+    """Who was asked: for the words of a failure. key: is never shown; variable: where it came from"""
+
+    url: str
+    model: str
+    key: str
+    variable: str
+
+
+def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+    """The exception for an answer other than 200: Passing, ContextOverflow or another UserError."""
+    code, text = parse_error_body(body)
+    text = text.replace(asked.key, "…") if asked.key else text
+    words = f": {text}" if text else ""
+    if status in (401, 403) or code in _NO_CREDIT:
+        variable = asked.variable or "the API key"
+        hint = f"Check {variable}: is it for this provider, still valid, and paid for?"
+        return UserError(Fault.CREDENTIALS, f"{asked.url} refuses access ({status}){words}", hint)
+    if is_overflow(status, code, text):
+        message = f"the request is too long for {asked.model!r} ({status}){words}"
+        hint = "Start a new session, or use a model with a larger window"
+        return ContextOverflow(Fault.CONFIGURATION, message, hint)
+    if status in (400, 404, 422, 500, 501) and _NO_TOOLS.search(text):
+        return ToolsRefused(
+            Fault.CONFIGURATION, f"{asked.url} takes no tools ({status}){words}", "Another model may do"
+        )
+    if status in PASSING:
+        return TransientError(f"{asked.url} answered {status}{words}", parse_retry_after(headers))
+    if status == 404:
+        message = f"{asked.url} knows no model {asked.model!r} (404){words}"
+        hint = "Check the model's name and the API base, which usually ends in /v1"
+        return UserError(Fault.CONFIGURATION, message, hint)
+    if location := headers.get("location"):
+        hint = f"Use it in the API base: it redirects to {sanitize_line(location, 200)!r}"
+        return UserError(Fault.CONFIGURATION, f"{asked.url} has another address ({status})", hint)
+    hint = "Another model may do"
+    return UserError(Fault.CONFIGURATION, f"{asked.url} refuses the request ({status}){words}", hint)
+
+
+def is_overflow(status: int, code: str, text: str) -> bool:
+    """Whether a refusal is about the length of the request."""
+    if status in (401, 403, 404, 429):  # a limit of tokens a minute speaks of too many tokens, too
+        return False
+    return bool(status == 413 or _OVERFLOW.search(f"{code} {text}"))
+
+
+def parse_window(text: str) -> int | None:
+    """The window in tokens that a refusal names, if it does."""
+    found = [int(re.sub("[,_]", "", match)) for match in _LIMIT.findall(text)]
+    return min((each for each in found if each >= 512), default=None)
+
+
+def parse_error_body(body: bytes) -> tuple[str, str]:
+    """(code, message) of an error body, which is JSON of several shapes or just text."""
+    text = body.decode("utf-8", "replace")
+    try:
+        error = json.loads(text)
+    except (ValueError, RecursionError):  # a proxy's page, a plain line
+        return "", sanitize_line(text, 300)
+    if isinstance(error, list) and error:
+        error = error[0]
+    if isinstance(error, dict):
+        error = error.get("error", error)
+    if not isinstance(error, dict):
+        return "", sanitize_line(str(error), 300)
+    message = error.get("message") or error.get("detail") or text
+    return str(error.get("code") or error.get("type") or ""), sanitize_line(str(message), 300)
+
+
+def sanitize_line(text: str, limit: int) -> str:
+    """Text from elsewhere on one line, without control characters, cut to `limit`."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: limit * 4]).split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -1,0 +1,316 @@
+"""A model behind an HTTP endpoint, whatever format that speaks: asking, asking again, and telling what went wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from agent.model.http.error_responses import (
+    RequestTarget,
+    TransientError,
+    classify_failure,
+    parse_window,
+    sanitize_line,
+)
+from agent.model.http.http_client import IDLE_TIMEOUT, Answer, HttpClient, WireError
+from agent.model.http.retry import TRIES, RetryBudget
+from agent.model.protocol import (
+    ContextOverflow,
+    CutOff,
+    Delta,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+    ToolsRefused,
+    Usage,
+)
+from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
+from agent.model.wire_formats.wire_protocol import Assembler, EventParser, Wire
+from sandbox.errors import Fault, UserError
+
+_ERROR_BYTES = 1 << 16
+"""How much of an error page is read: its first words are shown, the connection is kept if that was all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAddress:
+    """Where a model is served.
+
+    name: of the model as the user writes it; model: as the endpoint calls it
+    base: the address without the format's path (with it, it is taken off)
+    key: "" where none is needed; key_variable: where it came from, for messages
+    """
+
+    name: str
+    model: str
+    base: str
+    key: str = ""
+    key_variable: str = ""
+
+
+class HttpModel:
+    """A model behind `{place.base}{wire.path}`.
+
+    wire: the format that is spoken there
+    window: in tokens; None if not known, then taken from `listing` once a reply has come
+    listing: looks up window and prices; called once, after the first reply
+    on_notice: told in one line of every wait before another try
+    instead: makes the format to be used when the endpoint says that the model is served in that one only
+    idle_timeout: seconds of silence after which an answer is given up
+    patience: how often and how long to wait for one request
+    """
+
+    def __init__(
+        self,
+        place: ModelAddress,
+        *,
+        wire: Wire,
+        window: int | None = None,
+        listing: Callable[[], Listing | None] = lambda: None,
+        on_notice: Callable[[str], None] = lambda text: None,
+        instead: Callable[[], Wire] | None = None,
+        idle_timeout: float = IDLE_TIMEOUT,
+        patience: Callable[[], RetryBudget] = RetryBudget,
+    ) -> None:
+        self.name = place.name
+        self.window = window or DEFAULT_WINDOW
+        self.on_notice = on_notice
+        self._place = place
+        self._base = place.base.rstrip("/").removesuffix(wire.path)
+        self._key = _validate_key(place.key, place.key_variable)
+        self._window_known = window is not None
+        self._find = listing
+        self._listing: Listing | None = None
+        self._looked_up = False
+        self._instead = instead
+        self._idle_timeout = idle_timeout
+        self._patience = patience
+        self._use_wire(wire)
+
+    def _use_wire(self, wire: Wire) -> None:
+        self._wire = wire
+        self.url = self._base + wire.path
+        place = self._place
+        self._asked = RequestTarget(
+            url=self.url, model=place.model, key=self._key, variable=place.key_variable
+        )
+        self._client = HttpClient(self.url, idle_timeout=self._idle_timeout)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model.stream`. Asks again, up to four times, while nothing can have been seen of an answer."""
+        patience = self._patience()
+        while True:
+            try:
+                async with aclosing(self._attempt_request(request)) as deltas:
+                    async for delta in deltas:
+                        yield delta
+                return
+            except _Concession:
+                continue
+            except TransientError as passing:
+                pause = patience.next_pause(passing.asked)
+                if pause is None:
+                    raise self._build_unreachable_error(passing, patience.tries) from None
+                self.on_notice(
+                    f"{passing.reason}; trying again in {pause:.1f} s ({patience.tries} of {TRIES})"
+                )
+                await asyncio.sleep(pause)
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        self._client.close()
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call with this usage; None if the model's price is not known. Looks it up at first."""
+        self._look_up_listing()
+        return self._listing.compute_cost(usage) if self._listing else None
+
+    async def _attempt_request(self, request: Request) -> AsyncGenerator[Delta, None]:
+        assembler = self._wire.create_assembler()
+        try:
+            answer = await self._client.post(self._headers(), self._wire.body(request))
+        except WireError as error:
+            raise self._classify_wire_error(error, assembler) from None
+        try:
+            if answer.status != 200:
+                raise self._handle_refusal(answer, await answer.read(_ERROR_BYTES))
+            async with aclosing(self._iter_deltas(answer, assembler)) as deltas:
+                async for delta in deltas:
+                    yield delta
+        except WireError as error:
+            answer.abandon()
+            if not assembler.finished:  # else only the stream's own end is missing
+                raise self._classify_wire_error(error, assembler) from None
+        except BaseException:  # cancelled, closed early, or refused: the rest of it is of no use
+            answer.abandon()
+            raise
+        yield self._build_reply(assembler)
+
+    async def _iter_deltas(
+        self, answer: Answer, assembler: Assembler
+    ) -> AsyncGenerator[TextDelta | ReasoningDelta, None]:
+        """What came together is handed on together; before an error, what had come."""
+        async with aclosing(self._iter_json_texts(answer)) as batches:
+            async for texts in batches:
+                deltas, error = self._feed_texts(texts, assembler)
+                for delta in deltas:
+                    yield delta
+                if error is not None:
+                    raise error
+        if not assembler.finished:
+            raise WireError("the answer broke off")
+
+    def _feed_texts(
+        self, texts: Sequence[str], assembler: Assembler
+    ) -> tuple[list[TextDelta | ReasoningDelta], Exception | None]:
+        """The deltas of some pieces, neighbours of a kind as one, and what is wrong with the piece after them."""
+        found: list[TextDelta | ReasoningDelta] = []
+        error: Exception | None = None
+        for text in texts:
+            try:
+                piece = self._parse_piece(text, assembler)
+            except Exception as wrong:
+                error = wrong
+                break
+            try:
+                found += assembler.feed(piece)
+            except _MISSHAPEN:
+                error = WireError(f"it sent {sanitize_line(text, 80)!r}, which is no piece of a reply")
+                break
+        groups = [(kind, list(deltas)) for kind, deltas in groupby(found, type)]
+        joined = [kind(text="".join(each.text for each in deltas)) for kind, deltas in groups]
+        return joined, error
+
+    async def _iter_json_texts(self, answer: Answer) -> AsyncGenerator[Sequence[str], None]:
+        """The JSON texts of an answer, as many as have come: one per event, or the whole if it is not streamed."""
+        kind = answer.headers.get("content-type", "")
+        if "html" in kind:
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"{self.url} answers with a web page, not with a model's reply",
+                "Check the API base: it usually ends in /v1",
+            )
+        if "json" in kind:
+            yield [(await answer.read()).decode("utf-8", "replace")]
+            return
+        events = EventParser()
+        async for piece in answer.iter_chunks():
+            texts = events.feed(piece)
+            if "[DONE]" in texts:  # the thread reads what is left, so that the connection can be kept
+                yield texts[: texts.index("[DONE]")]
+                return
+            yield texts
+        yield [text for text in events.finish() if text != "[DONE]"]
+
+    def _parse_piece(self, text: str, assembler: Assembler) -> Mapping[str, Any]:
+        try:
+            piece = json.loads(text)
+        except (
+            ValueError,
+            RecursionError,
+        ):  # cut off, or another program's words: as good as a broken connection
+            piece = None
+        if not isinstance(piece, dict):
+            raise WireError(f"it sent {sanitize_line(text, 80)!r} instead of JSON")
+        if told := self._wire.parse_error(piece):
+            status, details = told
+            error = self._classify_failure(status, {}, json.dumps({"error": details}).encode())
+            if assembler.spoke and isinstance(error, TransientError):
+                raise self._build_cut_off_error(error.reason)
+            raise error
+        return piece
+
+    def _build_reply(self, assembler: Assembler) -> Reply:
+        try:
+            usage = assembler.usage
+            reply = assembler.build_reply(usage)
+        except _MISSHAPEN:
+            error = WireError("it sent a reply with parts of another shape")
+            raise self._classify_wire_error(error, assembler) from None
+        self._look_up_listing()
+        if usage.cost is None and self._listing and usage.input:
+            reply = replace(reply, usage=replace(usage, cost=self._listing.compute_cost(usage)))
+        return reply
+
+    def _look_up_listing(self) -> None:
+        if not self._looked_up:
+            self._looked_up = True
+            self._listing = self._find()
+            if self._listing and self._listing.window and not self._window_known:
+                self.window = self._listing.window
+
+    def _headers(self) -> dict[str, str]:
+        return {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream, application/json",
+            "User-Agent": "patchwright",
+            **self._wire.headers(self._key),
+        }
+
+    def _classify_wire_error(self, error: WireError, assembler: Assembler) -> Exception:
+        if error.lasting:
+            return UserError(
+                Fault.MODEL_UNREACHABLE,
+                f"{self.url}: {error.reason}",
+                "If you trust the server, name its certificates' file in SSL_CERT_FILE",
+            )
+        if assembler.spoke:  # shown already: asking again would say it twice
+            return self._build_cut_off_error(f"{self.url}: {error.reason}")
+        return TransientError(f"{self.url}: {error.reason}")
+
+    def _build_cut_off_error(self, reason: str) -> CutOff:
+        return CutOff(
+            Fault.MODEL_UNREACHABLE,
+            f"{reason} in the middle of a reply",
+            "What came before it is kept; ask to go on, or resume the session",
+        )
+
+    def _build_unreachable_error(self, passing: TransientError, tries: int) -> UserError:
+        if passing.asked is not None:
+            hint = f"The server asks to wait {passing.asked:.0f} s: try again then, or use another model"
+        else:
+            hint = "Check that the server runs and the address is right (--api-base), or use another model"
+        return UserError(Fault.MODEL_UNREACHABLE, f"{passing.reason} (tried {tries} times)", hint)
+
+    def _handle_refusal(self, answer: Answer, body: bytes) -> Exception:
+        text = body.decode("utf-8", "replace")
+        if answer.status in (400, 404) and self._instead is not None and "/responses" in text:
+            self._client.close()
+            self._use_wire(self._instead())
+            self._instead = None
+            return _Concession()
+        error = self._classify_failure(answer.status, answer.headers, body)
+        if isinstance(error, ContextOverflow | ToolsRefused):
+            return error
+        if answer.status in (400, 422) and self._wire.adapt_to_refusal(text):
+            return _Concession()
+        return error
+
+    def _classify_failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
+        error = classify_failure(self._asked, status, headers, body)
+        if isinstance(error, ContextOverflow) and (window := parse_window(error.message)):
+            self.window, self._window_known = window, True
+        return error
+
+
+_MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What reading raises where JSON is of another shape than the format says."""
+
+
+class _Concession(Exception):
+    """The request was refused for its form, and the form has been changed: ask again at once."""
+
+
+def _validate_key(key: str, variable: str) -> str:
+    if key.isascii() and (key.isprintable() or not key):
+        return key
+    message = f"{variable or 'the API key'} holds characters that no key has"
+    raise UserError(
+        Fault.CREDENTIALS, message, "Copy it again, without line breaks or dots in place of letters"
+    )

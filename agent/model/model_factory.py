@@ -1,0 +1,262 @@
+"""From a model's name, as users know it, to a `Model` that is ready to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.model.protocol import Model
+from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM, REASONING, Endpoint
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.model.providers.model_catalog import Listing
+    from agent.model.wire_formats.wire_protocol import Wire
+
+Notice = Callable[[str], None]
+
+_FORMS = "openai/NAME, anthropic/NAME, ollama/NAME, NAME --api-base URL, scripted:FILE, offline"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """What a model is made with, whatever its name.
+
+    api_base: where it is, if not where its provider usually is; then no key is needed
+    env: variables that hold keys and addresses
+    cache: folder for what can be made again
+    on_notice: told in one line when a request waits before another try
+    effort: how much to think: "low", "medium", "high", or "" for what the provider does by itself
+    listings: what the user says of models by name
+    apply_doubtful: the offline engine writes changes of low confidence, too
+    """
+
+    api_base: str | None
+    env: Mapping[str, str]
+    cache: Path
+    on_notice: Notice = lambda text: None
+    effort: str = ""
+    listings: Mapping[str, Listing] = field(default_factory=dict)
+    apply_doubtful: bool = False
+
+
+def resolve_model(
+    name: str,
+    api_base: str | None,
+    env: Mapping[str, str],
+    cache: Path,
+    on_notice: Notice = lambda text: None,
+) -> Model:
+    """The model called `name`; see `make` and `Context`."""
+    return create_model(name, ModelConfig(api_base=api_base, env=env, cache=cache, on_notice=on_notice))
+
+
+def create_model(name: str, context: ModelConfig) -> Model:
+    """The model called `name`.
+
+    Raises UserError: CONFIGURATION for a name that nobody knows, CREDENTIALS for a missing key.
+    """
+    if name == "offline":
+        from agent.model.offline.offline_model import OfflineModel
+
+        return OfflineModel(apply_doubtful=context.apply_doubtful)
+    if name.startswith("scripted:"):
+        from agent.model.scripted.scripted_model import ScriptedModel
+
+        return ScriptedModel(Path(name.removeprefix("scripted:")).expanduser())
+    if name.startswith("cassette:"):
+        from agent.model.scripted.cassette import Cassette
+
+        return Cassette(Path(name.removeprefix("cassette:")).expanduser())
+    provider, model = _parse_model_name(name, context.api_base)
+    if provider == "litellm":
+        provider, _, _ = model.partition("/")
+        return _create_litellm_model(name, model, provider, context)
+    if provider in ENDPOINTS:
+        return _create_http_model(name, provider, model, context)
+    if provider in LITELLM:
+        return _create_litellm_model(name, f"{provider}/{model}", provider, context)
+    if context.api_base:  # any other name is the server's own, slashes included
+        return _create_http_model(name, "openai", name, context)
+    raise _build_unknown_model_error(name)
+
+
+def find_listing(name: str, context: ModelConfig) -> Listing | None:
+    """What is known of the model called `name`, which is not made for it. Raises UserError for an unknown name."""
+    from agent.model.providers.model_catalog import Catalog
+
+    provider, model = _parse_model_name(name, context.api_base)
+    if provider != "litellm" and provider not in ENDPOINTS and provider not in LITELLM:
+        if not context.api_base:
+            raise _build_unknown_model_error(name)
+        provider, model = "openai", name
+    return Catalog(context.cache, context.listings).find(_list_spellings(name, provider, model))
+
+
+def _list_spellings(name: str, provider: str, model: str) -> tuple[str, ...]:
+    """Names under which the catalog may know a model."""
+    if provider == "litellm":
+        return (name, model, model.partition("/")[2])
+    listed = ENDPOINTS[provider].listed if provider in ENDPOINTS else ""
+    return (name, f"{listed or provider}/{model}", model)
+
+
+def choose_default_model(env: Mapping[str, str]) -> str | None:
+    """The model that the keys in the environment choose, None without any."""
+    return next((model for key, model in DEFAULTS.items() if env.get(key)), None)
+
+
+def _parse_model_name(name: str, api_base: str | None) -> tuple[str, str]:
+    provider, slash, model = name.partition("/")
+    if slash and provider and model:
+        return provider.lower(), model
+    if api_base:  # whoever's model it is, the server at hand serves it
+        return "", name
+    return next((provider for start, provider in BARE.items() if name.startswith(start)), ""), name
+
+
+def _create_http_model(name: str, provider: str, model: str, context: ModelConfig) -> Model:
+    from agent.model.providers.model_catalog import Catalog
+
+    endpoint = ENDPOINTS[provider]
+    base = _complete_base(endpoint, context.api_base or _find_base(endpoint, context.env))
+    at_home = base == endpoint.base
+    variable, key = _find_key(endpoint.keys, context.env)
+    if at_home and endpoint.keys and not key:
+        raise _build_missing_key_error(name, endpoint.keys)
+    from agent.model.http.http_model import HttpModel, ModelAddress
+
+    names = _list_spellings(name, provider, model)
+    catalog = Catalog(context.cache, context.listings)
+    known = catalog.find_cached(names) if at_home else catalog.find_cached((name,))
+    place = ModelAddress(name=name, model=model, base=base, key=key, key_variable=variable or "the API key")
+    wire = endpoint.wire
+    if provider == "openai" and at_home and REASONING.match(model):
+        wire = "responses"
+    sticky = _build_cache_key(context) if at_home and endpoint.sticky else ""
+    makers = {
+        "chat": lambda: _create_chat_wire(model, provider, context, sticky, at_home=at_home),
+        "responses": lambda: _create_responses_wire(model, context, sticky),
+        "anthropic": lambda: _create_anthropic_wire(model, context, token=variable in endpoint.tokens),
+    }
+    made = HttpModel(
+        place,
+        wire=makers[wire](),
+        window=(known.window or None) if known else None,
+        listing=lambda: catalog.find(names),
+        on_notice=context.on_notice,
+        instead=(lambda: _create_responses_wire(model, context)) if wire == "chat" else None,
+    )
+    if wire != "chat" or (endpoint.listed == "openai" and at_home):
+        return made
+    from agent.model.text_tools import TextTools
+
+    # Anything may stand behind such a server, models that were never taught to call tools included.
+    return TextTools(made, always=known is not None and not known.tools, on_notice=context.on_notice)
+
+
+def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: str, *, at_home: bool) -> Wire:
+    from agent.model.wire_formats.chat_completions import ChatDialect, ChatWire
+
+    endpoint = ENDPOINTS[provider]
+    dialect = ChatDialect(
+        # Another server behind the same name may not know the newer words of the real one.
+        limit=endpoint.limit if at_home else "max_tokens",
+        reasoning=endpoint.reasoning,
+        effort=context.effort,
+        mark=provider == "openrouter" and "claude" in model,
+        sticky=sticky,
+    )
+    return ChatWire(model, dialect)
+
+
+def _create_responses_wire(model: str, context: ModelConfig, sticky: str = "") -> Wire:
+    from agent.model.wire_formats.openai_responses import ResponsesDialect, ResponsesWire
+
+    return ResponsesWire(model, ResponsesDialect(effort=context.effort, sticky=sticky))
+
+
+def _create_anthropic_wire(model: str, context: ModelConfig, *, token: bool) -> Wire:
+    from agent.model.wire_formats.anthropic_messages import AnthropicDialect, AnthropicWire
+
+    return AnthropicWire(model, AnthropicDialect(effort=context.effort), token=token)
+
+
+def _build_cache_key(context: ModelConfig) -> str:
+    """The same for all requests of this user, so that a session that is resumed finds its cache again."""
+    import zlib
+
+    return f"patchwright-{zlib.crc32(str(context.cache).encode()):08x}"
+
+
+def _complete_base(endpoint: Endpoint, base: str) -> str:
+    """Anthropic's own client adds the version to the base; so do those who set its variable."""
+    if endpoint.wire != "anthropic" or base.rstrip("/").endswith(("/v1", "/messages")):
+        return base
+    return base.rstrip("/") + "/v1"
+
+
+def _find_base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
+    for variable in endpoint.base_variables:
+        if value := env.get(variable, "").strip():
+            return _normalize_ollama_host(value) if "OLLAMA_HOST" in endpoint.base_variables else value
+    return endpoint.base
+
+
+def _normalize_ollama_host(host: str) -> str:
+    """Ollama's own variable names a host, or what its server listens on: made the URL that a client asks."""
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(host if "://" in host else f"http://{host}")
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 11434)
+    except ValueError:  # no number: reported, as it stands, when the address is used
+        return host
+    name = parts.hostname or "localhost"
+    name = "localhost" if name in ("0.0.0.0", "::") else f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/') or '/v1'}"
+
+
+def _create_litellm_model(name: str, model: str, provider: str, context: ModelConfig) -> Model:
+    api_base = context.api_base
+    variables = LITELLM.get(provider, ENDPOINTS[provider].keys if provider in ENDPOINTS else ())
+    if "/" not in model:
+        raise _build_unknown_model_error(name)
+    variable, key = _find_key(variables, context.env)
+    if variables and not key and not api_base:
+        raise _build_missing_key_error(name, variables)
+    from agent.model.litellm_backend import LiteLLMModel
+
+    given: str | None = key
+    if variable not in variables[:1]:
+        # Which of the other variables is a key and which a token, litellm knows. Where there is none,
+        # the server at hand needs none, but the clients that litellm uses insist on one.
+        given = None if variable or not api_base else "none"
+    return LiteLLMModel(
+        name,
+        model,
+        api_base,
+        given,
+        key_variable=variable,
+        listing=lambda: find_listing(name, context),
+        on_notice=context.on_notice,
+    )
+
+
+def _find_key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:
+    """(variable, key) of the first that is set."""
+    return next(((name, env[name].strip()) for name in variables if env.get(name, "").strip()), ("", ""))
+
+
+def _build_missing_key_error(name: str, variables: tuple[str, ...]) -> UserError:
+    return UserError(
+        Fault.CREDENTIALS,
+        f"{name!r} needs a key, and {' or '.join(variables)} is not set",
+        f"export {variables[0]}=…, or give --api-base URL for a server that needs none, or --model offline",
+    )
+
+
+def _build_unknown_model_error(name: str) -> UserError:
+    return UserError(Fault.CONFIGURATION, f"unknown model {name!r}", f"Name one as {_FORMS}")

@@ -1,0 +1,1 @@
+"""The offline engine: repairs failing tests without a model."""

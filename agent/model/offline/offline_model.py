@@ -1,0 +1,447 @@
+"""The offline engine as a model: fixes failing tests with the ordinary tools, without network or key.
+
+A pure function of the request: what was done so far is read from the messages, so a session that was
+killed goes on where it stood. One step a call: plan, run the tests, search, edit, run again, commit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.model.offline.offline_messages import (
+    describe_doubt,
+    describe_fix,
+    describe_passing_tests,
+    describe_proposal,
+    indent_block,
+    join_names,
+    select_confident_fixes,
+    to_sentence,
+    write_commit_message,
+)
+from agent.model.protocol import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    UserMessage,
+)
+from sandbox.errors import Fault, UserError
+from tools.core.action import Action
+from tools.testing.run_comparison import describe_loss
+
+# It reads nothing but the last turn, so no window is too small for it.
+WINDOW = 1_000_000
+# Failing tests named to `repair`; more than this, and it looks at everything that fails.
+MOST_TARGETS = 60
+# Words of a prompt that describes something, not only asks for the tests to pass.
+DESCRIBED = 8
+_CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
+_CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
+_NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
+_HOW_TO_SET_UP = (
+    'For a repair, say: "make the failing tests pass". For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a'
+    " model: --model PROVIDER/NAME (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
+)
+# The prompt with which a person accepts the change that the turn before has proposed.
+ACCEPT = "Apply the proposed change."
+_ACCEPTS = re.compile(
+    r"\s*(?:please\s+)?(?:yes|y|ok|okay|go ahead|do it|(?:apply|write)(?: it| that| this| the(?: proposed)? changes?)?)"
+    r"\s*[.!]*\s*",
+    re.IGNORECASE,
+)
+_ELSEWHERE = (
+    ": the tests that failed pass where I try changes. There they run in the first Python of the project that can run "
+    "them, without the variables and options of a command that you named"
+)
+_PLAN = (
+    "Run the tests to see what fails",
+    "Locate the faults and search for changes",
+    "Apply the changes",
+    "Run all tests again",
+    "Commit",
+)
+
+
+class OfflineModel:
+    """Implements `Model` with the repair engine behind the tools.
+
+    apply_doubtful: write changes of low confidence as well, instead of proposing them
+    """
+
+    name = "offline"
+    window = WINDOW
+
+    def __init__(self, *, apply_doubtful: bool = False) -> None:
+        self._apply_doubtful = apply_doubtful
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        reply = answer_request(request, apply_doubtful=self._apply_doubtful)
+        if reply.text:
+            yield TextDelta(text=reply.text)
+        yield reply
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+
+def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
+    """Return the next step of the turn that the request is about. Raises UserError when it takes a real model."""
+    from agent.verify.prompt_intent import asks_for_repair, asks_not_to_commit, asks_to_change_nothing
+
+    turn = _Turn.from_request(request, apply_doubtful=apply_doubtful)
+    if asks_to_change_nothing(turn.prompt):
+        raise UserError(Fault.CONFIGURATION, _CHANGES_ONLY, _HOW_TO_SET_UP)
+    if asks_not_to_commit(turn.prompt) and "git_commit" in turn.tools:
+        raise UserError(
+            Fault.CONFIGURATION, "the prompt forbids a commit, and this session makes one", _NO_COMMIT
+        )
+    if turn.accepted is None and not asks_for_repair(turn.prompt):
+        raise UserError(Fault.CONFIGURATION, _CANNOT, _HOW_TO_SET_UP)
+    return turn.next_reply()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """One call of this turn and what came of it."""
+
+    action: Action
+    result: ToolMessage
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        return self.result.data or {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """Everything since the last prompt, as the calls that were made.
+
+    accepted: the search of the turn before, whose proposal the prompt accepts; None if it accepts none
+    """
+
+    prompt: str
+    steps: Sequence[_Step]
+    tools: Mapping[str, Mapping[str, Any]]
+    number: int
+    apply_doubtful: bool
+    accepted: _Step | None
+
+    @classmethod
+    def from_request(cls, request: Request, *, apply_doubtful: bool) -> _Turn:
+        start = _find_turn_start(request.messages)
+        messages = request.messages[start:]
+        said = [each.text for each in messages if isinstance(each, UserMessage) and not each.passing]
+        accepts = bool(said) and _ACCEPTS.fullmatch(said[0]) is not None
+        accepted = _find_proposed_search(request.messages[:start]) if accepts else None
+        return cls(
+            prompt="\n".join(said),
+            steps=_collect_steps(messages),
+            tools={each.name: each.parameters for each in request.tools},
+            number=len(request.messages),
+            apply_doubtful=apply_doubtful or accepted is not None,
+            accepted=accepted,
+        )
+
+    def next_reply(self) -> Reply:
+        """The first phase that has something to do."""
+        phases: tuple[Callable[[], Reply | None], ...] = (
+            self._stop_if_denied,
+            self._write_plan,
+            self._run_tests_first,
+            self._search_changes,
+            self._propose_changes,
+            self._apply_edits,
+            self._revert_edits,
+            self._rerun_tests,
+            self._report_failures,
+            self._commit_changes,
+        )
+        for phase in phases:
+            reply = phase()
+            if reply is not None:
+                return reply
+        return self.end_turn(self._write_summary(), "done")
+
+    # ── phases, in order: each answers, or leaves it to the next ─────────────────────────────────
+
+    def _stop_if_denied(self) -> Reply | None:
+        refused = [step for step in self.steps if step.data.get("denied")]
+        if not refused or refused[0].action.tool in ("plan", "git_commit"):
+            return None
+        tool, said = refused[0].action.tool, refused[0].result.text
+        return self.end_turn(f"I stopped: {tool} was refused.\n{said}", "not achieved")
+
+    def _write_plan(self) -> Reply | None:
+        if "plan" not in self.tools or self._find_steps("plan"):
+            return None
+        wanted = _PLAN if "git_commit" in self.tools else _PLAN[:-1]
+        items = [
+            {"text": text, "status": "doing" if not place else "open"} for place, text in enumerate(wanted)
+        ]
+        return self.call_tool(
+            "I'll run the tests first, then look for what makes them fail.", "plan", {"items": items}
+        )
+
+    def _run_tests_first(self) -> Reply | None:
+        runs = self._find_steps("run_tests")
+        if not runs:
+            return self.call_tool("", "run_tests", {})
+        outcome = _get_report(runs[0]).get("outcome", "")
+        if outcome == "passed":
+            passed = _get_report(runs[0]).get("passed", 0)
+            text = f"All{f' {passed}' if passed else ''} tests pass already, so there is nothing to repair."
+            return self._locate_by_words() or self.end_turn(
+                text + self._describe_located_places(), "nothing to do"
+            )
+        if outcome in ("no-tests", "no-runner"):
+            text = f"There is nothing to repair by: I work from failing tests.\n\n{indent_block(runs[0].result.text)}"
+            return self._locate_by_words() or self.end_turn(
+                text + self._describe_located_places(), "not achieved"
+            )
+        return None
+
+    def _search_changes(self) -> Reply | None:
+        found = self._find_search_step()
+        if found is None:
+            failing = _list_failing_tests(self._find_steps("run_tests")[0])
+            count = f"{len(failing)} tests fail" if len(failing) != 1 else "1 test fails"
+            words = f"{count}. " if failing else ""
+            text = f"{words}I trace which lines the failing and the passing tests run, and try changes there."
+            targets = failing if 0 < len(failing) <= MOST_TARGETS else []
+            # What describes the fault says where to try first.
+            hint = {"hint": self.prompt} if len(self.prompt.split()) >= DESCRIBED else {}
+            return self.call_tool(text, "repair", {"targets": targets, **hint})
+        if not self._list_fixes():
+            why = _ELSEWHERE if found.data.get("repair", {}).get("outcome") == "all-pass" else ""
+            text = f"I did not find a fix{why}.\n\n{indent_block(found.result.text)}"
+            return self._locate_by_words() or self.end_turn(
+                text + self._describe_located_places(), "not achieved"
+            )
+        return None
+
+    def _propose_changes(self) -> Reply | None:
+        """Where nothing but doubtful changes was found: show them, and leave the files as they are."""
+        if self._select_fixes():
+            return None
+        return self.propose(self._describe_proposal())
+
+    def _apply_edits(self) -> Reply | None:
+        done = self._list_forward_edits()
+        fixes = self._select_fixes()
+        if any(step.result.failed for step in done) or len(done) >= len(fixes):
+            return None
+        fix = fixes[len(done)]
+        text = f"{to_sentence(fix['why'])} With that changed, {describe_passing_tests(fix['tests'])}."
+        return self.call_tool(text, "edit", {name: fix[name] for name in ("path", "old", "new")})
+
+    def _revert_edits(self) -> Reply | None:
+        """Undo the edits, last first, when one of them failed or the tests came out worse than before."""
+        fixes = self._select_fixes()
+        problem = self._find_problem()
+        if not problem:
+            return None
+        forward = [step for step in self._list_forward_edits() if not step.result.failed]
+        back = self._find_steps("edit")[len(self._list_forward_edits()) :]
+        if any(step.result.failed for step in back):
+            said = indent_block(back[-1].result.text)
+            text = (
+                f"{problem} Taking the changes back failed as well; `git diff` shows what is left.\n\n{said}"
+            )
+            return self.end_turn(text, "not achieved")
+        if len(back) < len(forward):
+            fix = fixes[len(forward) - len(back) - 1]
+            arguments = {"path": fix["path"], "old": fix["new"], "new": fix["old"]}
+            return self.call_tool(f"{problem} I take my change to {fix['path']} back.", "edit", arguments)
+        return self.end_turn(
+            f"{problem} I took all my changes back; the files are as they were.", "not achieved"
+        )
+
+    def _rerun_tests(self) -> Reply | None:
+        if len(self._find_steps("run_tests")) > 1:
+            return None
+        return self.call_tool("Now all tests, with the project's own runner.", "run_tests", {})
+
+    def _report_failures(self) -> Reply | None:
+        report = _get_report(self._find_steps("run_tests")[1])
+        if report.get("outcome") == "passed":
+            return None
+        left = self._get_repair_data()
+        places = [f"{s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
+        failing = _list_failing_tests(self._find_steps("run_tests")[1])[:20]
+        text = [self._write_summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
+        text.append(indent_block("\n".join(failing)))
+        text += ["The most suspicious places:", indent_block("\n".join(places))] if places else []
+        if len(self._select_fixes()) < len(self._list_fixes()):
+            return self.propose("\n\n".join([*text, self._describe_proposal()]))
+        return self.end_turn("\n\n".join(text), "not achieved")
+
+    def _commit_changes(self) -> Reply | None:
+        if "git_commit" not in self.tools or self._find_steps("git_commit"):
+            return None
+        return self.call_tool(
+            "All tests pass.", "git_commit", {"message": write_commit_message(self._select_fixes())}
+        )
+
+    def _locate_by_words(self) -> Reply | None:
+        """Where no test leads on, the words do: what the prompt speaks of, if it describes anything."""
+        if len(self.prompt.split()) < DESCRIBED or "code" not in self.tools or self._find_steps("code"):
+            return None
+        return self.call_tool(
+            "No test leads further, so I look for what your words speak of.",
+            "code",
+            {"action": "locate", "target": self.prompt},
+        )
+
+    def _describe_located_places(self) -> str:
+        """What `_located` found, as the end of an answer."""
+        asked = self._find_steps("code")
+        if not asked or asked[0].result.failed:
+            return ""
+        return f"\n\nWhat your words speak of, as far as words tell:\n\n{indent_block(asked[0].result.text)}"
+
+    # ── what the turn holds so far ───────────────────────────────────────────────────────────────
+
+    def _find_steps(self, tool: str) -> list[_Step]:
+        return [step for step in self.steps if step.action.tool == tool]
+
+    def _find_search_step(self) -> _Step | None:
+        """The search for changes: this turn's, or the one whose proposal was accepted."""
+        return next(iter(self._find_steps("repair")), self.accepted)
+
+    def _get_repair_data(self) -> Mapping[str, Any]:
+        found = self._find_search_step()
+        data: Mapping[str, Any] = found.data.get("repair", {}) if found else {}
+        return data
+
+    def _list_fixes(self) -> list[Mapping[str, Any]]:
+        """The changes that were found, in the order in which they are to be made.
+
+        Of an accepted proposal the doubtful ones alone: the turn that proposed them has written those before.
+        """
+        fixes = list(self._get_repair_data().get("fixes", ()))
+        return fixes if self.accepted is None else fixes[len(select_confident_fixes(fixes)) :]
+
+    def _select_fixes(self) -> list[Mapping[str, Any]]:
+        """The changes to write: all of them, or those before the first doubtful one."""
+        return self._list_fixes() if self.apply_doubtful else select_confident_fixes(self._list_fixes())
+
+    def _describe_proposal(self) -> str:
+        written, alternatives = len(self._select_fixes()), self._get_repair_data().get("alternatives", ())
+        return describe_proposal(self._list_fixes()[written:], alternatives, written=written)
+
+    def _list_forward_edits(self) -> list[_Step]:
+        """The edits that make the changes, up to the first that failed; those after them take changes back."""
+        edits = self._find_steps("edit")[: len(self._select_fixes())]
+        failed = [place for place, step in enumerate(edits) if step.result.failed]
+        return edits[: failed[0] + 1] if failed else edits
+
+    def _find_problem(self) -> str:
+        """Why the edits must be taken back, "" if they need not."""
+        for step in self._list_forward_edits():
+            if step.result.failed:
+                return f"An edit of {step.action.arguments.get('path')!r} could not be applied."
+        runs = self._find_steps("run_tests")
+        if len(runs) < 2:
+            return ""
+        before, after = _get_report(runs[0]), _get_report(runs[1])
+        new = sorted(set(_list_failing_tests(runs[1])) - set(_list_failing_tests(runs[0])))
+        if new and before.get("outcome") == "failed":
+            return f"With the changes {join_names(new)} failed, which did not fail before."
+        if loss := describe_loss(before, after):
+            return f"With the changes {loss}."
+        if before.get("outcome") == "failed" and after.get("outcome") not in ("passed", "failed"):
+            return "With the changes the tests do not run to their end any more."
+        return ""
+
+    def _write_summary(self) -> str:
+        fixes = self._select_fixes()
+        lines = [f"{len(fixes)} bug{'s' if len(fixes) != 1 else ''} found and fixed:"]
+        lines += [f"- {describe_fix(fix)}{describe_doubt(fix)}" for fix in fixes]
+        commits = self._find_steps("git_commit")
+        if commits and commits[0].result.failed:
+            lines += ["", f"The commit failed:\n{commits[0].result.text}"]  # the empty line ends the list
+        runs = self._find_steps("run_tests")
+        if len(runs) > 1:
+            report = _get_report(runs[1])
+            lines += ["", f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed."]
+        return "\n".join(lines)
+
+    # ── replies ──────────────────────────────────────────────────────────────────────────────────
+
+    def call_tool(self, text: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
+        if tool not in self.tools:
+            return self.end_turn(
+                f"I stopped: I need the tool {tool!r}, which this session does not offer.", "not achieved"
+            )
+        return Reply(text=text, actions=(self._build_action(tool, arguments),), stop="actions")
+
+    def end_turn(self, summary: str, status: str) -> Reply:
+        """End the turn, through `finish` where it is offered so that programs can read how it went."""
+        if "finish" not in self.tools:
+            return Reply(text=summary)
+        known = "status" in self.tools["finish"].get("properties", {})
+        arguments = {"summary": summary, "status": status} if known else {"summary": summary}
+        return Reply(text="", actions=(self._build_action("finish", arguments),), stop="actions")
+
+    def propose(self, summary: str) -> Reply:
+        """End the turn with changes that a person is to decide on."""
+        return Reply(text="", actions=(self._build_action("propose", {"summary": summary}),), stop="actions")
+
+    def _build_action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
+        # The place in the history makes the id: unique in the session, and the same when it is asked again.
+        return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
+
+
+_ENDS = ("finish", "propose")
+"""Tools by which a turn ends."""
+
+
+def _collect_steps(messages: Sequence[Message]) -> list[_Step]:
+    """The calls among the messages that have been answered."""
+    results = {each.call: each for each in messages if isinstance(each, ToolMessage)}
+    actions = [action for each in messages if isinstance(each, AssistantMessage) for action in each.actions]
+    return [_Step(action=each, result=results[each.id]) for each in actions if each.id in results]
+
+
+def _find_proposed_search(messages: Sequence[Message]) -> _Step | None:
+    """The search whose changes were proposed at the very end of these messages."""
+    steps = _collect_steps(messages)
+    if not steps or steps[-1].action.tool != "propose":
+        return None
+    return next((each for each in reversed(steps) if each.action.tool == "repair"), None)
+
+
+def _find_turn_start(messages: Sequence[Message]) -> int:
+    """Where the prompt of the present turn stands: after the last message that ended a turn."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if isinstance(message, AssistantMessage):
+            ended = not message.actions or any(action.tool in _ENDS for action in message.actions)
+            if ended:
+                later = range(place + 1, len(messages))
+                return next((at for at in later if isinstance(messages[at], UserMessage)), len(messages))
+    return 0
+
+
+def _get_report(step: _Step) -> Mapping[str, Any]:
+    """The structured report; without one (a log of another version), what the text's first line says."""
+    report = step.data.get("report")
+    if isinstance(report, Mapping):
+        return report
+    first = step.result.text.partition("\n")[0].lower()
+    for word in ("no tests", "not run", "broken", "timed out", "failed", "passed"):
+        if word in first:
+            known = {"no tests": "no-tests", "not run": "no-runner", "timed out": "timeout"}
+            return {"outcome": known.get(word, word)}
+    return {"outcome": "broken"}
+
+
+def _list_failing_tests(step: _Step) -> list[str]:
+    return [str(each["id"]) for each in _get_report(step).get("failures", ())]

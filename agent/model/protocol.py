@@ -1,0 +1,179 @@
+"""The `Model` protocol: a request goes in, deltas stream out, the last one is the finished reply."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
+
+from sandbox.errors import UserError
+from tools.core.action import Action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one call; `cost` in US dollars, None when the price is not known (unknown is not zero).
+
+    input: all of it, with what was read from the provider's cache (`cached`) and written to it (`written`)
+    output: all of it, `reasoning` included
+    """
+
+    input: int = 0
+    cached: int = 0
+    written: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A picture for a model. media: "image/png", …; data: its bytes in base64"""
+
+    media: str
+    data: str
+
+    @property
+    def url(self) -> str:
+        """As a data URL (RFC 2397)."""
+        return f"data:{self.media};base64,{self.data}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class UserMessage:
+    """Text from the person, or from the harness on their behalf, with the pictures that belong to it.
+
+    passing: it stands in one request only, so that nothing is to be cached up to it
+    """
+
+    passing: ClassVar[bool] = False
+
+    text: str
+    images: tuple[Image, ...] = ()
+    wire: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class AssistantMessage:
+    """What the model said and asked for. `reasoning` is what must be replayed, if anything.
+
+    kept: parts that only their own wire format understands, each a JSON object with that format's name in "wire"
+    """
+
+    text: str
+    actions: tuple[Action, ...] = ()
+    reasoning: str = ""
+    kept: tuple[Mapping[str, Any], ...] = ()
+    wire: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ToolMessage:
+    """The observation of one action (`call` is its id). `data` is for models inside this process and is never sent."""
+
+    call: str
+    name: str
+    text: str
+    failed: bool = False
+    data: Mapping[str, Any] | None = None
+    wire: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+
+Message = UserMessage | AssistantMessage | ToolMessage
+"""Messages are never changed once made: `wire` caches each one's encoded bytes per wire format,
+so that encoding a request costs only what is new (see DESIGN: the cost of a step is flat)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool as the model is told of it: `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One call of a model. `system`, `tools` and the older messages keep their bytes from step to step."""
+
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    max_output: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningDelta:
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The finished answer: always the last item of a stream, exactly once.
+
+    model: who gave it, where that is not the model that was asked (a fallback, a relay)
+    kept: what its provider wants back as it came (signed or encrypted reasoning), for `AssistantMessage.kept`
+    """
+
+    text: str
+    actions: tuple[Action, ...] = ()
+    reasoning: str = ""
+    usage: Usage = Usage()
+    stop: Literal["end", "actions", "length", "refusal", "other"] = "end"
+    model: str = ""
+    kept: tuple[Mapping[str, Any], ...] = ()
+
+
+Delta = TextDelta | ReasoningDelta | Reply
+
+
+UNPAID = ("offline", "scripted:", "cassette:")
+"""How the names of models begin that play a part: they cost nothing, and no other can stand in for them."""
+
+
+def compute_price(model: object, usage: Usage) -> float | None:
+    """US dollars for a call of `model` with this usage; None where that is not known."""
+    offered: Callable[[Usage], float | None] | None = getattr(model, "price", None)
+    return offered(usage) if offered is not None else None
+
+
+class CutOff(UserError):
+    """The answer broke off after text of it had been handed out: what came can be kept, and the rest asked for."""
+
+
+class ContextOverflow(UserError):
+    """The request is longer than the model's window; a shorter one may do."""
+
+
+class ToolsRefused(UserError):
+    """The endpoint takes no tools with this model."""
+
+
+class Model(Protocol):
+    """Anything that can answer a request.
+
+    name: as the user writes it, e.g. "openai/gpt-5", "scripted:turns.yaml", "offline"
+    window: context window in tokens
+    """
+
+    name: str
+    window: int
+
+    def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """Answer `request`, the last item being a `Reply`.
+
+        Raises UserError with Fault.MODEL_UNREACHABLE, CREDENTIALS or CONFIGURATION; of these
+        `CutOff` after some text was handed out, `ContextOverflow` when the request is too long. Closing
+        the iterator early (cancellation) closes the connection.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Safe to call twice."""
+        ...

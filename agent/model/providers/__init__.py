@@ -1,0 +1,1 @@
+"""Provider endpoints, prices and context windows, model families."""

@@ -1,0 +1,209 @@
+"""Context windows and prices by model name, from the data file that litellm brings; litellm is not imported.
+
+The file is 3 MB of JSON and takes 40 ms to parse; what is needed of it is kept as lines of text in
+the cache folder, where one model is found in under a millisecond.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.model.protocol import Usage
+
+DEFAULT_WINDOW = 128_000
+"""Tokens assumed of a model that nobody knows: what almost every present model with tools can take."""
+
+_KINDS = frozenset({"chat", "responses", "completion"})
+_FORMAT = "2"
+"""Version of our lines, part of their stamp. Raised when they change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per token, for requests whose input is longer than `above` tokens.
+
+    written: for what goes into the provider's cache; None: as `input`
+    """
+
+    above: int
+    input: float
+    output: float
+    cached: float
+    written: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What is known of a model.
+
+    window, output: tokens, 0 if not known; prices: by rising `above`, empty if not known
+    tools, images: False where it is known that the model takes none
+    """
+
+    window: int
+    prices: tuple[Price, ...]
+    output: int = 0
+    tools: bool = True
+    images: bool = True
+
+    def compute_cost(self, usage: Usage) -> float | None:
+        """What a call cost, None when there is no price."""
+        fitting = [price for price in self.prices if usage.input >= price.above]
+        if not fitting:
+            return None
+        price = fitting[-1]
+        fresh = max(0, usage.input - usage.cached - usage.written)
+        written = usage.written * (price.input if price.written is None else price.written)
+        return fresh * price.input + usage.cached * price.cached + written + usage.output * price.output
+
+
+class Catalog:
+    """Looks models up. Nothing is read before the first question.
+
+    cache: folder for our extract; made when needed, done without when it can't be written
+    own: what the user says of models by name, which goes before
+    """
+
+    def __init__(self, cache: Path, own: Mapping[str, Listing] | None = None) -> None:
+        self._cache = cache
+        self._own = own or {}
+        self._lines: str | None = None
+
+    def find(self, names: Sequence[str]) -> Listing | None:
+        """The first of `names` that is known (the same model has several spellings)."""
+        if own := self._find_user_listing(names):
+            return own
+        if self._lines is None:
+            self._lines = self._read_extract(make=True) or "\n"
+        return _find_listing(self._lines, names)
+
+    def find_cached(self, names: Sequence[str]) -> Listing | None:
+        """The same, but only if the extract is there already: for use before a first request."""
+        if own := self._find_user_listing(names):
+            return own
+        lines = self._lines or self._read_extract(make=False)
+        return _find_listing(lines, names) if lines else None
+
+    def iter_tool_models(self) -> Iterator[tuple[str, int]]:
+        """All models that take tools, as the catalog spells them, with their windows in tokens."""
+        if self._lines is None:
+            self._lines = self._read_extract(make=True) or "\n"
+        for line in self._lines.split("\n"):
+            name, _, rest = line.partition("\t")
+            window, _, rest = rest.partition("\t")
+            if name and "t" in rest.split("\t")[1]:
+                yield name, int(window)
+
+    def _find_user_listing(self, names: Sequence[str]) -> Listing | None:
+        return next((self._own[name] for name in names if name in self._own), None)
+
+    def _read_extract(self, *, make: bool) -> str | None:
+        source = _locate_price_file()
+        if source is None:
+            return None
+        extract = self._cache / "models.tsv"
+        status = source.stat()
+        stamp = f"{_FORMAT} {status.st_size} {status.st_mtime_ns}"
+        try:
+            found, _, lines = extract.read_text(encoding="utf-8").partition("\n")
+            if found == stamp and lines.endswith("\n"):  # else a part of it was lost
+                return "\n" + lines
+        except (OSError, ValueError):  # not there yet, not readable, or not ours: made anew
+            pass
+        if not make:
+            return None
+        lines = _extract_lines(source)
+        _write_extract(extract, f"{stamp}\n{lines}")
+        return "\n" + lines
+
+
+def _locate_price_file() -> Path | None:
+    from importlib.util import find_spec
+
+    spec = find_spec("litellm")  # finds the package without running it
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).with_name("model_prices_and_context_window_backup.json")
+    return path if path.is_file() else None
+
+
+def _extract_lines(source: Path) -> str:
+    import json
+
+    models = json.loads(source.read_bytes())
+    lines = [_format_line(name, model) for name, model in models.items() if model.get("mode") in _KINDS]
+    return "".join(lines)
+
+
+def _format_line(name: str, model: Mapping[str, Any]) -> str:
+    window = model.get("max_input_tokens") or model.get("max_tokens") or 0
+    output = model.get("max_output_tokens") or 0
+    flags = "t" * (model.get("supports_function_calling") is not False)
+    flags += "i" * (model.get("supports_vision") is not False)
+    cells = [name, *(str(each if isinstance(each, int) else 0) for each in (window, output)), flags or "-"]
+    cells += [f"{p.above} {p.input!r} {p.output!r} {p.cached!r} {p.written!r}" for p in _parse_prices(model)]
+    return "\t".join(cells) + "\n"
+
+
+_TIER = re.compile(r"^input_cost_per_token_above_([0-9]+)k_tokens$")
+
+
+def _parse_prices(model: Mapping[str, Any]) -> list[Price]:
+    steps = sorted(int(match[1]) for key in model if (match := _TIER.match(key)))
+    prices: list[Price] = []
+    for step in (0, *steps):
+        suffix = f"_above_{step}k_tokens" if step else ""
+        paid = model.get(f"input_cost_per_token{suffix}")
+        got = model.get(f"output_cost_per_token{suffix}", prices[0].output if prices else None)
+        if paid is None or got is None:
+            continue
+        cached = model.get(f"cache_read_input_token_cost{suffix}")
+        written = model.get(f"cache_creation_input_token_cost{suffix}")
+        prices.append(
+            Price(
+                step * 1000,
+                float(paid),
+                float(got),
+                float(paid if cached is None else cached),
+                float(paid if written is None else written),
+            )
+        )
+    return prices
+
+
+def _find_listing(lines: str, names: Sequence[str]) -> Listing | None:
+    for name in names:
+        start = lines.find(f"\n{name}\t")
+        if start >= 0:
+            _, window, output, flags, *prices = lines[start + 1 : lines.index("\n", start + 1)].split("\t")
+            return Listing(
+                window=int(window),
+                prices=tuple(_parse_price(cell) for cell in prices),
+                output=int(output),
+                tools="t" in flags,
+                images="i" in flags,
+            )
+    return None
+
+
+def _parse_price(cell: str) -> Price:
+    above, *dollars = cell.split(" ")
+    paid, got, cached, written = map(float, dollars)
+    return Price(int(above), paid, got, cached, written)
+
+
+def _write_extract(extract: Path, text: str) -> None:
+    draft = extract.with_name(f"{extract.name}.{os.getpid()}")
+    try:
+        extract.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(extract)
+    except OSError:  # a full or read-only disk: looked up in the big file again next time
+        with suppress(OSError):  # never made
+            draft.unlink()

@@ -1,0 +1,1 @@
+"""Choice of the model that answers a request: roles, fallback, planner and executor."""

@@ -1,0 +1,96 @@
+"""A relay: a strong model leads each turn, a cheaper one carries it out, the strong one is called back in need.
+
+"The collaboration gap" (arXiv 2511.02687) finds that a weak model does nearly as well as a strong one where the strong
+one speaks first and hands over. Who answers is read off the messages alone, so that a session that is
+resumed or replayed asks the same model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+
+from agent.model.protocol import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Model,
+    Reply,
+    Request,
+    ToolMessage,
+    Usage,
+    UserMessage,
+    compute_price,
+)
+
+LEAD = 3
+"""Replies of a turn that the strong model gives: enough to look, and to say what is to be done."""
+
+FAILURES = 3
+"""Failed actions in a row after which it takes over again."""
+
+RECHECK = "The tests were run after your changes, and fail"
+"""How the harness gives a turn back whose tests fail: the other signal of failure."""
+
+
+class PlannerExecutor:
+    """Two models as one. strong, cheap: who leads, and who carries out; on_notice: told when they change"""
+
+    def __init__(
+        self, strong: Model, cheap: Model, *, on_notice: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.name = cheap.name
+        self.window = min(strong.window, cheap.window)
+        self._strong = strong
+        self._cheap = cheap
+        self._on_notice = on_notice
+        self._last = ""
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model.stream`."""
+        why = find_strong_model_reason(request.messages)
+        model = self._strong if why else self._cheap
+        if model.name != self._last:
+            self._last = model.name
+            self._on_notice(f"{model.name}: {why}" if why else f"{model.name} carries it out")
+        async with aclosing(model.stream(request)) as stream:  # type: ignore[type-var]
+            async for delta in stream:
+                if isinstance(delta, Reply):
+                    self.window = min(self._strong.window, self._cheap.window)
+                    delta = replace(delta, model=delta.model or model.name)
+                yield delta
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        await self._strong.close()
+        await self._cheap.close()
+
+    def price(self, usage: Usage) -> float | None:
+        """US dollars of a call of the dearer one, None if not known: who is asked next is not known here."""
+        found = [
+            each
+            for each in (compute_price(self._strong, usage), compute_price(self._cheap, usage))
+            if each is not None
+        ]
+        return max(found, default=None)
+
+
+def find_strong_model_reason(messages: Sequence[Message]) -> str:
+    """Why the strong model answers next, "" if the cheap one does. Looks at the present turn only."""
+    replies = failures = 0
+    counting = True
+    for message in reversed(messages):
+        match message:
+            case ToolMessage():
+                counting = counting and message.failed
+                failures += counting
+            case AssistantMessage():
+                replies += 1
+            case UserMessage() if message.text.startswith(RECHECK):
+                return "takes over, the tests fail"
+            case UserMessage() if not message.text.startswith("["):  # a person's words: the turn begins here
+                break
+        if failures >= FAILURES:
+            return f"takes over after {FAILURES} failed actions"
+    return "leads" if replies < LEAD else ""

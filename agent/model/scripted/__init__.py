@@ -1,0 +1,1 @@
+"""Models that replay a script or a recorded session."""

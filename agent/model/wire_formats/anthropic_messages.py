@@ -1,0 +1,352 @@
+"""Models behind Anthropic's messages endpoint (and the gateways that speak its language)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from agent.model.protocol import (
+    AssistantMessage,
+    Message,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+from agent.model.wire_formats.tool_arguments import parse_action
+from agent.model.wire_formats.wire_protocol import (
+    Assembler,
+    EncodedPrefix,
+    Json,
+    Stop,
+    encode_json,
+    encode_message,
+    find_last_permanent_message,
+    parse_token_count,
+)
+from tools.core.action import Action
+
+FORM = "anthropic"
+"""What parts of messages that only this format understands are marked with."""
+
+VERSION = "2023-06-01"
+
+MOST_OUTPUT = 32_000
+"""Tokens of one answer at most, which has to be said: long files fit; smaller models say what they can take."""
+
+_EPHEMERAL = {"type": "ephemeral"}
+
+_BUDGETS = {"low": 4_000, "medium": 10_000, "high": 24_000}
+"""Tokens of thinking for an effort, for models that take no word for it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AnthropicDialect:
+    """What an endpoint takes.
+
+    automatic: marks the end of the conversation for its cache by itself; else the last message is marked here
+    adaptive: takes a word for how much to think, not a number of tokens
+    effort: "low", "medium", "high", or "" for no thinking
+    limit: the most tokens of output that the model can be asked for
+    """
+
+    automatic: bool = True
+    adaptive: bool = True
+    effort: str = ""
+    limit: int = MOST_OUTPUT
+
+
+class AnthropicWire:
+    """The messages format. model: as the endpoint calls it; token: the key is a bearer token"""
+
+    path = "/messages"
+
+    def __init__(self, model: str, dialect: AnthropicDialect | None = None, *, token: bool = False) -> None:
+        self.dialect = dialect or AnthropicDialect()
+        self._model = model
+        self._token = token
+        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
+
+    def headers(self, key: str) -> dict[str, str]:
+        """See `Wire.headers`."""
+        headers = {"anthropic-version": VERSION}
+        if not key:
+            return headers
+        return headers | ({"Authorization": f"Bearer {key}"} if self._token else {"x-api-key": key})
+
+    def body(self, request: Request) -> bytes:
+        """See `Wire.body`."""
+        fixed, dialect = self._fixed.encode_prefix(request), self.dialect
+        limit = min(request.max_output or dialect.limit, dialect.limit)
+        options: Json = {"model": self._model, "stream": True, "max_tokens": limit}
+        if dialect.effort and dialect.adaptive:
+            options["thinking"] = {"type": "adaptive"}
+            options["output_config"] = {"effort": dialect.effort}
+        elif dialect.effort and limit > 2048:
+            budget = min(_BUDGETS.get(dialect.effort, 10_000), limit // 2)
+            options["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        mark = find_last_permanent_message(request.messages)
+        if dialect.automatic and mark == len(request.messages) - 1:
+            options["cache_control"] = _EPHEMERAL  # the endpoint marks the end by itself
+            mark = -1
+        messages = list(_encode_messages(request.messages, mark))
+        head = (encode_json(options)[:-1], fixed.tools, fixed.system)
+        return b"".join((*head, b',"messages":[', b",".join(messages), b"]}"))
+
+    def create_assembler(self) -> Assembler:
+        """See `Wire.assembler`."""
+        return AnthropicAssembler()
+
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+        """See `Wire.error`."""
+        if piece.get("type") != "error" and not piece.get("error"):
+            return None
+        details = piece.get("error")
+        details = details if isinstance(details, Mapping) else {"message": str(details)}
+        return _STATUS.get(str(details.get("type")), 500), details
+
+    def adapt_to_refusal(self, said: str) -> bool:
+        """See `Wire.concede`."""
+        dialect = self.dialect
+        if (limit := _MAX_TOKENS.search(said)) and 0 < int(limit[1]) < dialect.limit:
+            self.dialect = replace(dialect, limit=int(limit[1]))
+        elif dialect.effort and dialect.adaptive and re.search("adaptive|output_config|effort", said):
+            self.dialect = replace(dialect, adaptive=False)
+        elif dialect.effort and "thinking" in said:
+            self.dialect = replace(dialect, effort="")
+        elif dialect.automatic and "cache_control" in said:
+            self.dialect = replace(dialect, automatic=False)
+        else:
+            return False
+        return True
+
+
+def _encode_messages(messages: Sequence[Message], marked: int) -> Iterator[bytes]:
+    """Each message, the observations of one batch together: they have to stand in one. marked: where to cache"""
+    results: list[bytes] = []
+    for place, message in enumerate(messages):
+        if isinstance(message, ToolMessage):
+            mark = place == marked
+            results.append(
+                encode_json(_build_tool_result(message) | {"cache_control": _EPHEMERAL})
+                if mark
+                else encode_message(message, FORM, lambda message=message: _build_tool_result(message))  # type: ignore[misc]
+            )
+            continue
+        if results:
+            yield _wrap_user_blocks(results)
+            results = []
+        if isinstance(message, UserMessage):
+            blocks = [encode_json(block) for block in _build_user_blocks(message, mark=place == marked)]
+            yield _wrap_user_blocks(blocks)
+        else:
+            content = encode_message(message, FORM, partial(_list_assistant_blocks, message))
+            yield b'{"role":"assistant","content":' + content + b"}"
+    if results:
+        yield _wrap_user_blocks(results)
+
+
+_MAX_TOKENS = re.compile(r"max_tokens: [0-9]+ > ([0-9]+)")
+
+_STATUS: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""Types of errors in a stream, as the status that the same error has before it."""
+
+_STOPS: Mapping[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "actions",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+def _wrap_user_blocks(blocks: Sequence[bytes]) -> bytes:
+    return b'{"role":"user","content":[' + b",".join(blocks) + b"]}"
+
+
+def _build_user_blocks(message: UserMessage, *, mark: bool) -> Iterator[Json]:
+    for image in message.images:
+        source = {"type": "base64", "media_type": image.media, "data": image.data}
+        yield {"type": "image", "source": source}
+    text: Json = {"type": "text", "text": message.text if message.text.strip() else "(nothing)"}
+    yield text | {"cache_control": _EPHEMERAL} if mark else text
+
+
+def _build_tool_result(message: ToolMessage) -> Json:
+    result = {
+        "type": "tool_result",
+        "tool_use_id": _sanitize_identifier(message.call),
+        "content": message.text,
+    }
+    return result | {"is_error": True} if message.failed else result
+
+
+def _list_assistant_blocks(message: Message) -> list[Json]:
+    return list(_build_assistant_blocks(message))
+
+
+def _build_assistant_blocks(message: Message) -> Iterator[Json]:
+    """What the assistant said, its signed thoughts where they stood."""
+    assert isinstance(message, AssistantMessage)
+    plain: list[Json] = []
+    if message.text.strip():
+        plain.append({"type": "text", "text": message.text.rstrip()})
+    plain += [_build_tool_use(action) for action in message.actions]
+    kept = [part for part in message.kept if part.get("wire") == FORM]
+    for place, block in enumerate(plain or [{"type": "text", "text": "(nothing)"}]):
+        yield from (dict(part["block"]) for part in kept if int(part["at"]) == place)
+        yield block
+
+
+def _build_tool_use(action: Action) -> Json:
+    name = _sanitize_identifier(action.tool)
+    return {
+        "type": "tool_use",
+        "id": _sanitize_identifier(action.id),
+        "name": name,
+        "input": dict(action.arguments),
+    }
+
+
+def _sanitize_identifier(text: str) -> str:
+    """Ids and names of other providers, or of a model's own making, in the letters that are taken here."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:128] or "_"
+
+
+class AnthropicAssembler(Assembler):
+    """Puts a message together. A block counts when it is closed: half a tool call never comes out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._blocks: dict[int, Json] = {}
+        self._usage: dict[str, Any] = {}
+        self._stop: Stop = "other"
+
+    def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        """See `Assembler.feed`."""
+        match piece.get("type"):
+            case "message_start":
+                self._update_usage(piece["message"].get("usage"))
+            case "content_block_start":
+                block = dict(piece["content_block"])
+                self._blocks[piece["index"]] = block | {"pieces": []}
+                yield from self._emit_deltas(str(block.get("text") or ""), str(block.get("thinking") or ""))
+            case "content_block_delta":
+                yield from self._feed_delta(self._blocks[piece["index"]], piece["delta"])
+            case "message_delta":
+                self._update_usage(piece.get("usage"))
+                self._record_stop(piece["delta"].get("stop_reason"))
+            case "message":  # the whole, from a server that does not stream
+                for place, each in enumerate(piece["content"]):
+                    self._blocks[place] = dict(each) | {"pieces": []}
+                    yield from self._emit_deltas(str(each.get("text") or ""), str(each.get("thinking") or ""))
+                self._update_usage(piece.get("usage"))
+                self._record_stop(piece.get("stop_reason") or "end_turn")
+
+    def build_reply(self, usage: Usage) -> Reply:
+        """See `Assembler.reply`."""
+        text: list[str] = []
+        thoughts: list[str] = []
+        actions: list[Action] = []
+        kept: list[Mapping[str, Any]] = []
+        for block in self._blocks.values():
+            match block.get("type"):
+                case "text":
+                    text += [str(block.get("text") or ""), *block["pieces"]]
+                case "tool_use":
+                    raw = "".join(block["pieces"]) or json.dumps(block.get("input") or {}, ensure_ascii=False)
+                    cut = self._stop == "length"
+                    actions.append(parse_action(str(block["id"]), str(block["name"]), raw, cut=cut))
+                case "thinking" | "redacted_thinking":
+                    thought = str(block.get("thinking") or "") + "".join(block["pieces"])
+                    thoughts.append(thought)
+                    place = len(actions) + bool("".join(text).strip())
+                    whole = {key: value for key, value in block.items() if key != "pieces"}
+                    if block["type"] == "thinking":
+                        whole["thinking"] = thought
+                    if whole.get("signature") or whole.get("data"):
+                        kept.append({"wire": FORM, "at": place, "block": whole})
+        return Reply(
+            text="".join(text),
+            actions=tuple(actions),
+            reasoning="".join(thoughts),
+            usage=usage,
+            stop="actions" if actions and self._stop in ("end", "other") else self._stop,
+            kept=tuple(kept),
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """See `Assembler.usage`."""
+        read = parse_token_count(self._usage.get("cache_read_input_tokens"))
+        written = parse_token_count(self._usage.get("cache_creation_input_tokens"))
+        return Usage(
+            input=parse_token_count(self._usage.get("input_tokens")) + read + written,
+            cached=read,
+            written=written,
+            output=parse_token_count(self._usage.get("output_tokens")),
+        )
+
+    def _feed_delta(self, block: Json, delta: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        match delta.get("type"):
+            case "text_delta":
+                block["pieces"].append(delta["text"])
+                yield from self._emit_deltas(delta["text"], "")
+            case "thinking_delta":
+                block["pieces"].append(delta["thinking"])
+                yield from self._emit_deltas("", delta["thinking"])
+            case "signature_delta":
+                block["signature"] = block.get("signature", "") + delta["signature"]
+            case "input_json_delta":
+                block["pieces"].append(delta["partial_json"])
+
+    def _emit_deltas(self, text: str, thought: str) -> Iterator[TextDelta | ReasoningDelta]:
+        if thought:
+            yield ReasoningDelta(text=thought)
+        if text:
+            self.spoke = True
+            yield TextDelta(text=text)
+
+    def _update_usage(self, usage: Mapping[str, Any] | None) -> None:
+        self._usage.update({key: value for key, value in (usage or {}).items() if value is not None})
+
+    def _record_stop(self, reason: object) -> None:
+        if reason:
+            self.finished = True
+            self._stop = _STOPS.get(str(reason), "other")
+
+
+def _encode_system(text: str) -> bytes:
+    if not text:
+        return b""
+    # Marked here too: the beginning stays in the cache when the past is compressed.
+    return b',"system":' + encode_json([{"type": "text", "text": text, "cache_control": _EPHEMERAL}])
+
+
+def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:
+    if not tools:
+        return b""
+    return b',"tools":' + encode_json(
+        [
+            {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+            for tool in tools
+        ]
+    )

@@ -1,0 +1,141 @@
+"""Models behind a chat-completions endpoint (OpenAI's own and the many that speak its language)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.model.protocol import Message, Request, ToolSpec, UserMessage
+from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.wire_protocol import (
+    Assembler,
+    EncodedPrefix,
+    apply_concession,
+    encode_json,
+    encode_message,
+    find_last_permanent_message,
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class ChatDialect:
+    """Where endpoints differ.
+
+    usage: asks for token counts in the stream
+    reasoning: sends the model's reasoning back to it
+    limit: what the output limit is called
+    effort: how much the model is to think ("low", "medium", "high"), "" to leave it to the model
+    mark: asks for the prompt cache that Anthropic's models need to be asked for (gateways pass it on)
+    images: takes pictures; else a word says that one was there
+    sticky: a word that leads requests with the same beginning to the same cache, "" if the endpoint takes none
+    """
+
+    usage: bool = True
+    reasoning: bool = False
+    limit: str = "max_tokens"
+    effort: str = ""
+    mark: bool = False
+    images: bool = True
+    sticky: str = ""
+
+
+_CONCESSIONS: Mapping[str, Mapping[str, bool | str]] = {
+    "max_completion_tokens": {"limit": "max_completion_tokens"},
+    "reasoning_content": {"reasoning": True},
+    "stream_options": {"usage": False},
+    "include_usage": {"usage": False},
+    "reasoning_effort": {"effort": ""},
+    "prompt_cache_key": {"sticky": ""},
+    "cache_control": {"mark": False},
+    "image": {"images": False},
+}
+"""What an endpoint's refusal (400 or 422) speaks of, and how to speak to it from then on."""
+
+
+class ChatWire:
+    """Chat completions. model: as the endpoint calls it"""
+
+    path = "/chat/completions"
+
+    def __init__(self, model: str, dialect: ChatDialect | None = None) -> None:
+        self.dialect = dialect or ChatDialect()
+        self._model = model
+        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
+
+    def headers(self, key: str) -> dict[str, str]:
+        """See `Wire.headers`."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, request: Request) -> bytes:
+        """See `Wire.body`."""
+        fixed, dialect = self._fixed.encode_prefix(request), self.dialect
+        options: dict[str, Any] = {"model": self._model, "stream": True}
+        if dialect.usage:
+            options["stream_options"] = {"include_usage": True}
+        if request.max_output:
+            options[dialect.limit] = request.max_output
+        if dialect.effort:
+            options["reasoning_effort"] = dialect.effort
+        if dialect.sticky:
+            options["prompt_cache_key"] = dialect.sticky
+        messages = [fixed.system] if fixed.system else []
+        messages += [self._encode_message(message) for message in request.messages]
+        if (
+            dialect.mark
+            and (mark := find_last_permanent_message(request.messages)) == len(request.messages) - 1
+        ):
+            options["cache_control"] = _EPHEMERAL  # the end is marked by the gateway
+        elif dialect.mark and mark >= 0:
+            messages[mark - len(request.messages)] = encode_json(_mark_for_cache(request.messages[mark]))
+        return b"".join(
+            (encode_json(options)[:-1], fixed.tools, b',"messages":[', b",".join(messages), b"]}")
+        )
+
+    def create_assembler(self) -> Assembler:
+        """See `Wire.assembler`."""
+        return ChatAssembler()
+
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+        """See `Wire.error`."""
+        error = piece.get("error")
+        if not error:
+            return None
+        status = error.get("code") if isinstance(error, dict) else None
+        details = error if isinstance(error, dict) else {"message": str(error)}
+        return (status if isinstance(status, int) else 500), details
+
+    def adapt_to_refusal(self, said: str) -> bool:
+        """See `Wire.concede`."""
+        changed = apply_concession(self.dialect, said, _CONCESSIONS)
+        self.dialect = changed or self.dialect
+        return changed is not None
+
+    def _encode_message(self, message: Message) -> bytes:
+        reasoning = self.dialect.reasoning
+        if isinstance(message, UserMessage) and message.images and not self.dialect.images:
+            without = UserMessage(text=f"{message.text}\n[with an image, which you cannot see]")
+            return encode_message(
+                message, "openai-chat-blind", lambda: message_to_json(without, reasoning=False)
+            )
+        form = "openai-chat+reasoning" if reasoning else "openai-chat"
+        return encode_message(message, form, lambda: message_to_json(message, reasoning=reasoning))
+
+
+def _mark_for_cache(message: Message) -> dict[str, Any]:
+    """A message up to which the provider is to cache."""
+    whole = message_to_json(message, reasoning=False)
+    if isinstance(whole["content"], str) and whole["content"]:
+        whole["content"] = [{"type": "text", "text": whole["content"], "cache_control": _EPHEMERAL}]
+    return whole
+
+
+_EPHEMERAL = {"type": "ephemeral"}
+
+
+def _encode_system(text: str) -> bytes:
+    return encode_json({"role": "system", "content": text}) if text else b""
+
+
+def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:
+    return b',"tools":' + encode_json([tool_to_json(tool) for tool in tools]) if tools else b""

@@ -1,0 +1,214 @@
+"""Chat completions as they stand on the wire: messages and tools to JSON, streamed pieces back to a reply."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.model.protocol import (
+    AssistantMessage,
+    Message,
+    ReasoningDelta,
+    Reply,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+from agent.model.wire_formats.tool_arguments import parse_action
+from agent.model.wire_formats.wire_protocol import Assembler, Json, Stop, parse_token_count
+from tools.core.action import Action
+
+_STOPS: Mapping[str, Stop] = {
+    "stop": "end",
+    "eos": "end",
+    "end_turn": "end",
+    "tool_calls": "actions",
+    "function_call": "actions",
+    "length": "length",
+    "max_tokens": "length",
+    "content_filter": "refusal",
+    "refusal": "refusal",
+}
+
+_NO_REASONING = " "
+"""Stands for reasoning that was not kept: endpoints that demand the field refuse an empty one."""
+
+
+def message_to_json(message: Message, *, reasoning: bool) -> Json:
+    """One message. `reasoning`: the endpoint wants the assistant's own reasoning back."""
+    match message:
+        case UserMessage():
+            return {
+                "role": "user",
+                "content": _build_image_content(message) if message.images else message.text,
+            }
+        case ToolMessage():
+            return {"role": "tool", "tool_call_id": message.call, "content": message.text}
+        case AssistantMessage():
+            # Some servers refuse "" beside tool calls, others null without them.
+            content = message.text or (None if message.actions else "")
+            encoded: Json = {"role": "assistant", "content": content}
+            if reasoning:
+                encoded["reasoning_content"] = message.reasoning or _NO_REASONING
+            if message.actions:
+                encoded["tool_calls"] = [_call_to_json(action) for action in message.actions]
+            return encoded
+
+
+def tool_to_json(tool: ToolSpec) -> Json:
+    """One tool as the model is told of it."""
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+@dataclass(slots=True)
+class _Call:
+    """A tool call while its pieces come in."""
+
+    id: str
+    tool: str
+    arguments: list[str]
+
+
+class ChatAssembler(Assembler):
+    """Puts a chat completion together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._calls: list[_Call] = []
+        self._at: dict[int, _Call] = {}
+        self._stop: Stop = "other"
+        self._refused = False
+        self._usage: Json = {}
+
+    def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        """Take in one piece and hand out what a person can be shown of it."""
+        usage = piece.get("usage") or (piece.get("x_groq") or {}).get("usage")
+        if isinstance(usage, dict):
+            self._usage = usage
+        for choice in (piece.get("choices") or [])[:1]:
+            yield from self._feed_choice(choice)
+
+    def build_reply(self, usage: Usage) -> Reply:
+        """The finished answer."""
+        stop: Stop = "refusal" if self._refused else self._stop
+        actions = tuple(
+            parse_action(call.id, call.tool, "".join(call.arguments), cut=stop == "length")
+            for call in self._calls
+        )
+        if actions and stop in ("end", "other"):  # many servers say "stop" after tool calls
+            stop = "actions"
+        return Reply(
+            text="".join(self._text),
+            actions=actions,
+            reasoning="".join(self._reasoning),
+            usage=usage,
+            stop=stop,
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing at all has come."""
+        return not (self._text or self._reasoning or self._calls or self.finished)
+
+    @property
+    def usage(self) -> Usage:
+        """What the server counted, all zero if it did not; `cost` only where the server itself says it."""
+        told = self._usage
+        prompt = told.get("prompt_tokens_details") or {}
+        completion = told.get("completion_tokens_details") or {}
+        cached = (
+            prompt.get("cached_tokens") or told.get("prompt_cache_hit_tokens") or told.get("cached_tokens")
+        )
+        cost = told.get("cost")
+        return Usage(
+            input=parse_token_count(told.get("prompt_tokens")),
+            cached=parse_token_count(cached),
+            output=parse_token_count(told.get("completion_tokens")),
+            reasoning=parse_token_count(completion.get("reasoning_tokens")),
+            cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        )
+
+    def _feed_choice(self, choice: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        delta = choice.get("delta") or choice.get("message") or {}
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        for reasoning, text in _iter_text_parts(thought, thinking=True):
+            yield from self._emit_text(text, reasoning=reasoning)
+        for reasoning, text in _iter_text_parts(delta.get("content"), thinking=False):
+            yield from self._emit_text(text, reasoning=reasoning)
+        if isinstance(refusal := delta.get("refusal"), str) and refusal:
+            self._refused = True
+            yield from self._emit_text(refusal, reasoning=False)
+        for call in delta.get("tool_calls") or ():
+            self._feed_call(call)
+        if reason := choice.get("finish_reason"):
+            self.finished = True
+            self._stop = _STOPS.get(str(reason).lower(), "other")
+
+    def _emit_text(self, text: str, *, reasoning: bool) -> Iterator[TextDelta | ReasoningDelta]:
+        if reasoning:
+            self._reasoning.append(text)
+            yield ReasoningDelta(text=text)
+        else:
+            self.spoke = True
+            self._text.append(text)
+            yield TextDelta(text=text)
+
+    def _feed_call(self, piece: Mapping[str, Any]) -> None:
+        function = piece.get("function") or {}
+        name, given = function.get("name") or "", piece.get("id") or ""
+        index = piece.get("index")
+        if not isinstance(index, int):  # left out by some servers: a name starts a new call
+            index = len(self._calls) - (0 if name or not self._calls else 1)
+        call = self._at.get(index)
+        # Some servers number every parallel call 0; another id with a name is another call.
+        if call is None or (name and given and given != call.id and call.tool):
+            call = self._at[index] = _Call(self._ensure_unique_id(given), name, [])
+            self._calls.append(call)
+        elif name and not call.tool:
+            call.tool = name
+        arguments = function.get("arguments")
+        if arguments:
+            call.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
+
+    def _ensure_unique_id(self, given: str) -> str:
+        if given and all(call.id != given for call in self._calls):
+            return given
+        return f"call_{os.urandom(6).hex()}"
+
+
+def _build_image_content(message: UserMessage) -> list[Json]:
+    images = [{"type": "image_url", "image_url": {"url": image.url}} for image in message.images]
+    return [{"type": "text", "text": message.text}, *images]
+
+
+def _call_to_json(action: Action) -> Json:
+    # From the parsed arguments, not from `raw`: a log read back must encode to the same bytes,
+    # and text that is no JSON makes some servers fail on every later request.
+    arguments = json.dumps(action.arguments, ensure_ascii=False)
+    return {
+        "id": action.id,
+        "type": "function",
+        "function": {"name": action.tool, "arguments": arguments},
+    }
+
+
+def _iter_text_parts(content: object, *, thinking: bool) -> Iterator[tuple[bool, str]]:
+    """(is it reasoning, text) of content that is a string or a list of typed parts."""
+    if isinstance(content, str):
+        if content:
+            yield thinking, content
+    elif isinstance(content, Sequence):
+        for part in content:
+            if isinstance(part, str):
+                yield from _iter_text_parts(part, thinking=thinking)
+            elif isinstance(part, Mapping):
+                inner = part.get("text") or part.get("thinking")
+                yield from _iter_text_parts(inner, thinking=thinking or "thinking" in part)

@@ -1,0 +1,281 @@
+"""Models behind OpenAI's responses endpoint, stateless: the whole conversation is sent, nothing is stored there.
+
+A reasoning model's own reasoning comes encrypted and is sent back as it came, so that it goes on
+thinking where it stopped instead of beginning again after every tool call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.model.protocol import (
+    AssistantMessage,
+    Message,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+    ToolMessage,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+from agent.model.wire_formats.tool_arguments import parse_action
+from agent.model.wire_formats.wire_protocol import (
+    Assembler,
+    EncodedPrefix,
+    Json,
+    Stop,
+    apply_concession,
+    encode_json,
+    parse_token_count,
+)
+
+FORM = "openai-responses"
+"""What parts of messages that only this format understands are marked with."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ResponsesDialect:
+    """What an endpoint takes. encrypted: hands out its reasoning encrypted; the others: see `Dialect`"""
+
+    encrypted: bool = True
+    limit: bool = True
+    effort: str = ""
+    sticky: str = ""
+
+
+_CONCESSIONS: Mapping[str, Mapping[str, bool | str]] = {
+    "encrypted": {"encrypted": False},
+    "include": {"encrypted": False},
+    "reasoning": {"effort": ""},
+    "prompt_cache_key": {"sticky": ""},
+    "max_output_tokens": {"limit": False},
+}
+
+
+class ResponsesWire:
+    """The responses format. model: as the endpoint calls it"""
+
+    path = "/responses"
+
+    def __init__(self, model: str, dialect: ResponsesDialect | None = None) -> None:
+        self.dialect = dialect or ResponsesDialect()
+        self._model = model
+        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
+
+    def headers(self, key: str) -> dict[str, str]:
+        """See `Wire.headers`."""
+        return {"Authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, request: Request) -> bytes:
+        """See `Wire.body`."""
+        fixed, dialect = self._fixed.encode_prefix(request), self.dialect
+        options: Json = {"model": self._model, "stream": True, "store": False}
+        if dialect.encrypted:
+            options["include"] = ["reasoning.encrypted_content"]
+        if dialect.effort:
+            options["reasoning"] = {"effort": dialect.effort, "summary": "auto"}
+        if dialect.sticky:
+            options["prompt_cache_key"] = dialect.sticky
+        if request.max_output and dialect.limit:
+            options["max_output_tokens"] = request.max_output
+        items = [item for message in request.messages if (item := self._encode_message(message))]
+        head = (encode_json(options)[:-1], fixed.system, fixed.tools)
+        return b"".join((*head, b',"input":[', b",".join(items), b"]}"))
+
+    def create_assembler(self) -> Assembler:
+        """See `Wire.assembler`."""
+        return ResponsesAssembler()
+
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+        """See `Wire.error`."""
+        kind = piece.get("type")
+        details = piece.get("error")
+        if kind == "response.failed":
+            details = (piece.get("response") or {}).get("error") or {"message": "the response failed"}
+        elif kind == "error":
+            details = details or piece
+        if not isinstance(details, Mapping):
+            return None
+        return _STATUS.get(str(details.get("code") or details.get("type")), 500), details
+
+    def adapt_to_refusal(self, said: str) -> bool:
+        """See `Wire.concede`."""
+        changed = apply_concession(self.dialect, said, _CONCESSIONS)
+        self.dialect = changed or self.dialect
+        return changed is not None
+
+    def _encode_message(self, message: Message) -> bytes:
+        """The items of one message, joined; a message may be several of them."""
+        form = FORM if self.dialect.encrypted else f"{FORM}-plain"
+        found = message.wire.get(form)
+        if found is None:
+            kept = self.dialect.encrypted
+            found = b",".join(encode_json(item) for item in build_message_items(message, kept=kept))
+            message.wire[form] = found
+        return found
+
+
+_STATUS: Mapping[str, int] = {
+    "rate_limit_exceeded": 429,
+    "invalid_prompt": 400,
+    "context_length_exceeded": 400,
+    "invalid_request_error": 400,
+    "insufficient_quota": 401,
+}
+"""Codes of errors in a stream, as the status that the same error has before it."""
+
+
+def build_message_items(message: Message, *, kept: bool) -> Iterator[Json]:
+    """The items that one message becomes. kept: with the encrypted reasoning"""
+    match message:
+        case UserMessage():
+            images = [{"type": "input_image", "image_url": image.url} for image in message.images]
+            text = {"type": "input_text", "text": message.text}
+            yield {"role": "user", "content": [text, *images] if images else message.text}
+        case ToolMessage():
+            yield {"type": "function_call_output", "call_id": message.call, "output": message.text}
+        case AssistantMessage():
+            for part in message.kept if kept else ():
+                if part.get("wire") == FORM:
+                    yield dict(part["item"])
+            if message.text:
+                yield {"role": "assistant", "content": [{"type": "output_text", "text": message.text}]}
+            for action in message.actions:
+                yield {
+                    "type": "function_call",
+                    "call_id": action.id,
+                    "name": action.tool,
+                    "arguments": json.dumps(action.arguments, ensure_ascii=False),
+                }
+
+
+class ResponsesAssembler(Assembler):
+    """Puts a response together. What counts is each finished item; deltas are only shown."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._items: list[Json] = []
+        self._usage: Json = {}
+        self._stop: Stop = "other"
+        self._refused = False
+        self._shown: list[str] = []
+        self._thought: list[str] = []
+
+    def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        """See `Assembler.feed`."""
+        kind = piece.get("type") or ""
+        if kind in ("response.output_text.delta", "response.refusal.delta"):
+            self._refused = self._refused or "refusal" in kind
+            yield from self._emit_text(piece["delta"])
+        elif kind in ("response.reasoning_summary_text.delta", "response.reasoning_text.delta"):
+            yield from self._emit_reasoning(piece["delta"])
+        elif kind == "response.reasoning_summary_part.added" and self._thought:
+            yield from self._emit_reasoning("\n\n")
+        elif kind == "response.output_item.done":
+            self._items.append(piece["item"])
+        elif kind in ("response.completed", "response.incomplete"):
+            yield from self._finish_response(piece["response"])
+        elif piece.get("object") == "response":  # the whole, from a server that does not stream
+            yield from self._finish_response(piece)
+
+    def build_reply(self, usage: Usage) -> Reply:
+        """See `Assembler.reply`."""
+        calls = [item for item in self._items if item.get("type") == "function_call"]
+        actions = tuple(
+            parse_action(
+                str(call.get("call_id") or call.get("id") or f"call_{place}"),
+                str(call.get("name") or ""),
+                str(call.get("arguments") or ""),
+                cut=self._stop == "length" or call.get("status") == "incomplete",
+            )
+            for place, call in enumerate(calls)
+        )
+        stop: Stop = "refusal" if self._refused else self._stop
+        return Reply(
+            text="".join(self._shown),
+            actions=actions,
+            reasoning="".join(self._thought),
+            usage=usage,
+            stop="actions" if actions and stop == "end" else stop,
+            kept=tuple(
+                {"wire": FORM, "item": _strip_id(item)}
+                for item in self._items
+                if item.get("type") == "reasoning" and item.get("encrypted_content")
+            ),
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """See `Assembler.usage`."""
+        told = self._usage
+        cost = told.get("cost")
+        return Usage(
+            input=parse_token_count(told.get("input_tokens")),
+            cached=parse_token_count((told.get("input_tokens_details") or {}).get("cached_tokens")),
+            output=parse_token_count(told.get("output_tokens")),
+            reasoning=parse_token_count((told.get("output_tokens_details") or {}).get("reasoning_tokens")),
+            cost=float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
+        )
+
+    def _finish_response(self, response: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        self.finished = True
+        self._usage = response.get("usage") or {}
+        if not self._items:
+            self._items = list(response.get("output") or ())
+        if not self._thought:
+            for item in self._items:
+                parts = item.get("summary") or () if item.get("type") == "reasoning" else ()
+                for part in parts:
+                    yield from self._emit_reasoning(str(part.get("text") or ""))
+        if not self._shown:  # no deltas: a whole answer, or a server that sends finished items only
+            for item in self._items:
+                for part in item.get("content") or () if item.get("type") == "message" else ():
+                    self._refused = self._refused or part.get("type") == "refusal"
+                    yield from self._emit_text(str(part.get("text") or part.get("refusal") or ""))
+        why = (response.get("incomplete_details") or {}).get("reason")
+        if response.get("status") == "incomplete":
+            self._stop = "refusal" if why == "content_filter" else "length"
+        else:
+            self._stop = "end"
+
+    def _emit_text(self, text: str) -> Iterator[TextDelta]:
+        if text:
+            self.spoke = True
+            self._shown.append(text)
+            yield TextDelta(text=text)
+
+    def _emit_reasoning(self, text: str) -> Iterator[ReasoningDelta]:
+        if text:
+            self._thought.append(text)
+            yield ReasoningDelta(text=text)
+
+
+def _strip_id(item: Mapping[str, Any]) -> Json:
+    # What is not stored there cannot be referred to: an id would be looked up and not found.
+    return {key: value for key, value in item.items() if key not in ("id", "status")}
+
+
+def _encode_system(text: str) -> bytes:
+    return b',"instructions":' + encode_json(text) if text else b""
+
+
+def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:
+    if not tools:
+        return b""
+    return b',"tools":' + encode_json(
+        [
+            {
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+                "strict": False,
+            }
+            for tool in tools
+        ]
+    )

@@ -1,0 +1,170 @@
+"""What the formats on the wire have in common: JSON, server-sent events, and the two protocols of a format."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from agent.model.protocol import (
+    Message,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+    ToolSpec,
+    Usage,
+    UserMessage,
+)
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Json = dict[str, Any]
+Stop = Literal["end", "actions", "length", "refusal", "other"]
+
+
+class Assembler(ABC):
+    """Turns the pieces of one streamed answer (or one whole answer) into deltas and, at last, a `Reply`.
+
+    spoke: visible text has been handed out, so that the answer can't be asked for again unnoticed
+    finished: the model said why it stopped, so that nothing is missing
+    """
+
+    def __init__(self) -> None:
+        self.spoke = False
+        self.finished = False
+
+    @abstractmethod
+    def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        """Take in one piece and hand out what a person can be shown of it."""
+
+    @abstractmethod
+    def build_reply(self, usage: Usage) -> Reply:
+        """The finished answer."""
+
+    @property
+    @abstractmethod
+    def usage(self) -> Usage:
+        """What the server counted, all zero if it did not; `cost` only where the server itself says it."""
+
+
+class Wire(Protocol):
+    """One format of requests and answers, as one endpoint wants it.
+
+    path: below the API base
+    """
+
+    path: str
+
+    def headers(self, key: str) -> dict[str, str]:
+        """Headers that carry the key ("" if there is none) and the format's version."""
+        ...
+
+    def body(self, request: Request) -> bytes:
+        """The request; what it has in common with the one before comes first, in the same bytes."""
+        ...
+
+    def create_assembler(self) -> Assembler:
+        """For one answer."""
+        ...
+
+    def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
+        """(status, details) of a piece that tells of an error; None of every other."""
+        ...
+
+    def adapt_to_refusal(self, said: str) -> bool:
+        """Change the form after a refusal that said this; False if nothing in it can be met."""
+        ...
+
+
+Dialect = TypeVar("Dialect", bound="DataclassInstance")
+
+
+def apply_concession(
+    dialect: Dialect, said: str, concessions: Mapping[str, Mapping[str, bool | str]]
+) -> Dialect | None:
+    """The dialect as an endpoint's refusal wants it; None if that speaks of nothing that can be met.
+
+    concessions: by a word of the refusal, the fields of the dialect to change
+    """
+    for word, change in concessions.items():
+        fresh = {key: value for key, value in change.items() if getattr(dialect, key) != value}
+        if word in said and fresh:
+            return replace(dialect, **fresh)
+    return None
+
+
+def encode_json(value: object) -> bytes:
+    """Compact JSON in UTF-8. Lone surrogates (from odd file names) become `?`: many servers refuse them."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def encode_message(message: Message, form: str, make: Callable[[], object]) -> bytes:
+    """A message's bytes in a format, made once."""
+    found = message.wire.get(form)
+    if found is None:
+        found = message.wire[form] = encode_json(make())
+    return found
+
+
+def find_last_permanent_message(messages: Sequence[Message]) -> int:
+    """The place of the last message that the next request will hold, too; -1 if there is none."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if not (isinstance(message, UserMessage) and message.passing):
+            return place
+    return -1
+
+
+class EncodedPrefix:
+    """System prompt and tools as bytes: encoded once, since they don't change between steps."""
+
+    def __init__(self, system: Callable[[str], bytes], tools: Callable[[Sequence[ToolSpec]], bytes]) -> None:
+        self._make = (system, tools)
+        self._of: tuple[str, Sequence[ToolSpec]] | None = None
+        self.system = self.tools = b""
+
+    def encode_prefix(self, request: Request) -> EncodedPrefix:
+        """With the bytes for this request."""
+        # Equal strings and lists of the same objects are found equal by identity, without reading them.
+        if self._of is None or self._of[0] != request.system or self._of[1] != request.tools:
+            system, tools = self._make
+            self._of = (request.system, request.tools)
+            self.system, self.tools = system(request.system), tools(request.tools)
+        return self
+
+
+class EventParser:
+    """Server-sent events: bytes in as they come, the `data` of each finished event out."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[str] = []
+
+    def feed(self, piece: bytes) -> list[str]:
+        """The data of the events that `piece` completes."""
+        events: list[str] = []
+        lines = (self._rest + piece).splitlines(keepends=True)
+        # A line without its end may go on, and one that ends in CR may be half of CR LF.
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        for line in lines:
+            text = line.decode("utf-8", "replace").rstrip("\r\n")
+            field, _, value = text.partition(":")
+            if field == "data":
+                self._data.append(value.removeprefix(" "))
+            elif not text and self._data:
+                events.append("\n".join(self._data))
+                self._data.clear()
+        return events
+
+    def finish(self) -> list[str]:
+        """The event that the end of the stream completes: some servers leave out the last empty line."""
+        return self.feed(b"\n\n")
+
+
+def parse_token_count(value: object) -> int:
+    """A number of tokens as servers write it; 0 for anything else."""
+    return int(value) if isinstance(value, int | float) else 0

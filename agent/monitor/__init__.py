@@ -1,0 +1,1 @@
+"""Monitors over the events of a session: phases, workflow rules, external changes."""

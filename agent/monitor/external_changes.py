@@ -1,0 +1,131 @@
+"""What the model has to be told before its next request: that files are no longer what it saw.
+
+A person edits beside the agent, or takes its changes back. Told once, by names; the tools refuse to overwrite what the
+model has not seen in any case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, UndoEvent
+from agent.session.branch_history import History
+from agent.session.undo import format_undo_event
+from sandbox.errors import UserError
+from sandbox.sanitize import quote_name
+from tools.core.change_tracker import Snapshotter
+from tools.core.text import join_names
+from tools.core.workspace import Workspace
+
+NAMED = 20
+"""Files that are named: with more (another branch was checked out) the number says enough."""
+
+MOST = 2_000
+"""Files read by the model that are looked at before each request: 4 µs each."""
+
+Looks = tuple[int, int, int]
+"""st_mtime_ns, st_size and st_ino; () is what is not there."""
+
+
+class ExternalChanges:
+    """Follows the log, and compares the files with what the log says of them."""
+
+    def __init__(self, workspace: Workspace, snapshots: Snapshotter | None) -> None:
+        self._workspace = workspace
+        self._snapshots = snapshots
+        self._pending: list[str] = []
+        self._tree = ""  # the last that the session itself left behind
+        self._fresh = False  # a turn has begun, and its first request is still to come
+        self._own: set[str] = set()  # changed by a command of the model's since they were looked at
+        self._looks: dict[str, Looks | tuple[()]] = {}
+        self._told: dict[str, str] = {}  # path → fingerprint of the content that the model was told of
+
+    def handle_event(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case Prompt():
+                self._fresh = True
+            case SnapshotEvent():
+                self._tree = event.tree
+            case UndoEvent():
+                self._tree = event.after
+                self._own.update(event.paths)
+                if event.told:
+                    self._pending.append(format_undo_event(event))
+            case Steer() if event.text in self._pending:
+                self._pending.remove(event.text)
+            case ObservationEvent():
+                self._own.update(str(path) for path in event.data.get("changed", ()))
+
+    def restore_from_history(self, history: History) -> None:
+        """Take in a log that is there already: its undoings, what was told since, and where its files stand."""
+        if (first := next(history.select_events(UndoEvent), None)) is not None:
+            self.handle_event(first)
+            for event in history.select_events(UndoEvent, Steer, after=first.id):
+                self.handle_event(event)
+        if (last := next(history.select_marked_newest_first("snapshot", "undo"), None)) is not None:
+            self._tree = last.tree if isinstance(last, SnapshotEvent) else self._tree
+
+    @property
+    def tree(self) -> str:
+        """The last snapshot that the session itself left behind, "" before the first."""
+        return self._tree
+
+    async def collect_notices(self) -> Sequence[str]:
+        """What to say now; nothing in most cases."""
+        pending = list(self._pending)
+        changed = await asyncio.to_thread(self._find_changed_files) if self._workspace.read else []
+        if self._fresh:
+            self._fresh = False
+            changed += [
+                each for each in await asyncio.to_thread(self._find_workspace_changes) if each not in changed
+            ]
+        if changed:
+            pending.append(
+                f"[Changed by me or another program, not by you: {join_names(list(map(quote_name, changed)), NAMED)}. "
+                "Read again what you rely on, and keep those changes.]"
+            )
+        return pending
+
+    def _find_changed_files(self) -> list[str]:
+        """Files that the model has seen, and that somebody else has changed since."""
+        from sandbox.fs.text_file import compute_fingerprint
+
+        found = []
+        files = self._workspace.files
+        for path, seen in list(self._workspace.read.items())[-MOST:]:
+            looks = self._stat_file(path)
+            if self._looks.get(path) == looks:
+                continue
+            self._looks[path] = looks
+            now = ""
+            with suppress(OSError, ValueError):  # gone, or no longer a file to be read
+                now = compute_fingerprint(files.read(path)) if looks else ""
+            own = path in self._own
+            self._own.discard(path)
+            if seen.fingerprint and now not in (seen.fingerprint, self._told.get(path)) and not own:
+                found.append(path if now else f"{path} (gone)")
+            self._told[path] = now
+        return sorted(found)
+
+    def _stat_file(self, path: str) -> Looks | tuple[()]:
+        try:
+            info = (self._workspace.root / path).stat()
+        except OSError:
+            return ()
+        return info.st_mtime_ns, info.st_size, info.st_ino
+
+    def _find_workspace_changes(self) -> list[str]:
+        """What changed in the whole workspace since the session's last step that wrote."""
+        if not self._tree or self._snapshots is None:
+            return []
+        try:
+            now = self._snapshots.take()
+            changes = self._snapshots.list_changes(self._tree, now) if now != self._tree else []
+        except (UserError, OSError):  # a full disk, say: whoever writes next will tell
+            return []
+        self._tree = now
+        suffix = {"added": " (new)", "deleted": " (gone)"}
+        return [change.path + suffix.get(change.kind, "") for change in changes]

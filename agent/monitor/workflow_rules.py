@@ -1,0 +1,261 @@
+"""What a good engineer does in which order, as rules over the events of a session, and the phases of a turn.
+
+The rules are data (`RULES`), in temporal logic, as Crouse et al. specify what agents do ("Formally Specifying the
+High-Level Behavior of LLM-Based Agents", 2023, arXiv 2310.08535); there a decoder is bound to them, here a monitor
+watches any model. A breach is told to the model with the action's own answer, or the action is refused: as the user has
+set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.context.ledger.session_facts import Facts, FileState
+from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
+from agent.monitor.phases import Guidance, PhaseTracker
+from agent.monitor.temporal_rules import Always, Monitor, ObservedEvent, Rule, Since, Violation, event, once
+from agent.session.log_index import parse_event_id
+from tools.core.action_guard import Advice
+from tools.core.workspace import Workspace
+
+Level = Literal["off", "remind", "enforce"]
+
+EDITS = ("edit", "create")
+TESTED = ("tests-passed", "tests-failed", "untestable")
+
+RULES = (
+    Rule(
+        name="read-before-edit",
+        key="path",
+        when=event("edit"),
+        must=once(event("read", "create")),
+        message="{key} was changed without having been read in this session: read before you edit",
+    ),
+    Rule(
+        name="test-before-commit",
+        when=event("commit"),
+        must=Always(~event(*EDITS)) | Since(~event(*EDITS), event("tests-passed", "untestable")),
+        message="files were changed since the tests last passed: run_tests before you commit",
+    ),
+    Rule(
+        name="check-before-finish",
+        when=event("finish"),
+        must=Since(~event(*EDITS), event("prompt", *TESTED)),
+        message="files were changed and not checked: run_tests before you finish",
+    ),
+    Rule(
+        name="code-before-test",
+        when=event("edit-test"),
+        must=~Since(~event("edit"), event("tests-failed")),
+        message="tests fail and the first change is to a test: mend the code, or say why the test is wrong",
+    ),
+)
+"""In the order in which they are looked at. `key` and `{key}`: see agent/monitor/temporal_rules.py."""
+
+_TEST_FILE = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._](test|spec)\.\w+$|_test\.\w+$")
+_WORD = re.compile(r"[\w./-]*[\w-]")
+_MOST_WORDS = 200
+"""Of a command that are tried as paths: which files it reads is a guess anyhow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleLevels:
+    """What is done about a breach: of most rules, and of those that are named; and what phases are for."""
+
+    rules: Level = "remind"
+    named: Mapping[str, Level] = field(default_factory=dict)
+    phases: Guidance = "log"
+
+    def get_level(self, rule: str) -> Level:
+        return self.named.get(rule, self.rules)
+
+
+@dataclass(slots=True, kw_only=True)
+class _RunningAction:
+    """An action that runs. happenings: what it will have done if it succeeds, as far as can be told before"""
+
+    tool: str
+    effect: Any
+    words: str
+    happenings: list[ObservedEvent]
+
+
+class WorkflowMonitor:
+    """Follows a session's events, and advises the gateway before each action.
+
+    ends: names of the tools that end a turn
+    tell: records a phase that has begun
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        ends: frozenset[str],
+        levels: RuleLevels,
+        tell: Callable[[PhaseEvent], object] = lambda phase: None,
+    ) -> None:
+        self._levels = {rule.name: levels.get_level(rule.name) for rule in RULES}
+        self._monitors = [Monitor(rule) for rule in RULES if self._levels[rule.name] != "off"]
+        self._workspace = workspace
+        self._ends = ends
+        self._guidance = levels.phases
+        self._tell = tell
+        self._begun: dict[str, _RunningAction] = {}
+        self._words: dict[str, str] = {}
+        self._told: set[tuple[str, str]] = set()
+        self._news = ""
+        self.phases = PhaseTracker()
+
+    def restore_from_facts(self, facts: Facts) -> None:
+        """Take in what a session that is taken up again did before, as far as its facts tell: the rules still hold."""
+        tested = parse_event_id(facts.tests_at) if facts.tests_at else 0
+        done = [
+            (parse_event_id(each.read), ObservedEvent(name="read", keys=_make_path_keys(path)))
+            for path, each in _select_read_files(facts)
+        ]
+        done += [
+            (
+                parse_event_id(facts.files[path].changed),
+                ObservedEvent(name="edit", keys=_make_path_keys(path)),
+            )
+            for path in facts.list_changed_files()
+        ]
+        if tested:
+            done.append((tested, ObservedEvent(name="tests-failed" if facts.failing else "tests-passed")))
+        for _, happening in sorted(done, key=lambda each: each[0]):
+            for monitor in self._monitors:
+                monitor.observe(happening)
+
+    def check(self, call: str) -> Advice:
+        """What to say to an action that has been logged as begun and has not run."""
+        begun = self._begun.get(call)
+        if begun is None or call.startswith("harness-"):
+            return Advice()
+        breaches = [
+            breach
+            for happening in begun.happenings
+            for monitor in self._monitors
+            for breach in monitor.find_violations(happening)
+        ]
+        refused = [each.message for each in breaches if self._levels[each.rule.name] == "enforce"]
+        if self._guidance == "enforce" and (waits := self.phases.explain_refusal(begun.effect)):
+            refused.append(waits)
+        if refused:
+            return Advice(refusal="; ".join(dict.fromkeys(refused)))
+        return Advice(note="\n".join(self._take_reminders(breaches)))
+
+    def handle_event(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case Prompt():
+                self._told.clear()
+                self._record_happening(ObservedEvent(name="prompt"))
+            case MessageEvent():
+                self._words = {
+                    each.id: str(each.arguments.get("command") or each.arguments.get("code") or "")
+                    for each in event.actions
+                }
+            case ActionEvent():
+                self._begun[event.call] = self._create_running_action(event)
+            case ObservationEvent():
+                begun = self._begun.pop(event.call, None)
+                if begun is not None:
+                    for happening in self._derive_happenings(begun, event):
+                        self._record_happening(happening)
+
+    def _take_reminders(self, breaches: list[Violation]) -> Iterator[str]:
+        if self._news and self._guidance != "log":
+            yield self._news
+        self._news = ""
+        for each in breaches:
+            if (each.rule.name, each.about) not in self._told:  # once a turn
+                self._told.add((each.rule.name, each.about))
+                yield f"[{each.rule.name}: {each.message}]"
+
+    def _record_happening(self, happening: ObservedEvent) -> None:
+        for monitor in self._monitors:
+            monitor.observe(happening)
+        if self.phases.advance_phase(happening.name):
+            self._news = self.phases.guidance
+            self._tell(PhaseEvent(phase=self.phases.name, after=happening.name))
+
+    def _create_running_action(self, event: ActionEvent) -> _RunningAction:
+        found: list[ObservedEvent] = []
+        if event.effect == "write":
+            found = list(self._derive_writes(event.paths))
+        elif event.effect == "git":
+            found = [ObservedEvent(name="commit")]
+        elif event.tool in self._ends:
+            found = [ObservedEvent(name="finish")]
+        given = event.arguments or {}
+        words = self._words.get(event.call) or str(given.get("command") or "")
+        return _RunningAction(tool=event.tool, effect=event.effect, words=words, happenings=found)
+
+    def _derive_happenings(self, begun: _RunningAction, event: ObservationEvent) -> Iterator[ObservedEvent]:
+        data = event.data
+        outcome = _classify_test_report(data)
+        if outcome:
+            yield ObservedEvent(name=outcome)
+        if begun.words:
+            yield from self._derive_reads(_WORD.findall(begun.words)[:_MOST_WORDS])
+        if event.failed:
+            return
+        yield from begun.happenings
+        if begun.effect == "read":
+            yield from self._derive_reads(
+                [data.get("path"), *(place[0] for place in _extract_places(data))], looked=True
+            )
+        if begun.effect != "write" and isinstance(changed := data.get("changed"), list):
+            yield from self._derive_writes(map(str, changed), made=True)
+
+    def _derive_reads(self, names: list[Any], *, looked: bool = False) -> Iterator[ObservedEvent]:
+        paths = {path for name in names if isinstance(name, str) if (path := self._resolve_path(name))}
+        there = frozenset(path for path in paths if self._is_file(path))
+        if there or looked:
+            yield ObservedEvent(name="read", keys={"path": there})
+
+    def _derive_writes(self, names: Any, *, made: bool = False) -> Iterator[ObservedEvent]:
+        """made: it has happened already, and cannot be told from a file that is new"""
+        for name in names:
+            path = self._resolve_path(name) or name
+            new = not made and not self._is_file(path)
+            if not new and _TEST_FILE.search(path):
+                yield ObservedEvent(name="edit-test")
+            yield ObservedEvent(name="create" if new else "edit", keys={"path": frozenset({path})})
+
+    def _resolve_path(self, name: str) -> str:
+        try:
+            return self._workspace.files.resolve_relative(name)
+        except (ValueError, OSError):  # it leads outside, or nowhere
+            return ""
+
+    def _is_file(self, path: str) -> bool:
+        try:
+            return self._workspace.files.is_file(path)
+        except (ValueError, OSError):
+            return False
+
+
+def _select_read_files(facts: Facts) -> Iterator[tuple[str, FileState]]:
+    return ((path, each) for path, each in facts.files.items() if each.read)
+
+
+def _make_path_keys(path: str) -> Mapping[str, frozenset[str]]:
+    return {"path": frozenset({path})}
+
+
+def _classify_test_report(data: Mapping[str, Any]) -> str:
+    report = data.get("report")
+    if not isinstance(report, dict):
+        return ""
+    word = {"passed": "tests-passed", "no-runner": "untestable", "no-tests": "untestable"}
+    return word.get(str(report.get("outcome")), "tests-failed")
+
+
+def _extract_places(data: Mapping[str, Any]) -> list[Any]:
+    places = data.get("places")
+    return [each for each in places if isinstance(each, list) and each] if isinstance(places, list) else []

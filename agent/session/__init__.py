@@ -1,0 +1,1 @@
+"""The session log, its indexes and everything derived from it."""

@@ -1,0 +1,137 @@
+"""Pictures that belong to a prompt: found in its text, kept beside the log, and put into requests."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import errno
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from agent.app_dirs import make_private_folder
+from agent.model.protocol import Image
+from sandbox.errors import Fault, UserError
+
+FOLDER = "images"
+"""Beside the log, each file named by its content."""
+
+LARGEST = 3_700_000
+"""Bytes of one picture: five million as base64, the least that a large provider takes."""
+
+MOST = 10
+"""Pictures of one prompt."""
+
+_KINDS = {
+    b"\x89PNG\r\n\x1a\n": ("image/png", "png"),
+    b"\xff\xd8\xff": ("image/jpeg", "jpg"),
+    b"GIF8": ("image/gif", "gif"),
+}
+"""How files of each kind begin; WebP's name stands further on."""
+
+_MENTION = re.compile(
+    r"(?<![^\s(])@(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+?\.(?:png|jpe?g|gif|webp)))(?![\w/.])", re.IGNORECASE
+)
+_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]{40,}={0,2})")
+_PIPED = "\n\n<stdin>"
+"""What a program put into the prompt begins so; it attaches nothing."""
+
+
+def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
+    """The prompt and the names of its pictures, which are put beside the session's log.
+
+    A picture is mentioned as `@file.png` (from `root`, absolute, or from the home folder with `~`) or stands there as a
+    data URL, in whose place the text then says `[image 1]`. Raises UserError for one too large, or too many.
+    """
+    typed, mark, piped = prompt.partition(_PIPED)
+    names: list[str] = []
+    for match in _MENTION.finditer(typed):
+        path = Path(match[1] or match[2] or match[3])
+        if (content := _read_image_file(root, path)) is not None:
+            names.append(_store_image(content, session, str(path)))
+
+    def replace_data_url(match: re.Match[str]) -> str:
+        try:
+            content = base64.b64decode(match[1], validate=True)
+        except binascii.Error:  # not what it says it is: left as it stands
+            return match[0]
+        if _detect_image_type(content) is None:
+            return match[0]
+        names.append(_store_image(content, session, "the pasted image"))
+        return f"[image {len(names)}]"
+
+    typed = _DATA.sub(replace_data_url, typed)
+    if len(names) > MOST:
+        raise UserError(Fault.USAGE, f"{len(names)} images in one prompt", f"Give at most {MOST} at a time.")
+    return typed + mark + piped, list(dict.fromkeys(names))
+
+
+def load_image(session: Path, name: str) -> Image | None:
+    """A picture of the session; None if it is not there any more."""
+    if "/" in name or name.startswith("."):
+        return None
+    try:
+        content = (session / FOLDER / name).read_bytes()
+    except (OSError, ValueError):  # a log that was copied without its pictures: its words are sent alone
+        return None
+    kind = _detect_image_type(content)
+    return Image(media=kind[0], data=base64.b64encode(content).decode()) if kind else None
+
+
+def _read_image_file(root: Path, path: Path) -> bytes | None:
+    """The file's bytes, if it is a picture; a word that only looks like one attaches nothing."""
+    try:
+        path = root / path.expanduser()
+        if not path.is_file() or path.stat().st_size > 50 * LARGEST:
+            return None
+        content = path.read_bytes()
+    except (OSError, RuntimeError):  # not readable, or `~nobody`, who has no home folder
+        return None
+    return content if _detect_image_type(content) else None
+
+
+def _detect_image_type(content: bytes) -> tuple[str, str] | None:
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp", "webp"
+    return next((kind for head, kind in _KINDS.items() if content.startswith(head)), None)
+
+
+def derive_image_name(content: bytes) -> str:
+    """The name under which a session keeps a picture; "" if it is none that models take."""
+    import hashlib
+
+    kind = _detect_image_type(content) if len(content) <= LARGEST else None
+    return f"{hashlib.sha256(content).hexdigest()[:16]}.{kind[1]}" if kind else ""
+
+
+def _store_image(content: bytes, session: Path, called: str) -> str:
+    if len(content) > LARGEST:
+        size = f"{len(content) / 1e6:.1f} MB"
+        raise UserError(
+            Fault.USAGE,
+            f"{called!r} is too large for a model ({size})",
+            f"Make it smaller than {LARGEST / 1e6:.1f} MB.",
+        )
+    name = derive_image_name(content)
+    assert name, "it was looked at"
+    path = make_private_folder(session / FOLDER) / name
+    if not path.exists() or path.stat().st_size != len(content):
+        _write_atomically(path, content)
+    return name
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Write a file that is there wholly or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):  # it may not have come to be
+            draft.unlink()
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        raise UserError(
+            Fault.STORAGE_FULL if full else Fault.READ_ONLY,
+            f"the picture could not be kept in {str(path.parent)!r}: {error.strerror}",
+        ) from error

@@ -1,0 +1,321 @@
+"""The session log: append-only, one event a line, repaired on open. Everything else is a view of it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from agent.app_dirs import make_private_folder
+from agent.events import (
+    Event,
+    MessageEvent,
+    NewerFormat,
+    ObservationEvent,
+    Prompt,
+    Rewind,
+    Title,
+    parse_event,
+    render_event,
+)
+from agent.session.branch_history import History
+from agent.session.log_index import CHECKPOINT, LogIndex, load_index, parse_event_id, update_open_calls
+from agent.session.session_preview import NO_SUCH
+from sandbox.errors import Fault, UserError
+from sandbox.secrets.child_environment import redact, redact_values
+
+Subscriber = Callable[[Event], None]
+
+INTERRUPTED = (
+    "interrupted: the program ended before this action's result was recorded; it may have taken effect"
+)
+# Seconds for which a lock is asked for again.
+LEFT_BEHIND = 0.5
+
+
+class Session:
+    """One open log. Exactly one process holds it; events are flushed one by one, synced once a step."""
+
+    def __init__(
+        self, folder: Path, descriptor: int, index: LogIndex, proceed: Callable[[], None] = lambda: None
+    ) -> None:
+        self.folder = folder
+        self.id = folder.name
+        self.replayed = History(folder / "log.jsonl", index, proceed)
+        """The events of the present branch, read from the log as they are asked for."""
+        self._descriptor = descriptor
+        self._index = index
+        self._subscribers: list[tuple[Subscriber, Callable[[], None] | None]] = []
+        self._syncing: asyncio.Future[None] | None = None
+
+    @classmethod
+    def create(cls, sessions: Path) -> Session:
+        """Start a log in a new folder below `sessions`."""
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        folder = make_private_folder(sessions) / f"{stamp}-{os.urandom(2).hex()}"
+        try:
+            folder.mkdir(mode=0o700)
+            descriptor = _open_locked(folder / "log.jsonl", os.O_CREAT | os.O_EXCL)
+        except OSError as error:
+            raise _convert_storage_error(error, folder) from error
+        return cls(folder, descriptor, LogIndex(folder / "log.index"))
+
+    @classmethod
+    def open(cls, folder: Path, proceed: Callable[[], None] = lambda: None) -> Session:
+        """Open an existing log: a torn last line is cut off, orphaned actions are answered.
+
+        proceed: see `History`; what it raises leaves the log closed
+        Raises UserError when there is no such session, or another process has it open.
+        """
+        path = folder / "log.jsonl"
+        try:
+            descriptor = _open_locked(path, 0)
+        except OSError as error:
+            if error.errno in NO_SUCH:
+                raise UserError(
+                    Fault.USAGE, f"no session {folder.name!r}", "List them: patchwright sessions"
+                ) from None
+            raise _convert_storage_error(error, folder) from error
+        try:
+            session = cls(folder, descriptor, _repair_log(path, descriptor, proceed), proceed)
+        except BaseException:  # whatever it was, the log is released; the error goes on
+            os.close(descriptor)
+            raise
+        session.answer_orphans()
+        return session
+
+    def subscribe(
+        self,
+        subscriber: Subscriber,
+        *,
+        replay: bool = False,
+        restart: Callable[[], None] | None = None,
+    ) -> None:
+        """Call `subscriber` with each event from now on (and, with `replay`, with those there already).
+
+        restart: called when the session goes back to an earlier event; `subscriber` is then handed the events of
+        the branch from its first one. Without it, it only sees the `Rewind`.
+        """
+        if replay:
+            for event in self.replayed:
+                subscriber(event)
+        self._subscribers.append((subscriber, restart))
+
+    def answer_orphans(self) -> None:
+        """Give each action that a kill or a full disk left without an observation one that says so."""
+        for call, tool in list(self._index.unanswered.items()):
+            self.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
+
+    def list_prompts(self) -> list[Prompt]:
+        """The prompts of the present branch: where a person would go back to (`rewind(to=prompt.parent)`)."""
+        return list(self.replayed.select_events(Prompt))
+
+    def rewind(self, to: str) -> Rewind:
+        """Go on from event `to`, of this branch or another; what came after it stays in the log.
+
+        Subscribers with a `restart` start over; files of the workspace are left as they are. Actions of `to`'s
+        batch that were answered only later are answered as interrupted. Raises UserError if there is no such event.
+        """
+        if self.replayed.get_event(to) is None:
+            raise UserError(Fault.USAGE, f"session {self.id!r} has no event {to!r}", "Events are e1, e2, …")
+        self._index.unanswered = self.replayed.find_unanswered_calls(parse_event_id(to))
+        event = Rewind(to=to)
+        self._write_event(event, to)
+        for subscriber, restart in list(self._subscribers):
+            if restart is None:
+                subscriber(event)
+                continue
+            restart()
+            for each in self.replayed:
+                subscriber(each)
+        self.answer_orphans()
+        return event
+
+    def rename(self, title: str) -> None:
+        """Call the session `title` from now on."""
+        self.append(Title(text=" ".join(title.split())[:200]))
+
+    def append(self, event: Event) -> Event:
+        """Write one event and hand it to the subscribers, without the secrets in it: what is not in the log is
+        neither shown nor sent. Raises UserError when the disk is full."""
+        self._write_event(event, f"e{self._index.count}" if self._index.count else "")
+        self.notify_subscribers(event)
+        return event
+
+    def notify_subscribers(self, event: Event) -> None:
+        """Hand an event to the subscribers without writing it (the last word when the disk is full)."""
+        for subscriber, _ in list(self._subscribers):
+            subscriber(event)
+
+    def _write_event(self, event: Event, parent: str) -> None:
+        """Write an event as the next one of the log."""
+        _redact_event(event)
+        event.id = f"e{self._index.count + 1}"
+        event.parent = parent
+        event.time = round(time.time(), 3)
+        line = render_event(event)
+        self._write_line(line)
+        self._index.add_event(event, line)
+        if not self._subscribers:
+            self.replayed.fresh[self._index.count] = event
+        if self._index.count % CHECKPOINT == 0:
+            self._index.save()
+
+    async def sync(self) -> None:
+        """Have what is written reach the disk, without waiting for it: the wait falls into the next call."""
+        await self.wait_for_sync()
+        self._syncing = asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
+
+    async def wait_for_sync(self) -> None:
+        """Wait for the last `sync`. Raises UserError when the disk turns out to be full."""
+        if self._syncing is None:
+            return
+        syncing, self._syncing = self._syncing, None
+        try:
+            await syncing
+        except OSError as error:
+            raise _convert_storage_error(error, self.folder) from error
+
+    def close(self) -> None:
+        """Sync and release the log. Safe to call twice."""
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            with suppress(OSError):  # the turn's own sync has told of a disk that is full
+                os.fsync(descriptor)
+            self._index.save()
+            os.close(descriptor)
+
+    def _write_line(self, line: bytes) -> None:
+        """One write call per event; a short write (full disk) is taken back, so that the log stays whole."""
+        try:
+            written = os.write(self._descriptor, line)
+            if written < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            os.ftruncate(self._descriptor, self._index.size)
+            raise _convert_storage_error(error, self.folder) from error
+
+
+def read_events(folder: Path) -> Iterator[Event]:
+    """The events of a log that may be open elsewhere; a torn last line is left out.
+
+    Raises FileNotFoundError when there is no such log, UserError when it is damaged.
+    """
+    path = folder / "log.jsonl"
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        if error.errno in NO_SUCH:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+        raise
+    with file:
+        yield from (event for event, _ in _read_whole_lines(path, file))
+
+
+def list_unanswered_calls(events: list[Event]) -> list[tuple[str, str]]:
+    """(call, tool) of each action that no observation answers, in the order in which they were asked."""
+    open_calls: dict[str, str] = {}
+    for event in events:
+        update_open_calls(open_calls, event)
+    return list(open_calls.items())
+
+
+def _redact_event(event: Event) -> None:
+    if isinstance(event, MessageEvent):  # signed, so whole or not at all
+        event.kept = [part for part in event.kept if redact_values(part) is part]
+    fields = {
+        name: value
+        for name, value in vars(event).items()
+        if isinstance(value, str | dict | list) and name != "kept"
+    }
+    asked = event.actions if isinstance(event, MessageEvent) else []
+    whole = {**fields, "actions": [[each.arguments, each.raw] for each in asked]} if asked else fields
+    if redact_values(whole) is whole:
+        return
+    for name, value in fields.items():
+        setattr(event, name, redact_values(value))
+    for each in asked:
+        each.arguments = {key: redact_values(value) for key, value in each.arguments.items()}
+        each.raw = redact(each.raw)
+
+
+def _open_locked(path: Path, flags: int) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
+    # What a killed process had just forked, and not yet made another program, holds its lock a moment longer.
+    until = time.monotonic() + LEFT_BEHIND
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            if time.monotonic() < until:
+                time.sleep(LEFT_BEHIND / 20)
+                continue
+            os.close(descriptor)
+            raise UserError(
+                Fault.USAGE,
+                f"session {path.parent.name!r} is open in another process",
+                "End that one first, or start a new session.",
+            ) from None
+
+
+def _repair_log(path: Path, descriptor: int, proceed: Callable[[], None]) -> LogIndex:
+    """Index what was written since the index was; cut off what stands after the last whole line (a torn write)."""
+    with path.open("rb") as file:
+        index = load_index(path, file)
+        file.seek(index.size)
+        known = len(index.rewinds)
+        for event, line in _read_whole_lines(path, file):
+            proceed()
+            index.add_event(event, line)
+    if len(index.rewinds) > known:
+        index.unanswered = History(path, index, proceed).find_unanswered_calls(index.count)
+    if index.size < os.fstat(descriptor).st_size:
+        os.ftruncate(descriptor, index.size)
+    return index
+
+
+def _read_whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
+    """The events of all whole lines from where the file stands, and the lines themselves."""
+    whole = file.tell()
+    while line := file.readline():
+        try:
+            if not line.endswith(b"\n"):
+                return
+            event = parse_event(line)
+        except NewerFormat as error:
+            raise UserError(
+                error.fault, f"session {path.parent.name!r}: {error.message}", error.hint
+            ) from None
+        except ValueError:
+            if file.read(1):  # not the tail: this is damage, not a torn write
+                raise UserError(
+                    Fault.CONFIGURATION,
+                    f"the log {str(path)!r} is damaged after byte {whole}",
+                    "Keep a copy, cut the file there, and resume.",
+                ) from None
+            return
+        whole += len(line)
+        yield event, line
+
+
+def _convert_storage_error(error: OSError, folder: Path) -> UserError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return UserError(
+            Fault.STORAGE_FULL,
+            f"no space left to write the session log in {str(folder)!r}",
+            "Free some space and resume: nothing logged so far is lost.",
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return UserError(
+            Fault.READ_ONLY,
+            f"cannot write the session log in {str(folder)!r}: {error.strerror}",
+            "Set PATCHWRIGHT_HOME to a folder that can be written.",
+        )
+    raise error

@@ -1,0 +1,147 @@
+"""The session index: a small SQLite cache over the logs, refreshed from those that changed. It can be deleted."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.app_dirs import Home, make_private_folder
+from agent.events import End, MessageEvent, Prompt, SessionStart, SideCall, Title
+from agent.session.log import read_events
+from agent.sqlite_cache import connect_with_schema, open_cache
+from sandbox.errors import UserError
+
+PATIENCE = 5.0
+"""Seconds to wait for another process that writes the index."""
+
+_SCHEMA = """
+create table if not exists sessions (
+    path text primary key, mtime integer, size integer, id text, project text,
+    title text, model text, created real, updated real, steps integer, cost real, outcome text
+)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """One session at a glance. Times in seconds since the epoch; `cost` None: price unknown or no call."""
+
+    path: Path
+    id: str
+    project: str
+    title: str
+    model: str
+    created: float
+    updated: float
+    steps: int
+    cost: float | None
+    outcome: str
+
+
+def load_session_summaries(home: Home, project: Path | None = None) -> list[SessionSummary]:
+    """All sessions (of one project root), the newest first. Reads only logs that changed since the last call."""
+    logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
+    if not logs:
+        return []
+    try:
+        rows = _refresh_rows(
+            open_cache(make_private_folder(home.cache) / "sessions.sqlite", _SCHEMA, PATIENCE), logs
+        )
+    except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
+        rows = _refresh_rows(connect_with_schema(":memory:", _SCHEMA), logs)
+    found = [
+        SessionSummary(
+            path=Path(path).parent,
+            id=id_,
+            project=root,
+            title=title,
+            model=model,
+            created=created,
+            updated=updated,
+            steps=steps,
+            cost=cost,
+            outcome=outcome,
+        )
+        for path, id_, root, title, model, created, updated, steps, cost, outcome in rows
+    ]
+    return [each for each in found if project is None or each.project == str(project)]
+
+
+def _refresh_rows(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple[Any, ...]]:
+    """All rows, the newest first, after a look at the logs that changed. Closes the database."""
+    with contextlib.closing(database) as db:
+        known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from sessions")}
+        for log in logs:
+            try:
+                status = log.stat()
+            except FileNotFoundError:  # removed since it was listed
+                continue
+            if known.pop(str(log), None) != (status.st_mtime_ns, status.st_size):
+                _store_summary(db, log, status.st_mtime_ns, status.st_size)
+        db.executemany("delete from sessions where path = ?", [(path,) for path in known])
+        db.commit()
+        columns = "path, id, project, title, model, created, updated, steps, cost, outcome"
+        return db.execute(f"select {columns} from sessions order by updated desc, id desc").fetchall()
+
+
+def _store_summary(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
+    summary = _summarise_log(log)
+    db.execute(
+        "insert or replace into sessions values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            str(log),
+            mtime,
+            size,
+            summary.id,
+            summary.project,
+            summary.title,
+            summary.model,
+            summary.created,
+            summary.updated,
+            summary.steps,
+            summary.cost,
+            summary.outcome,
+        ),
+    )
+
+
+def _summarise_log(log: Path) -> SessionSummary:
+    project = title = model = ""
+    created = updated = 0.0
+    steps = 0
+    cost: float | None = None
+    outcome = "unfinished"
+    with contextlib.suppress(OSError, UserError):  # a damaged log is listed with what could be read of it
+        for event in read_events(log.parent):
+            created = created or event.time
+            updated = event.time
+            match event:
+                case SessionStart():
+                    project, model = event.project, event.model
+                case Prompt():
+                    title = title or event.text.strip().partition("\n")[0][:100]
+                    outcome = "unfinished"
+                case Title():
+                    title = event.text
+                case MessageEvent() | SideCall():
+                    steps += isinstance(event, MessageEvent)
+                    if event.usage.cost is not None:
+                        cost = (cost or 0.0) + event.usage.cost
+                case End():
+                    outcome = event.outcome
+    return SessionSummary(
+        path=log.parent,
+        id=log.parent.name,
+        project=project,
+        title=title,
+        model=model,
+        created=created,
+        updated=updated,
+        steps=steps,
+        cost=cost,
+        outcome=outcome,
+    )

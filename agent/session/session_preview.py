@@ -1,0 +1,68 @@
+"""What one wants to know of a session before it is opened: a look at its index, and at the few lines behind it."""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from agent.session.log_index import LogIndex, load_index
+
+NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""What the system says of a name that is no session's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPreview:
+    """model: the one that the session began with, "" if the log does not say; unfinished: its last turn has no end"""
+
+    id: str
+    model: str
+    unfinished: bool
+
+
+def preview_session(folder: Path) -> SessionPreview:
+    """Look at a session whose log may be open elsewhere, without checking it: `Session.open` does that.
+
+    Raises OSError with one of the numbers `NO_SUCH` when there is none.
+    """
+    path = folder / "log.jsonl"
+    with path.open("rb") as file:
+        index = load_index(path, file)
+        file.seek(index.size)
+        newer = [event for event in _parse_lines(file) if event.get("kind") in ("session", *_ENDS)]
+        model = next((event.get("model") for event in reversed(newer) if event["kind"] == "session"), None)
+        last = next((event["kind"] for event in reversed(newer) if event["kind"] in _ENDS), None)
+        for number in range(index.count, 0, -1):
+            if model is not None and last is not None:
+                break
+            kind = index.get_kind(number)
+            if last is None and kind in _ENDS:
+                last = kind
+            elif model is None and kind == "session":
+                model = _read_event(file, index, number).get("model")
+    return SessionPreview(id=folder.name, model=str(model or ""), unfinished=last == "prompt")
+
+
+_ENDS = ("prompt", "end")
+"""What a turn begins and ends with."""
+
+
+def _read_event(file: BinaryIO, index: LogIndex, number: int) -> dict[str, Any]:
+    start, end = index.get_span(number)
+    file.seek(start)
+    return next(_parse_lines([file.read(end - start)]), {})
+
+
+def _parse_lines(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The events of whole lines, unchecked; a torn or damaged line is passed over."""
+    for line in lines:
+        try:
+            event = json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            yield event

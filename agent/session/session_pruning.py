@@ -1,0 +1,99 @@
+"""Pruning: sessions that are old, or too large together, are removed; never one that is open."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.session.session_index import SessionSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneResult:
+    """What a pruning removed, or would remove: session and its bytes on disk. `kept`: bytes that stay."""
+
+    removed: list[tuple[SessionSummary, int]]
+    kept: int
+
+
+def remove_old_sessions(
+    found: Sequence[SessionSummary], *, older_than: float | None, keep_bytes: int | None, dry: bool = False
+) -> PruneResult:
+    """Remove sessions not touched for `older_than` seconds, then the oldest until the rest is at most `keep_bytes`.
+
+    found: the newest first. `dry`: only say what would go.
+    """
+    now = time.time()
+    removed: list[tuple[SessionSummary, int]] = []
+    kept = 0
+    for each in found:
+        size = _sum_file_sizes(each.path)
+        old = older_than is not None and now - each.updated > older_than
+        too_much = keep_bytes is not None and kept + size > keep_bytes
+        if (old or too_much) and not is_open(each.path):
+            if not dry:
+                shutil.rmtree(each.path, ignore_errors=True)
+            removed.append((each, size))
+        else:
+            kept += size
+    return PruneResult(removed=removed, kept=kept)
+
+
+def is_open(folder: Path) -> bool:
+    """Whether a process holds the session's log."""
+    try:
+        descriptor = os.open(folder / "log.jsonl", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _sum_file_sizes(folder: Path) -> int:
+    """Bytes of a session's files; those that other sessions share count for each."""
+    total = 0
+    for base, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(Path(base) / name).st_size
+    return total
+
+
+def prune_snapshots(project: Path) -> int:
+    """Delete what no log of a project's sessions leads to any more; returns their number. 0 while a session is open.
+
+    project: the data folder of one project
+    """
+    from agent.events import SnapshotEvent, UndoEvent
+    from agent.session.log import read_events
+    from sandbox.errors import UserError
+    from sandbox.snapshots.workspace_snapshots import Snapshots
+
+    if not (project / "snapshots").is_dir():
+        return 0
+    keep: set[str] = set()
+    for log in (project / "sessions").glob("*/log.jsonl"):
+        try:
+            for event in read_events(log.parent):
+                if isinstance(event, SnapshotEvent):
+                    keep.add(event.tree)
+                elif isinstance(event, UndoEvent):
+                    keep.update((event.before, event.after))
+        except (OSError, UserError):  # a log that cannot be read may need any of them
+            return 0
+    snapshots = Snapshots(project, project / "snapshots")
+    try:
+        return snapshots.prune(sorted(keep))
+    finally:
+        snapshots.close()

@@ -1,0 +1,268 @@
+"""Undo, redo and rewind: a session's writing steps as its log tells them, and taking them back.
+
+A step is what its batch of actions did, each between the snapshots before and after it: so what a person did between
+two of them, or since, is nobody's to take back. Undoing is logged with its own two snapshots, and by that it
+can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.events import (
+    ActionEvent,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SnapshotEvent,
+    Steer,
+    UndoAction,
+    UndoEvent,
+)
+from agent.session.log import Session
+from agent.session.log_index import parse_event_id
+from sandbox.sanitize import quote_name
+from sandbox.snapshots.workspace_snapshots import RestoreResult
+from tools.core.text import join_names
+
+NAMED = 20
+"""Files that the model is told of by name."""
+
+LABEL = 70
+"""Characters of what a step did, in a list of steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step that changed files.
+
+    id: of the event that ends it, by which an undo names it; turn: the number of its turn, from 1
+    start: id of the event before it; before its prompt, if it is the first step of its turn
+    spans: the snapshots before and after each part of it
+    label: what was done, as "edit cart.py"; prompt: what its turn was asked
+    """
+
+    id: str
+    turn: int
+    start: str
+    spans: tuple[tuple[str, str], ...]
+    label: str
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoneSteps:
+    """Steps that were taken back, and the snapshots around that."""
+
+    steps: tuple[Step, ...]
+    before: str
+    after: str
+
+
+@dataclass(slots=True)
+class Timeline:
+    """The writing steps of a session, followed from its log.
+
+    done: steps that stand, the oldest first; undone: what was taken back since the last step, the last one at the end
+    commits: of each turn, by its number
+    """
+
+    done: list[Step] = field(default_factory=list)
+    undone: list[UndoneSteps] = field(default_factory=list)
+    commits: dict[int, list[str]] = field(default_factory=dict)
+    _turn: int = 0
+    _prompt: str = ""
+    _tree: str = ""
+    _labels: list[str] = field(default_factory=list)
+    _asked: dict[str, str] = field(default_factory=dict)
+    _start: str = ""
+    _first: bool = False
+    _going: bool = False  # the last step is of the batch that runs
+
+    @classmethod
+    def from_events(cls, events: Iterable[Event]) -> Timeline:
+        """The timeline of a log."""
+        timeline = cls()
+        for event in events:
+            timeline.handle_event(event)
+        return timeline
+
+    def handle_event(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case Prompt():
+                self._turn += 1
+                self._prompt = event.text
+                self._start, self._first, self._going = event.parent, True, False
+            case MessageEvent():
+                if not self._first:
+                    self._start = event.parent
+                self._asked = {each.id: str(each.arguments.get("command", "")) for each in event.actions}
+                self._labels.clear()
+                self._going = False
+            case ActionEvent() if event.effect not in ("read", "none"):
+                if event.call not in self._asked and not event.within:  # the harness's own, after the batch
+                    self._going = False
+                what = event.paths[0] if event.paths else self._asked.get(event.call, "")
+                self._labels.append(f"{event.tool} {what}".strip().partition("\n")[0])
+            case ObservationEvent() if event.data.get("commit"):
+                self.commits.setdefault(self._turn, []).append(str(event.data["commit"]))
+            case SnapshotEvent():
+                self._handle_snapshot(event)
+            case UndoEvent():
+                self._handle_undo(event)
+
+    def list_last_turn_steps(self) -> list[Step]:
+        """The steps of the last turn that changed something."""
+        return [step for step in self.done if step.turn == self.done[-1].turn]
+
+    def list_steps_since(self, prompt: Prompt) -> list[Step]:
+        """The steps after a prompt, on whatever branch: the last ones of `done`.
+
+        By their places in the log, since turns are counted over all branches and prompts on the present one.
+        """
+        return [step for step in self.done if parse_event_id(step.id) > parse_event_id(prompt.id)]
+
+    def _handle_snapshot(self, event: SnapshotEvent) -> None:
+        if event.when == "after" and self._tree and event.tree != self._tree:
+            earlier = self.done.pop() if self._going else None
+            spans, part = earlier.spans if earlier else (), (self._tree, event.tree)
+            if spans and spans[-1][1] == self._tree:
+                spans, part = spans[:-1], (spans[-1][0], event.tree)
+            label = "; ".join(dict.fromkeys(self._labels)) or "changes"
+            self.done.append(
+                Step(
+                    id=event.id,
+                    turn=self._turn,
+                    start=earlier.start if earlier else self._start,
+                    spans=(*spans, part),
+                    label=label if len(label) <= LABEL else label[: LABEL - 1] + "…",
+                    prompt=self._prompt,
+                )
+            )
+            self.undone.clear()
+            self._first, self._going = False, True
+        self._tree = event.tree
+
+    def _handle_undo(self, event: UndoEvent) -> None:
+        named = set(event.steps)
+        if event.action == "redo":
+            if self.undone:
+                self.done += self.undone.pop().steps
+        else:
+            steps = tuple(step for step in self.done if step.id in named)
+            self.done = [step for step in self.done if step.id not in named]
+            self.undone.append(UndoneSteps(steps=steps, before=event.before, after=event.after))
+        self._tree, self._going = event.after, False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoOutcome:
+    """What came of an undo, a redo or a rewind.
+
+    steps: those that were taken back (or are back)
+    paths: files that changed by it
+    clashes: paths in the way, and why; with any, nothing was done
+    commits: that hold some of it, and stay in the history
+    event: what belongs in the session's log, None if nothing was done
+    """
+
+    action: UndoAction
+    steps: tuple[Step, ...] = ()
+    paths: tuple[str, ...] = ()
+    clashes: Mapping[str, str] = field(default_factory=dict)
+    commits: tuple[str, ...] = ()
+    event: UndoEvent | None = None
+
+
+class Reverter(Protocol):
+    """Snapshots, as far as they are needed here."""
+
+    def take(self) -> str: ...
+    def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
+
+
+def undo_last_turn(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
+    """Take back the last turn that changed something; without any, an outcome without steps. Blocking."""
+    return _revert_steps(
+        snapshots, timeline, "undo", timeline.list_last_turn_steps() if timeline.done else []
+    )
+
+
+def rewind_steps(snapshots: Reverter, timeline: Timeline, number: int) -> UndoOutcome:
+    """Take back step `number` of `timeline.done`, counted from 1, and all after it."""
+    return _revert_steps(snapshots, timeline, "rewind", timeline.done[number - 1 :])
+
+
+def rewind_conversation(session: Session, timeline: Timeline, number: int) -> None:
+    """Let the conversation go back to before step `number`; the files stay, and the model is told so."""
+    _rewind_session(session, timeline.done[number - 1])
+    text = (
+        "[We went back to this point of our conversation. Files that were changed after it stay as they are.]"
+    )
+    session.append(Steer(text=text, by="harness"))
+
+
+def log_outcome(session: Session, outcome: UndoOutcome, *, conversation: bool = False) -> None:
+    """Record what was done; with `conversation` the log goes back to before the first of the steps as well."""
+    if outcome.event is not None:
+        if conversation:
+            _rewind_session(session, outcome.steps[0])
+            outcome.event.told = False
+        session.append(outcome.event)
+
+
+def _rewind_session(session: Session, step: Step) -> None:
+    if step.start:  # the steps of a log begin with its first event
+        session.rewind(step.start)
+
+
+def redo_last_undo(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
+    """Take back the last undo or rewind since which nothing was done."""
+    if not timeline.undone:
+        return UndoOutcome(action="redo")
+    last = timeline.undone[-1]
+    return _revert_spans(snapshots, "redo", last.steps, [(last.before, last.after)])
+
+
+def _revert_steps(
+    snapshots: Reverter, timeline: Timeline, action: UndoAction, steps: Sequence[Step]
+) -> UndoOutcome:
+    turns = dict.fromkeys(step.turn for step in steps)
+    commits = [commit for turn in turns for commit in timeline.commits.get(turn, ())]
+    spans = [span for step in steps for span in step.spans]
+    return _revert_spans(snapshots, action, steps, spans, commits)
+
+
+def _revert_spans(
+    snapshots: Reverter,
+    action: UndoAction,
+    steps: Sequence[Step],
+    spans: Sequence[tuple[str, str]],
+    commits: Sequence[str] = (),
+) -> UndoOutcome:
+    if not steps:
+        return UndoOutcome(action=action)
+    before = snapshots.take()
+    restored = snapshots.revert(spans)
+    if restored.clashes:
+        return UndoOutcome(action=action, steps=tuple(steps), clashes=restored.clashes)
+    paths = tuple(change.path for change in restored.changes)
+    ids = [step.id for step in steps]
+    event = UndoEvent(action=action, steps=ids, before=before, after=snapshots.take(), paths=list(paths))
+    return UndoOutcome(action=action, steps=tuple(steps), paths=paths, commits=tuple(commits), event=event)
+
+
+def format_undo_event(event: UndoEvent) -> str:
+    """An undo in words for the model, to which the files are not what it remembers."""
+    done = {
+        "undo": "undone the changes of your last turn",
+        "redo": "redone the changes that I had undone",
+        "rewind": "taken back the changes of your last steps",
+    }[event.action]
+    shown = join_names([quote_name(path) for path in event.paths], NAMED)
+    state = "are back" if event.action == "redo" else "are as they were before it"
+    return f"[I have {done}: {shown or 'its files'} {state}. Read them again before you rely on them.]"

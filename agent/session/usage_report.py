@@ -1,0 +1,51 @@
+"""What a session's calls of models came to, by role and model: a view of its log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent.events import Event, MessageEvent, SideCall, UsageRecord
+from agent.model.routing.roles import Role
+
+
+@dataclass(slots=True, kw_only=True)
+class UsageItem:
+    """The calls of one model in one role. unpriced: at least one had no known price, so the cost is a lower bound"""
+
+    role: str
+    model: str
+    calls: int = 0
+    spent: UsageRecord = field(default_factory=UsageRecord)
+    unpriced: bool = False
+
+    def add_call(self, usage: UsageRecord) -> None:
+        """Count one call."""
+        self.calls += 1
+        self.spent.add(usage)
+        self.unpriced |= usage.cost is None and usage.input + usage.output > 0
+
+
+@dataclass(slots=True)
+class UsageReport:
+    """Kept up to date by `see`."""
+
+    total: UsageItem = field(default_factory=lambda: UsageItem(role="", model=""))
+    _items: dict[tuple[str, str], UsageItem] = field(default_factory=dict)
+
+    def handle_event(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        match event:
+            case MessageEvent():
+                self._add_call(Role.MAIN, event.model, event.usage)
+            case SideCall():
+                self._add_call(event.role, event.model, event.usage)
+
+    @property
+    def items(self) -> list[UsageItem]:
+        """The parts of the total, the main role first, then in the order in which they came."""
+        return sorted(self._items.values(), key=lambda each: each.role != Role.MAIN)
+
+    def _add_call(self, role: str, model: str, usage: UsageRecord) -> None:
+        item = self._items.setdefault((str(role), model), UsageItem(role=str(role), model=model))
+        item.add_call(usage)
+        self.total.add_call(usage)

@@ -1,0 +1,1 @@
+"""Strategies that make several attempts at one task."""

@@ -1,0 +1,320 @@
+"""Several attempts at one task, each by a session of its own in a work tree of its own; the best one comes back.
+
+Best of n, chosen by what was executed: R2E-Gym (Jain et al. 2025, arXiv 2504.07164) gains most from running tests.
+Of attempts whose tests end alike, one that weakens tests comes after one that does not, and more lines after fewer.
+
+To the loop this is a model: its first answer is made by the attempts and brings back the patch of the best of them.
+All that a session does with a change it does with this one: it can be undone, is tested again where it is to live,
+and a commit has it and nothing of the user's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.app_dirs import Home
+from agent.exit_codes import BY_FAULT, Exit
+from agent.model.protocol import AssistantMessage, Delta, Reply, Request, TextDelta, ToolMessage, Usage
+from sandbox.errors import UserError
+from sandbox.process.watchdog import start_watchdog, watch_group
+from tools.core.action import Action
+from tools.core.artifacts import Artifacts
+from tools.core.text import format_count
+from tools.git.git_change import read_committed_change
+from tools.git.git_process import Git, strip_git_variables
+from tools.git.worktrees import Worktree, commit_work_tree, temporary_worktree
+from tools.lint.checks import weakened
+
+PATIENCE = 10.0
+"""Seconds in which an attempt that is to stop ends its commands and its log."""
+
+_TIERS = {Exit.DONE: 0, Exit.NO_TEST_RUNNER: 1, Exit.TESTS_FAIL: 2}
+"""Exit codes of attempts that have changed something, the best first; all others come after."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What came of one.
+
+    end: its last event; patch: from what stands in the user's work tree
+    weak: how many tests it weakens; changes_tests: test files are among what it changes
+    """
+
+    number: int
+    end: Mapping[str, Any]
+    patch: bytes
+    seconds: float
+    weak: int = 0
+    changes_tests: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        return int(self.end.get("exit_code", Exit.INTERNAL))
+
+    def compute_sort_key(self, expected: int) -> tuple[int, ...]:
+        """Return what attempts are sorted by, the best first. expected: how many tests should pass"""
+        return (
+            not self.patch,
+            _TIERS.get(Exit(self.exit_code), 3),
+            self.weak > 0,
+            self.count_tests("failed"),
+            sum(map(self.count_tests, ("skipped", "xfailed", "xpassed", "deselected"))),
+            max(0, expected - self.count_tests("passed")),
+            *self._diff_size,
+            self.number,
+        )
+
+    def count_tests(self, kind: str) -> int:
+        """Return how many tests "passed", "failed", were "skipped" … at its end, as far as that is known."""
+        said = str(self.end.get("verification", "")).partition(";")[0]
+        found = re.search(rf"(\d+) {kind}", said)
+        return int(found[1]) if found else 0
+
+    @property
+    def _diff_size(self) -> tuple[int, ...]:
+        return (sum(line[:1] in (b"+", b"-") for line in self.patch.splitlines()),)
+
+    def __str__(self) -> str:
+        told = str(self.end.get("verification") or self.end.get("outcome", "internal"))
+        changed = format_count(len(self.end.get("files", ())), "file") if self.patch else "nothing changed"
+        weak = f", {format_count(self.weak, 'test')} weakened" if self.weak else ""
+        return f"attempt {self.number}: {told}; {changed}{weak}; {self.seconds:.0f} s"
+
+
+class SharedCostLimit:
+    """One limit on cost for several attempts: each gets an equal share of what is left when it begins."""
+
+    def __init__(self, dollars: float, attempts: int) -> None:
+        self._left = dollars
+        self._waiting = attempts
+
+    def reserve_share(self) -> float:
+        """The share of the next attempt, in dollars."""
+        share = max(0.0, self._left) / self._waiting
+        self._waiting -= 1
+        self._left -= share
+        return share
+
+    def return_unspent(self, share: float, cost: float | None) -> None:
+        """Take back what an attempt has not spent of its share. cost: in dollars; None: not known, so all of it"""
+        if cost is not None:
+            self._left += share - cost
+
+
+@dataclass(slots=True, kw_only=True)
+class AttemptsModel:
+    """Implements `Model`.
+
+    name: of the model that makes the attempts; count: how many; prompt: the task
+    command: starts a session that reads its prompt from standard input and ends with one line of JSON; `-C` is added
+    max_cost: dollars for all attempts together
+    git: of the user's repository; inner: the folder in it that sessions work from
+    kept: a folder for the logs of the attempts; artifacts: for the patches
+    """
+
+    name: str
+    count: int
+    prompt: str
+    command: Sequence[str]
+    git: Git
+    inner: str
+    home: Home
+    max_cost: float | None = None
+    kept: Path = field(init=False)
+    artifacts: Artifacts = field(init=False)
+    window: int = 1_000_000
+    _summary: str = field(default="", init=False)
+    _status: str = field(default="done", init=False)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        if not request.tools:  # a short text is asked for: the session has words of its own
+            yield Reply(text="")
+            return
+        made = [each for each in request.messages if isinstance(each, AssistantMessage) and each.actions]
+        if made:
+            yield self._build_final_reply(request, made[0].actions[0].id)
+            return
+        done: list[Attempt] = []
+        async for attempt in self._run_attempts():
+            yield TextDelta(text=f"{attempt}\n")
+            done.append(attempt)
+        best = choose_best(done)
+        usage = _sum_usage([each.end.get("usage") or {} for each in done])
+        self._summary, text = str(best.end.get("summary", "")), "".join(f"{each}\n" for each in done)
+        if not best.patch:
+            yield self._build_unchanged_reply(done, text, usage)
+            return
+        refs = {each.number: self.artifacts.save(each.patch) for each in done if each.patch}
+        others = ", ".join(f"{number}: {ref}" for number, ref in sorted(refs.items()))
+        chosen = f"Attempt {best.number} comes back. (Patches of all: {others})"
+        self._status = "not achieved" if best.exit_code == Exit.NOT_ACHIEVED else "done"
+        action = Action(id="bring-back", tool="bring_back", arguments={"patch": refs[best.number]})
+        yield TextDelta(text=chosen)
+        yield Reply(text=text + chosen, actions=(action,), usage=usage, stop="actions")
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    def _build_final_reply(self, request: Request, call: str) -> Reply:
+        answers = {each.call: each for each in request.messages if isinstance(each, ToolMessage)}
+        back = answers.get(call)
+        failed = back is None or back.failed
+        summary = (
+            f"The best attempt could not be brought back: {back.text if back else ''}"
+            if failed
+            else self._summary
+        )
+        return _build_finish_reply(
+            summary, "not achieved" if failed else self._status, Usage(), len(request.messages)
+        )
+
+    def _build_unchanged_reply(self, done: Sequence[Attempt], text: str, usage: Usage) -> Reply:
+        """No attempt changed a file: an answer, nothing to do, or what stood in the way of all of them."""
+        best = min(done, key=lambda each: (each.exit_code, each.number))
+        for fault, code in BY_FAULT.items():
+            if best.exit_code == code:
+                raise UserError(fault, f"no attempt came to an end: {best.end.get('summary', '')}")
+        status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(
+            Exit(best.exit_code), "not achieved"
+        )
+        return _build_finish_reply(f"{best.end.get('summary', '')}".strip() or text, status, usage, 0)
+
+    async def _run_attempts(self) -> AsyncIterator[Attempt]:
+        """Each attempt when it has ended: as many at once as there are processors, all from the same commit."""
+        base = await asyncio.to_thread(commit_work_tree, self.git)
+        slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
+        purse = None if self.max_cost is None else SharedCostLimit(self.max_cost, self.count)
+        self.kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        tasks = [
+            asyncio.ensure_future(self._run_attempt(number, base, slots, making, purse))
+            for number in range(1, self.count + 1)
+        ]
+        try:
+            for ended in asyncio.as_completed(tasks):
+                yield await ended
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run_attempt(
+        self,
+        number: int,
+        base: str,
+        slots: asyncio.Semaphore,
+        making: asyncio.Lock,
+        purse: SharedCostLimit | None,
+    ) -> Attempt:
+        async with slots:
+            with ExitStack() as stack:
+                async with making:  # git makes one at a time
+                    tree = stack.enter_context(
+                        temporary_worktree(self.git, base, self.home.cache / "worktrees")
+                    )
+                stack.callback(self._keep_log, number, tree.folder)
+                started = time.monotonic()
+                share = None if purse is None else purse.reserve_share()
+                end = await self._run_session(number, tree.folder / self.inner, share)
+                if purse is not None and share is not None:
+                    purse.return_unspent(share, (end.get("usage") or {}).get("cost"))
+                seconds = time.monotonic() - started
+                patch, weak, changes_tests = await asyncio.to_thread(_inspect_worktree, tree)
+                return Attempt(
+                    number=number,
+                    end=end,
+                    patch=patch,
+                    seconds=seconds,
+                    weak=weak,
+                    changes_tests=changes_tests,
+                )
+
+    async def _run_session(self, number: int, folder: Path, max_cost: float | None) -> Mapping[str, Any]:
+        """Run one to its end; its last event, {} if it left none. max_cost: dollars that it may spend"""
+        limit = [] if max_cost is None else [f"--max-cost={max_cost}"]
+        with (self.kept / f"{number}.stderr").open("wb") as errors:
+            start_watchdog()
+            process = await asyncio.create_subprocess_exec(
+                *self.command,
+                *limit,
+                "-C",
+                str(folder),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=strip_git_variables(os.environ),
+                start_new_session=True,
+            )
+        with watch_group(process.pid):  # should we be killed, it is, too
+            try:
+                output, _ = await process.communicate(self.prompt.encode("utf-8", "replace"))
+            finally:
+                await _stop_process(process)
+        try:
+            end = json.loads(output.splitlines()[-1])
+        except (IndexError, ValueError):  # killed, or worse: what it said is kept
+            return {}
+        return end if isinstance(end, dict) else {}
+
+    def _keep_log(self, number: int, folder: Path) -> None:
+        """Its log goes to that of this session; what else was kept for a folder that goes away goes away."""
+        project = self.home.get_project_folder(folder.resolve())
+        for log in (project / "sessions").glob("*/log.jsonl"):
+            with suppress(OSError):
+                log.replace(self.kept / f"{number}.jsonl")
+        shutil.rmtree(project, ignore_errors=True)
+
+
+async def _stop_process(process: asyncio.subprocess.Process) -> None:
+    """End a session that still runs, with all that it has started."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        await asyncio.wait_for(process.wait(), PATIENCE)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def choose_best(attempts: Sequence[Attempt]) -> Attempt:
+    """Return the attempt to bring back. Of tests that nobody changed, all that pass in one attempt should in each."""
+    untouched = [each.count_tests("passed") for each in attempts if each.patch and not each.changes_tests]
+    return min(attempts, key=lambda each: each.compute_sort_key(max(untouched, default=0)))
+
+
+def _inspect_worktree(tree: Worktree) -> tuple[bytes, int, bool]:
+    """The patch of a work tree, how many tests it weakens, and whether it changes test files."""
+    patch = tree.build_patch()
+    if not patch:
+        return b"", 0, False
+    change = read_committed_change(tree.git, tree.base, tree.git.run_text("write-tree"))
+    change.load_contents()
+    changes_tests = any(weakened.is_test_file(file.path) for file in change.files)
+    return patch, len(list(weakened.check(change))), changes_tests
+
+
+def _build_finish_reply(summary: str, status: str, usage: Usage, number: int) -> Reply:
+    arguments = {"summary": summary, "status": status}
+    action = Action(id=f"finish-{number}", tool="finish", arguments=arguments)
+    return Reply(text="", actions=(action,), usage=usage, stop="actions")
+
+
+def _sum_usage(all_used: Sequence[Mapping[str, Any]]) -> Usage:
+    """What the attempts have used together; a price that is not known makes the sum unknown."""
+    names = ("input", "cached", "written", "output", "reasoning")
+    costs = [used.get("cost") for used in all_used]
+    cost = None if any(each is None for each in costs) else float(sum(each or 0.0 for each in costs))
+    return Usage(**{name: sum(int(used.get(name) or 0) for used in all_used) for name in names}, cost=cost)

@@ -1,0 +1,1 @@
+"""One turn of a session: the loop and the policies around it."""

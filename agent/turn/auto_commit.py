@@ -1,0 +1,152 @@
+"""When the harness itself commits what a session changed, where, and in which words."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Literal
+
+from agent.turn.side_calls import HasSideCalls, request_short_text
+from agent.verify.suite_evidence import SuiteEvidence, list_modified_files, read_current_content
+from agent.verify.weakened_tests import WeakenedTests
+from sandbox.policy.decision import Mode
+from tools.core.action import Observation
+from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.git.git_change import Change
+    from tools.git.messages.message_style import Style
+
+When = Literal["never", "turn", "step", "branch"]
+"""never: only the model commits, when it is asked to. turn: at the end of a verified turn. step: as soon as the whole
+suite passes after a change, too. branch: as "turn", on a branch that is made for it."""
+
+BRANCHES = "patchwright/"
+"""What the names of our branches begin with."""
+
+_DIFF = 12_000
+"""Characters of a diff that a model sees which writes its message: about 3k tokens."""
+
+Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
+
+
+class Committer:
+    """Commits through the gateway, as the tool `git_commit` does: the agent's hunks, and nothing of the user's.
+
+    act: runs an action of the harness
+    asking: can ask a model for a short text
+    tests: the guard against weakened tests
+    """
+
+    def __init__(
+        self, when: When, workspace: Workspace, act: Act, asking: HasSideCalls, tests: WeakenedTests
+    ) -> None:
+        self.when = when
+        self.prompt = ""
+        """What the present turn was asked."""
+        self._workspace = workspace
+        self._act = act
+        self._asking = asking
+        self._tests = tests
+
+    async def commit_after_turn(self, text: str) -> None:
+        """Commit what is left at the end of a verified turn. text: the model's last words in it"""
+        if self.when != "never":
+            await self._commit_changes(text)
+
+    async def commit_before_request(self, evidence: SuiteEvidence) -> str:
+        """With "step": commit when the whole suite passed on the files as they are. Returns a note for the model,
+        "" if nothing was committed."""
+        report = evidence.get_current_report() if self.when == "step" else None
+        if report is None or report.get("outcome") != "passed" or self._tests.find_weakened_tests():
+            return ""
+        made = await self._commit_changes("")
+        commit = made.data.get("commit") if made is not None and not made.failed else None
+        return (
+            f"[Your changes so far are committed, since the tests pass: {str(commit)[:10]}]" if commit else ""
+        )
+
+    async def commit_now(self) -> Observation | None:
+        """Commit at once, since a person says so; None if nothing was changed."""
+        return await self._commit_changes("")
+
+    async def _commit_changes(self, text: str) -> Observation | None:
+        if not list_modified_files(self._workspace):
+            return None
+        message = await self._compose_message(text)
+        if self.when == "branch" and self._workspace.mode is not Mode.READ_ONLY:
+            await asyncio.to_thread(_switch_to_own_branch, self._workspace, self.prompt or message)
+        return await self._act("git_commit", {"message": message})
+
+    async def _compose_message(self, text: str) -> str:
+        """The model's last words where they make a message of this repository; else a model's, else our own."""
+        from tools.git.messages.message_style import check_message
+
+        change, style = await asyncio.to_thread(_collect_message_inputs, self._workspace)
+        subject = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        if len(subject.split()) > 1 and not any(check_message(subject, style)):
+            return f"{subject}\n\n{text}".strip()
+        from tools.git.messages.message_prompts import build_message_prompt, clean_message
+        from tools.git.messages.message_summary import compose_message
+
+        diff = await asyncio.to_thread(_build_diff, self._workspace)
+        answer = clean_message(
+            await request_short_text(
+                self._asking, build_message_prompt(style, diff[:_DIFF]), purpose="commit message"
+            )
+        )
+        if answer:
+            return answer
+        own = await asyncio.to_thread(compose_message, change, style)
+        return f"{own.rstrip() or subject or 'Apply changes'}\n\n{text}".strip()
+
+
+def _collect_message_inputs(at: Workspace) -> tuple[Change, Style]:
+    """(the session's changes, the style of the repository's messages)."""
+    from sandbox.fs.repository import find_root
+    from tools.git.git_change import Change
+    from tools.git.git_process import Git
+    from tools.git.messages.message_style import learn_style
+
+    git = Git(find_root(at.root) or at.root, alone=True)
+    return Change.from_contents(git, _read_changed_contents(at)), learn_style(git)
+
+
+def _read_changed_contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
+    return {path: (at.changed[path], read_current_content(at, path)) for path in list_modified_files(at)}
+
+
+def _build_diff(at: Workspace) -> str:
+    from tools.core.text import format_unified_diff
+
+    texts = {
+        path: [(each or b"").decode("utf-8", "replace") for each in sides]
+        for path, sides in _read_changed_contents(at).items()
+    }
+    return "".join(format_unified_diff(path, *sides) for path, sides in texts.items())
+
+
+def _switch_to_own_branch(at: Workspace, words: str) -> None:
+    """Go on a branch of ours at the present commit; files and index stay as they are. On one already: nothing.
+
+    Nor in the middle of a merge or a rebase, which moving HEAD would spoil; the commit is then refused as well.
+    """
+    from sandbox.fs.repository import find_root, read_branch
+    from tools.git.broker import Broker
+    from tools.git.commits.session_commit import find_unfinished_operation
+
+    root = find_root(at.root)
+    if root is None or read_branch(root).startswith(BRANCHES):
+        return
+    broker = Broker(root, at.settings.trusts)
+    if find_unfinished_operation(broker):
+        return
+    slug = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:40].strip("-") or "work"
+    name, number = f"{BRANCHES}{slug}", 1
+    while broker.run("rev-parse", "--verify", "--quiet", f"refs/heads/{name}", ok=(0, 1)).stdout:
+        number += 1
+        name = f"{BRANCHES}{slug}-{number}"
+    if broker.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).stdout:
+        broker.run("branch", "--no-track", name)
+    broker.run("symbolic-ref", "-m", "patchwright: a branch of its own", "HEAD", f"refs/heads/{name}")

@@ -1,0 +1,266 @@
+"""What a session had changed and how far its turn had come, worked out again from its log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from agent.events import (
+    ActionEvent,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SnapshotEvent,
+    Steer,
+    UndoEvent,
+)
+from agent.session.branch_history import History
+from agent.session.log import INTERRUPTED
+from agent.session.log_index import parse_event_id
+from agent.turn.loop import TurnEnd
+from sandbox.process.watchdog import read_death_time
+from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
+from tools.core.concurrent_changes import ConcurrentChanges
+from tools.core.registry import Toolbox
+from tools.core.workspace import Workspace
+
+
+class _PathResolver(Protocol):
+    def resolve_relative(self, path: str) -> str: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class _InterruptedActions:
+    """Actions that may have written and whose results a kill took with it, since the last snapshot.
+
+    before: the snapshot before them; since: when the first began, in seconds since the epoch
+    written: paths that edits among them named; followed: one was a command of the model's, whose changes are work of
+    the session's; others: one was something else that may have written anywhere
+    """
+
+    before: str
+    since: float
+    written: set[str] = field(default_factory=set)
+    followed: bool = False
+    others: bool = False
+
+    def add_action(self, action: ActionEvent, paths: Sequence[str], since: float) -> None:
+        """One more. paths: what it named, inside the workspace"""
+        self.since = min(self.since, since)
+        self.written.update(paths)
+        self.followed |= action.followed
+        self.others |= action.effect != "write"
+
+    @property
+    def possible_paths(self) -> set[str] | None:
+        """Paths that they may have written, None for any."""
+        return None if self.followed or self.others else self.written
+
+    def is_session_change(self, path: str) -> bool:
+        """Whether a change is the session's to commit."""
+        return self.followed or path in self.written
+
+
+def restore_changes(
+    events: Iterable[Event],
+    workspace: Workspace,
+    snapshots: Snapshots | None,
+    ended: Collection[str] = (),
+    tree: str = "",
+) -> SnapshotEvent | None:
+    """Fill `workspace.changed` with the paths that actions touched and no commit has taken in since.
+
+    Of what differs from before an action that a kill interrupted, that counts as its work which was certainly done
+    until that moment; what somebody changed since, and what may be either's, is left to the user. The snapshot
+    returned, if any, says which: it belongs in the log, for an undo and later resumes to know it, too.
+    Where a snapshot can no longer be read, the files are in `workspace.lost`: they count as changed.
+
+    ended: paths whose interrupted writing was brought to its end just now
+    tree: the last snapshot before the first of the events
+    """
+    if snapshots is None:
+        return None
+    taken_up = _ChangeReplay(workspace, snapshots, tree)
+    for event in events:
+        taken_up.handle_event(event)
+    if snapshots.is_damaged:
+        snapshots.drop_damaged()
+    found = taken_up.cut_off
+    if found is None:
+        return None
+    left = _snapshot_interrupted_work(found, workspace, snapshots, ended)
+    taken_up.claim_changes(left)
+    return SnapshotEvent(tree=left, when="after")
+
+
+def find_last_untracked_place(history: History) -> int:
+    """Place up to which nothing can be told of what the session did to files, since no snapshot was taken before.
+
+    What is after it holds what ran when the first one was taken, or, if none was, what a kill may have cut off.
+    """
+    first = history.find_oldest_place("snapshot", "undo")
+    begun = (
+        (parse_event_id(prompt.id) for prompt in history.select_marked_events("prompt", before=first))
+        if first
+        else ()
+    )
+    return max(max(begun, default=1) if first else history.find_newest_place("message"), 1) - 1
+
+
+class _ChangeReplay:
+    """Follows what a log says of the files, and brings the workspace's facts to it."""
+
+    def __init__(self, workspace: Workspace, snapshots: Snapshots, tree: str) -> None:
+        self.cut_off: _InterruptedActions | None = None
+        self._workspace = workspace
+        self._snapshots = snapshots
+        self._between = ConcurrentChanges(workspace, lambda: snapshots, tree)
+        self._tree = tree
+        self._taken = 0.0  # when that was, in seconds since the epoch
+        self._begun: dict[str, ActionEvent] = {}
+
+    def handle_event(self, event: Event) -> None:
+        """Take in the next deed of the log."""
+        match event:
+            case SnapshotEvent():
+                self._between.record_snapshot(event.tree, event.when)
+                self._tree, self._taken = event.tree, event.time
+                self.claim_changes(event.tree)
+            case UndoEvent():
+                # One that took the conversation back has taken the snapshots of what it undid out of sight.
+                self._between.record_undo(event.before if event.told else event.after, event.after)
+                self._tree = event.after
+                apply_undo_event(
+                    event,
+                    self._workspace,
+                    partial(_is_original_state, self._workspace, self._snapshots, self._tree),
+                )
+            case ActionEvent():
+                self._begun[event.call] = event
+            case ObservationEvent():
+                self._handle_observation(event, self._begun.pop(event.call, None))
+
+    def claim_changes(self, tree: str) -> None:
+        """What a kill cut off has come to this snapshot: what differs is its work."""
+        found, self.cut_off = self.cut_off, None
+        if found is None or not found.before:
+            return
+        with suppress(LostObjectError):  # then nothing tells what was done
+            for change in self._snapshots.list_changes(found.before, tree):
+                if found.is_session_change(change.path):
+                    self._remember_original_state(change.path, found.before)
+
+    def _handle_observation(self, event: ObservationEvent, action: ActionEvent | None) -> None:
+        lost = event.text == INTERRUPTED and action is not None and action.effect not in ("none", "read")
+        paths = (
+            _select_workspace_paths(self._workspace.files, action.paths)
+            if action and action.effect == "write"
+            else []
+        )
+        if lost and action is not None:
+            since = max(action.time, self._taken)  # its own snapshot, if that was another than the last
+            self.cut_off = self.cut_off or _InterruptedActions(before=self._tree, since=since)
+            self.cut_off.add_action(action, paths, since)
+        for path in (*(() if lost else paths), *event.data.get("changed", ())):
+            self._remember_original_state(str(path), self._tree)
+        if event.data.get("commit"):
+            for path in event.data.get("files", ()):
+                self._workspace.changed.pop(str(path), None)
+
+    def _remember_original_state(self, path: str, tree: str) -> None:
+        workspace, snapshots = self._workspace, self._snapshots
+        if not tree or path in workspace.changed:
+            return
+        try:
+            state = snapshots.find_state(tree, path)
+            content = snapshots.read_content(state) if state else None
+        except LostObjectError:
+            workspace.remember_lost(path)
+        else:
+            workspace.remember_state(path, state, content)
+
+
+def _snapshot_interrupted_work(
+    found: _InterruptedActions, workspace: Workspace, snapshots: Snapshots, ended: Collection[str]
+) -> str:
+    """The snapshot that the interrupted actions left behind, without what others have changed since."""
+    if not found.before:
+        return snapshots.take()
+    moments = (round(found.since * 1e9), read_death_time(workspace.at_work_marker))
+    surely = found.written.intersection(ended)
+    try:
+        return snapshots.take_within(found.before, moments, only=found.possible_paths, surely=surely)
+    except LostObjectError:  # what was there before, nobody knows
+        return snapshots.take()
+
+
+def apply_undo_event(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], bool]) -> None:
+    """Let `workspace.changed` follow an undo: what a person makes of those files later is no work of the session's.
+
+    as_found: whether a file is now as it was before the session first changed it
+    """
+    for path in event.paths:
+        if event.action == "redo":
+            workspace.mark_redone(path)
+        elif path in workspace.changed and path not in workspace.lost and as_found(path):
+            workspace.mark_undone(path)
+
+
+def read_interrupted_turn(history: History) -> list[Event]:
+    """Of the last turn, what it did, and all since its last message: by that it can be told how far it had come."""
+    prompt, last = history.find_newest_place("prompt"), history.find_newest_place("prompt", "message")
+    done = history.select_marked_events("observation+", after=prompt, before=last)
+    return [*done, *(history.read_events_from(f"e{last}") if last else history)]
+
+
+def find_turn_end(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
+    """How the model had ended the turn that a kill cut off; None if it was still at work."""
+    last: MessageEvent | None = None
+    answers: dict[str, ObservationEvent] = {}
+    for event in turn:
+        match event:
+            case Prompt() | Steer():
+                last = None
+            case MessageEvent():
+                last, answers = event, {}
+            case ObservationEvent():
+                answers[event.call] = event
+            case _:
+                continue
+    if last is None or last.partial:
+        return None
+    if not last.actions:
+        return TurnEnd(reason="refusal" if last.stop == "refusal" else "answer", text=last.text)
+    batch = [(each, answers.get(each.id)) for each in last.actions]
+    if any(answer is None or answer.failed for _, answer in batch):
+        return None
+    for asked, answer in batch:
+        tool = toolbox.get(asked.tool)
+        if answer is not None and ((tool is not None and tool.ends) or answer.data.get("ends") is True):
+            return TurnEnd(reason="ended", text=str(answer.data.get("summary", last.text)))
+    return None
+
+
+def _is_original_state(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> bool:
+    try:
+        state = snapshots.find_state(tree, path)
+        if state is None:
+            return workspace.changed[path] is None
+        same = workspace.modes.get(path, state.mode) == state.mode
+        return same and state.is_kept and snapshots.read_content(state) == workspace.changed[path]
+    except LostObjectError:
+        return False
+
+
+def _select_workspace_paths(files: _PathResolver, paths: Sequence[str]) -> list[str]:
+    found = []
+    for path in paths:
+        try:
+            found.append(files.resolve_relative(path))
+        except ValueError:  # the tool refused it then, too
+            continue
+    return found

@@ -1,0 +1,403 @@
+"""One session at work: the log, the projection, the model, the gateway and the loop, put together.
+
+`Runtime.turn` takes a prompt through a whole turn: loop, verification, commit, and a last event
+on every path out of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from agent.capabilities import SessionEnvironment, build_tool_specs
+from agent.context.compression.compressor import Compressor, Summarise
+from agent.context.compression.token_budget import DEFAULT_SHARES, Shares
+from agent.context.ledger.session_facts import Facts
+from agent.context.projection.projection import Projection
+from agent.context.recall_index import RecallIndex
+from agent.context.restore.projection_checkpoint import Checkpoints
+from agent.context.restore.projection_replay import follow_session
+from agent.events import (
+    End,
+    ErrorEvent,
+    Event,
+    Prompt,
+    SideCall,
+    Signal,
+    SnapshotEvent,
+    UndoEvent,
+    Verification,
+)
+from agent.exit_codes import BY_FAULT, Exit
+from agent.model.protocol import Delta, Model
+from agent.model.routing.roles import Role, Roles
+from agent.monitor.external_changes import ExternalChanges
+from agent.monitor.workflow_rules import RuleLevels, WorkflowMonitor
+from agent.session.commit_checkpoint import CommitCheckpointTracker
+from agent.session.images import attach_images, load_image
+from agent.session.log import Session
+from agent.session.log_recorder import LogRecorder
+from agent.turn.auto_commit import Committer, When
+from agent.turn.limits import Limit, Tally, find_stop_reason
+from agent.turn.loop import HarnessText, Loop, TurnEnd
+from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
+from agent.turn.side_calls import SideCalls
+from agent.turn.stream_redaction import StreamRedactor
+from agent.turn.turn_end import TurnConclusion
+from agent.verify.suite_evidence import is_modified
+from agent.verify.weakened_tests import CommitGuard
+from sandbox.errors import UserError
+from sandbox.policy.decision import Approver, Policy
+from sandbox.secrets.child_environment import redact
+from tools.core.action import Action, Observation
+from tools.core.change_tracker import Snapshotter
+from tools.core.concurrent_changes import ConcurrentChanges
+from tools.core.gateway import Gateway
+from tools.core.registry import Toolbox
+from tools.core.untrusted_output import quote_lines
+from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.mcp.server_tools import McpServers
+
+RECHECKS = 1
+"""How often a turn that claims to be done while tests fail is given back to the model with the failures."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Runtime:
+    """Everything one session needs.
+
+    commit: when the harness commits what the model left uncommitted
+    acting: gives a model its way of acting
+    discipline: what is done about actions that come out of order
+    place: where it works, for a change of its mode
+    mcp: servers whose tools are offered beside ours; None where the settings name none
+    roles: makers of the models that play a role of their own; `side` asks them
+    shares: how much of the history stays whole; summaries: who writes those of the past
+    """
+
+    session: Session
+    workspace: Workspace
+    model: Model
+    toolbox: Toolbox
+    policy: Policy
+    snapshots: Snapshotter | None
+    approver: Approver | None = None
+    limits: Sequence[Limit] = ()
+    commit: When = "never"
+    acting: Callable[[Model], Model] = lambda model: model
+    discipline: RuleLevels = field(default_factory=RuleLevels)
+    place: SessionEnvironment | None = None
+    mcp: McpServers | None = None
+    roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
+    shares: Shares = DEFAULT_SHARES
+    summaries: Literal["code", "model"] = "code"
+    on_delta: Callable[[Delta], None] = lambda delta: None
+    loop: Loop = field(init=False)
+    side: SideCalls = field(init=False)
+    noticing: ExternalChanges = field(init=False)
+    committer: Committer = field(init=False)
+    concluding: TurnConclusion = field(init=False)
+    projection: Projection = field(init=False)
+    facts: Facts = field(init=False)
+    checkpoints: Checkpoints = field(init=False)
+    past: RecallIndex = field(init=False)
+    between: ConcurrentChanges = field(init=False)
+    _harness_actions: int = 0
+    _task: asyncio.Task[object] | None = None
+
+    def __post_init__(self) -> None:
+        self.model = self.acting(self.model)
+        self.projection = Projection(build_tool_specs(self.toolbox))
+        self.projection.picture = partial(load_image, self.session.folder)
+        self.concluding = TurnConclusion(
+            session=self.session, workspace=self.workspace, act=self._run_harness_action
+        )
+        streamed = StreamRedactor(lambda delta: self.on_delta(delta))
+        self.facts = Facts()
+        self.checkpoints = follow_session(self.session, self.projection, self.facts)
+        self.workspace.past = self.past = RecallIndex(self.session.replayed)
+        self.noticing = ExternalChanges(self.workspace, self.snapshots)
+        self.noticing.restore_from_history(self.session.replayed)
+        self.session.subscribe(self.noticing.handle_event)
+        self.session.subscribe(
+            CommitCheckpointTracker(self.workspace, self.checkpoints, self.noticing.tree).handle_event
+        )
+        self.session.subscribe(streamed.handle_event)
+        self.between = ConcurrentChanges(self.workspace, lambda: self.snapshots, self.noticing.tree)
+        self.session.subscribe(self._handle_file_event)
+        self.session.subscribe(self.concluding.handle_event)
+        gateway = Gateway(
+            toolbox=self.toolbox,
+            workspace=self.workspace,
+            policy=self.policy,
+            recorder=LogRecorder(session=self.session, workspace=self.workspace),
+            snapshots=self.snapshots,
+            approver=self.approver,
+            guard=CommitGuard(self.concluding.tests, self._create_workflow_monitor()),
+        )
+        if self.toolbox.get("python") is not None:
+            from tools.kernel.kernel_session import KernelSession
+
+            self.workspace.kernel = KernelSession(self.workspace, gateway)
+        self.loop = Loop(
+            session=self.session,
+            compressor=Compressor(
+                projection=self.projection,
+                facts=self.facts,
+                window=lambda: self.model.window,
+                shares=self.shares,
+                running=lambda: [
+                    f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
+                ],
+                summarise=self._summarise_past if self.summaries == "model" else None,
+                summarise_here=self._choose_context_summariser,
+                cold=bool(self.projection.slots),
+            ),
+            model=self.model,
+            gateway=gateway,
+            limits=self.limits,
+            on_delta=streamed.handle_delta,
+            notices=self._collect_notices,
+        )
+        self.workspace.facts["model"] = self.model.name
+        self.side = SideCalls(
+            Roles(lambda: self.model, self.roles),
+            self._record_side_call,
+            lambda: find_stop_reason(self.limits, self.loop.tally),
+        )
+        when = self.commit if self.toolbox.get("git_commit") is not None else "never"
+        self.committer = Committer(
+            when, self.workspace, self._run_harness_action, self, self.concluding.tests
+        )
+
+    async def run_turn(self, prompt: str | None) -> End:
+        """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
+        self.loop.tally = Tally()
+        self.committer.prompt = prompt or ""
+        self.concluding.begin_turn()
+        end: End
+        self._task = asyncio.current_task()
+        try:
+            self.session.answer_orphans()
+            cut_off = None
+            if prompt is not None:
+                text, images = attach_images(prompt, self.workspace.root, self.session.folder)
+                self.session.append(Prompt(text=text, images=images))
+            else:
+                cut_off = self._restore_interrupted_turn()
+            await self.start_mcp_servers()
+            end = await self._run_to_end(cut_off)
+        except UserError as error:
+            end = self._handle_user_error(error)
+        except asyncio.CancelledError:
+            if self._task is not None:
+                self._task.uncancel()
+            end = self._create_end_event(Exit.INTERRUPTED, "interrupted")
+        except Exception as error:  # a fault of ours: say so, keep the log whole, exit with its own code
+            end = self._handle_internal_error(error)
+        finally:
+            self._task = None
+        await self._take_final_snapshot()
+        self._announce_event(end)
+        return end
+
+    async def start_mcp_servers(self) -> None:
+        """Start the servers that the settings name, once, and offer their tools from the next request on."""
+        if self.mcp is None:
+            return
+        for each in await self.mcp.start_all():
+            self.session.append(Signal(name="mcp", detail=each))
+        if new := [each for each in self.mcp.tools if self.toolbox.get(each.name) is None]:
+            self.toolbox = self.loop.gateway.toolbox = self.toolbox.merge(Toolbox(new))
+            self.projection.tools = tuple(build_tool_specs(self.toolbox))
+
+    def _create_workflow_monitor(self) -> WorkflowMonitor:
+        ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
+        discipline = WorkflowMonitor(
+            self.workspace, ends=ends, levels=self.discipline, tell=self.session.append
+        )
+        discipline.restore_from_facts(self.facts)
+        self.session.subscribe(discipline.handle_event)
+        return discipline
+
+    async def switch_model(self, model: Model) -> None:
+        """Ask another model from the next request on."""
+        old, self.model = self.model, self.acting(model)
+        self.loop.model = self.model
+        self.loop.compressor.cold = True
+        self.workspace.facts["model"] = model.name
+        await old.close()
+
+    async def _summarise_past(self, prompt: str) -> str:
+        """A summary of the past by the fast model; "" leaves it to code."""
+        try:
+            return await self.side.request_text(prompt, purpose="summary of the past", max_output=3_000)
+        except UserError:  # told in the log; code writes the summary
+            return ""
+
+    def _choose_context_summariser(self) -> Summarise | None:
+        """The model of the conversation, where it would be asked anyhow: all of the past is in its cache."""
+        return None if self.side.roles.has_own_model(Role.FAST) else self._summarise_in_context
+
+    async def _summarise_in_context(self, prompt: str) -> str:
+        try:
+            return await self.side.request_in_context(
+                self.projection.build_request(), prompt, purpose="summary of the past", max_output=3_000
+            )
+        except UserError:  # told in the log; code writes the summary
+            return ""
+
+    @property
+    def is_turn_running(self) -> bool:
+        """Whether a turn is running."""
+        return self._task is not None
+
+    def interrupt(self) -> None:
+        """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
+        if self.loop.is_stepping:
+            self.loop.interrupt()
+        elif self._task is not None:
+            self._task.cancel()
+
+    def stop(self) -> None:
+        """End the turn now (SIGTERM, SIGHUP, a closed terminal)."""
+        self.loop.stop()
+        if not self.loop.is_stepping and self._task is not None:
+            self._task.cancel()
+
+    async def run_person_action(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """An action that a person asked for, between turns: judged, run and logged like a model's."""
+        return await self._run_harness_action(tool, arguments)
+
+    async def close(self) -> None:
+        """Release the model's connections, the kernel, language servers and the log."""
+        if self.workspace.kernel is not None:
+            await self.workspace.kernel.close()
+        if self.workspace.servers is not None:
+            await self.workspace.servers.close()
+        if self.mcp is not None:
+            await self.mcp.close()
+        self.past.close()
+        await self.workspace.background.close()
+        await self.model.close()
+        await self.side.roles.close()
+        with suppress(UserError):  # a full disk: the turn has told of it
+            await self.session.wait_for_sync()
+        self.checkpoints.save()
+        self.session.close()
+
+    async def _run_to_end(self, cut_off: TurnEnd | None) -> End:
+        """`cut_off`: the model had ended the turn before a kill, and only what follows that is left to do."""
+        rechecks = 0
+        while True:
+            if cut_off is None:
+                self.workspace.facts.pop("finish", None)
+            ended = cut_off or await self.loop.run()
+            cut_off = None
+            if ended.reason == "limit":
+                return self._create_end_event(Exit.LIMIT, ended.detail)
+            if ended.reason == "interrupted":
+                return self._create_end_event(Exit.INTERRUPTED, ended.detail)
+            known = self.concluding.evidence.get_current_report()
+            verification = await self.concluding.verify_turn()
+            changed = self.concluding.has_changes
+            if verification.outcome == "failed" and changed and known is None and rechecks < RECHECKS:
+                rechecks += 1
+                self.loop.inbox.append(
+                    HarnessText(
+                        "The tests were run after your changes, and fail: "
+                        f"{verification.detail}.\n{quote_lines(self.concluding.last_output.splitlines())}\n"
+                        "Go on, or finish and say why not."
+                    )
+                )
+                continue
+            if weakened := self.concluding.report_weakened_tests():
+                self.loop.inbox.append(HarnessText(weakened))
+                continue
+            outcome = self.concluding.determine_outcome(ended, verification)
+            if withheld := self.concluding.withhold_commit(commits=self.committer.when != "never"):
+                outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
+                return self._create_end_event(outcome, f"{ended.text}\n\n{withheld}".strip(), verification)
+            if verification.outcome == "passed":
+                await self.committer.commit_after_turn(ended.text)
+            return self._create_end_event(outcome, ended.text, verification)
+
+    def _restore_interrupted_turn(self) -> TurnEnd | None:
+        """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
+        events = read_interrupted_turn(self.session.replayed)
+        for event in events:
+            self.concluding.track_event(event)
+        return find_turn_end(events, self.toolbox)
+
+    async def _collect_notices(self) -> list[str]:
+        """What the model is told before its next request."""
+        told = await self.committer.commit_before_request(self.concluding.evidence)
+        return [*([told] if told else []), *await self.noticing.collect_notices()]
+
+    async def _run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """An action of the harness itself, through the same gateway as everybody's."""
+        self._harness_actions += 1
+        action = Action(
+            id=f"harness-{self.session.id}-{self._harness_actions}", tool=tool, arguments=arguments
+        )
+        return (await self.loop.gateway.run([action]))[0]
+
+    def _record_side_call(self, call: SideCall) -> None:
+        self.loop.tally.add_usage(call.usage)
+        if not call.problem:
+            self.loop.tally.mark_unpriced(call.model, call.usage)
+        self._announce_event(call)
+
+    def _handle_file_event(self, event: Event) -> None:
+        if isinstance(event, SnapshotEvent):
+            self.between.record_snapshot(event.tree, event.when)
+        if isinstance(event, UndoEvent):
+            self.between.record_undo(event.before, event.after)
+            apply_undo_event(event, self.workspace, lambda path: not is_modified(self.workspace, path))
+
+    def _create_end_event(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
+        return self.concluding.create_end_event(outcome, summary, self.loop.tally, verification)
+
+    def _handle_user_error(self, error: UserError) -> End:
+        self._announce_event(ErrorEvent(fault=error.fault, message=error.message, hint=error.hint))
+        return self._create_end_event(BY_FAULT[error.fault], error.message)
+
+    def _handle_internal_error(self, error: Exception) -> End:
+        import traceback
+
+        report = self.session.folder / "traceback.txt"
+        text = f"{type(error).__name__}: {error}"
+        try:
+            report.write_text(redact("".join(traceback.format_exception(error))), "utf-8")
+        except OSError:  # the disk may be the cause; the line below still says what happened
+            report = Path("(not written)")
+        self._announce_event(ErrorEvent(fault="internal", message=text, hint=f"Traceback: {report}"))
+        return self._create_end_event(Exit.INTERNAL, text)
+
+    def _announce_event(self, event: Event) -> None:
+        """Log an event; when the disk refuses it, the views are told all the same."""
+        try:
+            self.session.append(event)
+        except UserError:
+            self.session.notify_subscribers(event)
+
+    async def _take_final_snapshot(self) -> None:
+        """The tree after a batch that was interrupted: what an undo takes back, and no more."""
+        with suppress(UserError, OSError):  # a full disk, a folder that is gone: its end must be told, too
+            await self.loop.gateway.record_pending_snapshot()
+
+
+def make_notice_callback(session: Session) -> Callable[[str], None]:
+    """A callback for models: one quiet line for the user (a retry, a fallback), logged as a signal."""
+
+    def log_notice(text: str) -> None:
+        session.append(Signal(name="model", detail=text))
+
+    return log_notice

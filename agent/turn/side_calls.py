@@ -1,0 +1,147 @@
+"""Calls of a model beside the conversation: titles, summaries, messages, opinions. Each is logged and counted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Protocol
+
+from agent.events import SideCall, UsageRecord
+from agent.model.protocol import Model, Reply, Request, Usage, UserMessage
+from agent.model.routing.roles import Role, Roles
+from sandbox.errors import Fault, UserError
+from sandbox.secrets.child_environment import redact
+
+PATIENCE = 60.0
+"""Seconds that a short text may take: nobody waits longer for a title."""
+
+SHORT = 1_000
+"""Tokens of a short text at most, reasoning included."""
+
+_SYSTEM = "You write one short text for a coding agent. Answer with that text alone: no preface, no quotation marks."
+
+
+class HasSideCalls(Protocol):
+    """A `Runtime`, or whatever else can ask models."""
+
+    side: SideCalls
+
+
+class SideCalls:
+    """Asks the models of the roles.
+
+    record: told of every call (a session appends it to its log)
+    refusal: why no call may be made now ("" if it may): a limit on cost or tokens
+    """
+
+    def __init__(
+        self,
+        roles: Roles,
+        record: Callable[[SideCall], object] = lambda event: None,
+        refusal: Callable[[], str] = lambda: "",
+    ) -> None:
+        self.roles = roles
+        self._record = record
+        self._refusal = refusal
+
+    def can_ask(self, role: Role = Role.FAST) -> bool:
+        """Whether a model can be asked. Raises UserError if the role's model cannot be made."""
+        return self.roles.get_writer(role) is not None
+
+    async def request_text(
+        self,
+        prompt: str,
+        *,
+        purpose: str,
+        role: Role = Role.FAST,
+        system: str = _SYSTEM,
+        max_output: int = SHORT,
+        patience: float = PATIENCE,
+    ) -> str:
+        """The answer to one prompt, stripped; "" if no model can be asked, or a limit forbids it.
+
+        purpose: a word or two for the log, such as "commit message"; max_output: tokens; patience: seconds
+        Raises UserError when the model fails or does not answer in time.
+        """
+        model = self.roles.get_writer(role)
+        if model is None or self._refusal():
+            return ""
+        request = Request(system=system, messages=[UserMessage(text=redact(prompt))], max_output=max_output)
+        reply = await self.request_reply(model, request, purpose=purpose, role=role, patience=patience)
+        return reply.text.strip()
+
+    async def request_in_context(
+        self, request: Request, prompt: str, *, purpose: str, max_output: int, patience: float = PATIENCE
+    ) -> str:
+        """What the conversation's own model answers to a prompt at its end, out of its cache; as `text` otherwise.
+
+        Actions that it asks for are left aside.
+        """
+        model = self.roles.get_writer(Role.MAIN)
+        if model is None or self._refusal():
+            return ""
+        messages = [*request.messages, UserMessage(text=redact(prompt))]
+        whole = replace(request, messages=messages, max_output=max_output)
+        reply = await self.request_reply(model, whole, purpose=purpose, role=Role.MAIN, patience=patience)
+        return reply.text.strip()
+
+    async def request_reply(
+        self, model: Model, request: Request, *, purpose: str, role: Role, patience: float = PATIENCE
+    ) -> Reply:
+        """One request to one model, logged and counted. Raises UserError when it fails or takes too long."""
+        started = time.monotonic()
+        problem, reply = "", Reply(text="")
+        try:
+            async with asyncio.timeout(patience):
+                reply = await collect_reply(model, request)
+        except TimeoutError:
+            problem = f"{model.name} did not answer within {patience:g} s ({purpose})"
+            raise UserError(Fault.MODEL_UNREACHABLE, problem) from None
+        except UserError as error:
+            problem = error.message
+            raise
+        finally:
+            usage = convert_usage(reply.usage, time.monotonic() - started)
+            name = reply.model or model.name
+            self._record(
+                SideCall(
+                    purpose=purpose, role=role, model=name, text=reply.text, usage=usage, problem=problem
+                )
+            )
+        return reply
+
+
+async def request_short_text(
+    runtime: HasSideCalls, prompt: str, *, purpose: str = "short text", role: Role = Role.FAST
+) -> str:
+    """A title, a summary, a message; "" if there is no model for it. Never raises: the caller has words of its own."""
+    try:
+        return await runtime.side.request_text(prompt, purpose=purpose, role=role)
+    except UserError:  # told in the log; a title is not worth a turn
+        return ""
+
+
+async def collect_reply(model: Model, request: Request) -> Reply:
+    """The reply to one request, its deltas left aside. Raises UserError."""
+    reply: Reply | None = None
+    async with aclosing(model.stream(request)) as stream:  # type: ignore[type-var]
+        async for delta in stream:
+            if isinstance(delta, Reply):
+                reply = delta
+    assert reply is not None, "a model's stream ends with a Reply"
+    return reply
+
+
+def convert_usage(usage: Usage, seconds: float) -> UsageRecord:
+    """What a call used, as the log holds it."""
+    return UsageRecord(
+        input=usage.input,
+        cached=usage.cached,
+        output=usage.output,
+        reasoning=usage.reasoning,
+        cost=usage.cost,
+        seconds=round(seconds, 3),
+    )

@@ -1,0 +1,31 @@
+"""Text as it streams to the views, a word or two behind: a key that comes in pieces is seen before it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent.events import Event, MessageEvent
+from agent.model.protocol import Delta, TextDelta
+from sandbox.secrets.child_environment import Redactor
+
+
+class StreamRedactor:
+    """Hands on what a model streams, its text redacted; the end of a message brings the rest of it."""
+
+    def __init__(self, tell: Callable[[Delta], None]) -> None:
+        self._tell = tell
+        self._text = Redactor()
+
+    def handle_delta(self, delta: Delta) -> None:
+        """Take in a part of a reply."""
+        if not isinstance(delta, TextDelta):
+            self._tell(delta)
+        elif text := self._text.feed(delta.text):
+            self._tell(TextDelta(text=text))
+
+    def handle_event(self, event: Event) -> None:
+        """Take in an event of the log."""
+        if isinstance(event, MessageEvent):
+            rest, self._text = self._text.close(), Redactor()
+            if rest:
+                self._tell(TextDelta(text=rest))

@@ -1,0 +1,156 @@
+"""How a turn is concluded: what it changed and committed, whether its tests were run, and its last event."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from agent.events import End, Event, ObservationEvent, Prompt, Signal, Verification
+from agent.exit_codes import Exit
+from agent.session.log import Session
+from agent.turn.limits import Tally
+from agent.turn.loop import TurnEnd
+from agent.verify.suite_evidence import SuiteEvidence, judge_report, list_modified_files
+from agent.verify.weakened_tests import WeakenedTests
+from tools.core.action import Observation
+from tools.core.workspace import Workspace
+from tools.session.finish import PROPOSED
+
+Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
+"""Does an action of the harness itself: a tool and its arguments."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TurnConclusion:
+    """Follows the log of one session, and ends its turns.
+
+    evidence: the runs of the tests, and on what state of the files
+    tests: the guard against weakened tests
+    last_output: text of the newest observation
+    """
+
+    session: Session
+    workspace: Workspace
+    act: Act
+    evidence: SuiteEvidence = field(init=False)
+    tests: WeakenedTests = field(init=False)
+    last_output: str = ""
+    _prompt: str = ""
+    _suite_was_run: bool = False
+    _commits: list[str] = field(default_factory=list)
+    _committed: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.evidence = SuiteEvidence(self.workspace)
+        self.tests = WeakenedTests(self.workspace)
+
+    def begin_turn(self) -> None:
+        """A turn begins: what earlier ones committed is not its own."""
+        self._commits.clear()
+        self._committed.clear()
+        self._suite_was_run = False
+
+    def handle_event(self, event: Event) -> None:
+        """Take in an event as it is logged."""
+        self.evidence.handle_event(event)
+        if isinstance(event, Prompt):
+            self.tests.begin_turn()
+        self.track_event(event)
+
+    def track_event(self, event: Event) -> None:
+        """Take in an event of the turn that was logged before: the state of its files is gone, its words are not."""
+        self.tests.handle_event(event)
+        if isinstance(event, Prompt):
+            self._prompt = event.text
+        if isinstance(event, ObservationEvent):
+            self.last_output = event.text
+            report = event.data.get("report")
+            self._suite_was_run |= isinstance(report, dict) and not report.get("targets")
+            if commit := event.data.get("commit"):
+                self._commits.append(str(commit))
+                self._committed.update(str(path) for path in event.data.get("files", ()))
+            if "summary" in event.data and (status := event.data.get("status")):
+                self.workspace.facts["finish"] = status
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether the session has changes that are not committed, or this turn has committed some."""
+        return bool(list_modified_files(self.workspace) or self._commits)
+
+    async def verify_turn(self) -> Verification:
+        """Run the whole suite if files were changed and it was not run since, or if it is to pass; log the result."""
+        changed = self.has_changes
+        if not changed and not self._should_make_tests_pass():
+            verification = Verification(outcome="not-needed", detail="no file was changed")
+        else:
+            if self.evidence.get_current_report() is None or not (changed or self._suite_was_run):
+                await self.act("run_tests", {})
+            report = self.evidence.get_current_report()
+            before = self.evidence.first if self.evidence.first is not report else None
+            if report is not None:
+                verification = judge_report(report, before, may_lose_tests=self.tests.has_requested_changes())
+            else:
+                why = "the tests were refused" if self.evidence.denied else "the tests could not be run"
+                verification = Verification(outcome="unverified", detail=why)
+        self.session.append(verification)
+        return verification
+
+    def _should_make_tests_pass(self) -> bool:
+        """Whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
+        from agent.verify.prompt_intent import (
+            asks_for_passing_tests,  # its patterns take 8 ms to compile: not at the start
+        )
+
+        return asks_for_passing_tests(self._prompt) and not self.evidence.denied
+
+    def report_weakened_tests(self) -> str:
+        """Return what the model is to be told of tests that it weakened; "" if there are none, or it was told."""
+        report = self.tests.report_to_model()
+        return f"Before this is done: {report}" if report else ""
+
+    def withhold_commit(self, *, commits: bool) -> str:
+        """Return, and log, why a person has to commit this turn's changes; "" if no test is weakened.
+
+        commits: they would be committed now
+        """
+        report = self.tests.report_to_person(commits=commits)
+        if report:
+            self.session.append(Signal(name="weakened-tests", detail=report))
+        return report
+
+    def determine_outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
+        """What a turn that the model ended comes to."""
+        status, changed = self.workspace.facts.get("finish", "done"), self.has_changes
+        if status == PROPOSED and not changed:
+            return Exit.NOT_ACHIEVED
+        if verification.outcome == "failed":
+            return Exit.TESTS_FAIL
+        if verification.outcome == "unverified" and (changed or status == "done"):
+            return Exit.DENIED if self.evidence.denied and not changed else Exit.NO_TEST_RUNNER
+        if not changed:
+            report = self.evidence.last.report if self.evidence.last else {}
+            if self.evidence.denied:
+                return Exit.DENIED
+            if status == "nothing to do":
+                return Exit.NOTHING_TO_DO
+            if status == "not achieved" and report.get("outcome") == "no-runner":
+                return Exit.NO_TEST_RUNNER
+            if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
+                return Exit.TESTS_FAIL
+        given_up = status in ("not achieved", PROPOSED) or ended.reason in ("refusal", "empty")
+        return Exit.NOT_ACHIEVED if given_up else Exit.DONE
+
+    def create_end_event(
+        self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None
+    ) -> End:
+        """The last event of a turn."""
+        return End(
+            outcome=outcome.label,
+            exit_code=int(outcome),
+            summary=summary,
+            steps=tally.steps,
+            usage=tally.spent,
+            files=sorted(self._committed.union(list_modified_files(self.workspace))),
+            commit=self._commits[-1] if self._commits else "",
+            verification=f"{verification.outcome}: {verification.detail}" if verification else "",
+        )

@@ -1,0 +1,143 @@
+"""Verification before belief: "done" is a claim; the harness runs the tests and says what it saw."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agent.events import Event, ObservationEvent, Prompt, Verification
+from tools.core.workspace import Workspace
+from tools.testing.run_comparison import describe_loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun:
+    """A run of the whole suite, and the state of the changed files it was run on."""
+
+    report: Mapping[str, Any]
+    fingerprint: str
+
+
+class SuiteEvidence:
+    """Follows the log: which whole-suite test run was the last, and on what state of the files.
+
+    `first` is the report before anything was changed in this session, if the tests were run then.
+    `denied`: the last action of the turn that did anything was denied.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.first: Mapping[str, Any] | None = None
+        self.last: SuiteRun | None = None
+        self.denied = False
+        self._paths: set[str] = set()  # every file this session ever changed, committed since or not
+
+    def handle_event(self, event: Event) -> None:
+        """Take in an event as it is logged."""
+        if isinstance(event, Prompt):
+            self.denied = False
+        if not isinstance(event, ObservationEvent):
+            return
+        self._paths.update(self._workspace.changed)
+        if "summary" not in event.data:  # a word at the end of the turn mends no denial
+            self.denied = bool(event.data.get("denied"))
+        report = event.data.get("report")
+        if not isinstance(report, dict) or report.get("targets"):
+            return
+        if self.first is None and not self._paths:
+            self.first = report
+        self.last = SuiteRun(report=report, fingerprint=self._hash_changed_files())
+
+    def get_current_report(self) -> Mapping[str, Any] | None:
+        """The last whole-suite report, if no file was changed since; else None."""
+        self._paths.update(self._workspace.changed)
+        if self.last is not None and self.last.fingerprint == self._hash_changed_files():
+            return self.last.report
+        return None
+
+    def _hash_changed_files(self) -> str:
+        """A hash over the present content of every file that this session changed."""
+        digest = hashlib.sha256()
+        for path in sorted(self._paths):
+            content = read_current_content(self._workspace, path)
+            digest.update(path.encode("utf-8", "surrogateescape"))
+            digest.update(b"\0gone" if content is None else hashlib.sha256(content).digest())
+        return digest.hexdigest()
+
+
+def read_current_content(workspace: Workspace, path: str) -> bytes | None:
+    """A file's bytes, or a link's target where that is what counts; None when there is neither."""
+    if not stat.S_ISLNK(workspace.modes.get(path, 0)):
+        try:
+            if workspace.files.is_file(path):
+                return workspace.files.read(path)
+        except PermissionError:  # there, and no more can be known
+            return b""
+        except (
+            ValueError,
+            OSError,
+        ):  # a link out of the workspace or in a circle; or just removed
+            pass
+    try:
+        return os.fsencode((workspace.root / path).readlink())
+    except (ValueError, OSError):
+        return None
+
+
+def list_modified_files(workspace: Workspace) -> list[str]:
+    """Paths whose content, or whether they can be run, differs from what this session found."""
+    return [path for path in workspace.changed if is_modified(workspace, path)]
+
+
+def is_modified(workspace: Workspace, path: str) -> bool:
+    """Whether a file that the session changed is now another than the one it found."""
+    if path in workspace.lost or read_current_content(workspace, path) != workspace.changed[path]:
+        return True
+    before = workspace.modes.get(path)
+    if before is None or stat.S_ISLNK(before):
+        return False
+    try:
+        now = (workspace.root / path).stat().st_mode
+    except OSError:
+        return False
+    return bool((before ^ now) & stat.S_IXUSR)
+
+
+def judge_report(
+    report: Mapping[str, Any], before: Mapping[str, Any] | None, *, may_lose_tests: bool = False
+) -> Verification:
+    """Return words and outcome for a report of the whole suite.
+
+    before: the report from before the session's changes, None if there is none
+    may_lose_tests: tests that were run before may be gone, since a person asked for that
+    """
+    outcome = report.get("outcome")
+    counts = f"{report.get('passed', 0)} passed"
+    others = ("skipped", "xfailed", "xpassed", "deselected")
+    counts += "".join(f", {report[kind]} {kind}" for kind in others if report.get(kind))
+    loss = describe_loss(before, report) if before is not None else ""
+    failures = [str(f.get("id", "?")) for f in report.get("failures", ())]
+    if outcome == "passed":
+        detail = counts if "," in counts or report.get("passed") else "exit 0, tests not counted"
+        if before is not None and before.get("failures"):
+            detail += f"; before: {len(before['failures'])} failed"
+        if loss:
+            detail += f"; {loss}"
+        lost = bool(loss) and not may_lose_tests
+        return Verification(outcome="failed" if lost else "passed", detail=detail, report=dict(report))
+    if outcome == "no-runner":
+        return Verification(outcome="unverified", detail="no test runner found", report=dict(report))
+    if outcome == "no-tests":
+        detail = f"the test run collected no tests{'; ' if loss else ''}{loss}"
+        lost = bool(loss) and not may_lose_tests
+        return Verification(outcome="failed" if lost else "unverified", detail=detail, report=dict(report))
+    known = {str(f.get("id")) for f in before.get("failures", ())} if before is not None else set()
+    new = [each for each in failures if each not in known]
+    detail = f"{len(failures)} failed, {counts}" if failures else f"the test run ended as {outcome!r}"
+    if failures and before is not None:
+        detail += f" ({len(new)} of them passed before)" if new else " (all of them failed before as well)"
+    return Verification(outcome="failed", detail=detail, report=dict(report))

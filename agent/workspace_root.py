@@ -1,0 +1,45 @@
+"""The workspace that a folder belongs to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sandbox.errors import Fault, UserError
+from sandbox.fs.repository import find_root
+
+_WITHOUT = ", or pass --no-commit to work without git"
+
+
+def find_workspace_root(working: Path, *, need_git: bool, without: str = _WITHOUT) -> tuple[Path, bool]:
+    """(workspace root, is a git repository). Raises UserError for a missing, closed or wrong folder.
+
+    without: how to do without git, where that can be done
+    """
+    working = resolve_folder(working)
+    root = find_root(working)
+    if root is None and need_git:
+        raise create_no_repository_error(working, without)
+    return root or working, root is not None
+
+
+def resolve_folder(folder: Path) -> Path:
+    """A folder by its real path. Raises UserError if there is none, or none any more."""
+    if not folder.is_dir():
+        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
+    try:
+        return folder.resolve()
+    except FileNotFoundError:
+        raise UserError(
+            Fault.USAGE,
+            "the current folder does not exist any more",
+            "Go to another one, or name it with -C DIR",
+        ) from None
+
+
+def create_no_repository_error(path: Path, without: str = _WITHOUT) -> UserError:
+    """The error for a folder outside any git repository."""
+    return UserError(
+        Fault.NOT_A_REPOSITORY,
+        f"not in a git repository: {str(path)!r}",
+        f"Run `git init` there first{without}.",
+    )

@@ -1,0 +1,1 @@
+"""Commands on settings and the published schemas."""

@@ -1,0 +1,1 @@
+"""Commands around commits: commit, review, pull request, git hooks."""

@@ -1,0 +1,1 @@
+"""Commands that need no model: edits, code index, repair, kernel, policy."""

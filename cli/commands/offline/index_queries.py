@@ -1,0 +1,73 @@
+"""`patchwright symbols`: ask the index of a folder's code from the command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from agent.app_dirs import Home
+from agent.exit_codes import Exit
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from tools.code.index.code_index import Index
+
+Answered = TypeVar("Answered")
+
+
+def query_symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO if nothing was found. Raises UserError."""
+    from tools.code.index.query_answers import answer_query
+
+    found = query_folder(folder, lambda index: answer_query(index, action, target))
+    print(json.dumps(found.data) if as_json else sanitize_text(found.text))
+    return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
+
+
+def localize_issue(folder: Path, text: str | None, issue: Path | None, *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO if nothing resembles the text. Raises UserError."""
+    from tools.code.localization import localize_text
+
+    wanted = _read_issue_text(text, issue)
+    found = query_folder(folder, lambda index: localize_text(index, wanted))
+    print(json.dumps(found.data) if as_json else sanitize_text(found.text))
+    return Exit.DONE if found.files else Exit.NOTHING_TO_DO
+
+
+def show_map(folder: Path, text: str, tokens: int, *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO where no code is indexed. Raises UserError."""
+    from tools.code.localization import build_map_answer
+
+    found = query_folder(folder, lambda index: build_map_answer(index, text, tokens))
+    print(json.dumps(found.data) if as_json else sanitize_text(found.text))
+    return Exit.NOTHING_TO_DO if found.empty else Exit.DONE
+
+
+def _read_issue_text(text: str | None, issue: Path | None) -> str:
+    if (text is None) == (issue is None):
+        raise UserError(Fault.USAGE, "localize: give a TEXT or --issue FILE", "`-` reads standard input.")
+    if issue is not None:
+        try:
+            wanted = issue.read_bytes().decode("utf-8", "replace")
+        except OSError as error:
+            raise UserError(Fault.USAGE, f"cannot read {str(issue)!r}: {error.strerror}") from None
+    else:
+        wanted = sys.stdin.read() if text == "-" else text or ""
+    if not wanted.strip():
+        raise UserError(
+            Fault.USAGE, "localize: the text is empty", "Give an issue, a question or a stack trace."
+        )
+    return wanted
+
+
+def query_folder(folder: Path, question: Callable[[Index], Answered]) -> Answered:
+    """What a question to the index of the workspace around a folder answers. Raises UserError."""
+    from agent.workspace_root import find_workspace_root
+    from tools.code.index.code_index import ask_index
+
+    root, _ = find_workspace_root(folder, need_git=False)
+    return ask_index(root, Home.from_environment().cache, (), question)

@@ -1,0 +1,97 @@
+"""`patchwright policy check`: what a command would do, whether it may, and by which rule or for which reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.app_dirs import Home
+from agent.assemble import default_approval
+from agent.exit_codes import Exit
+from agent.workspace_root import find_workspace_root
+from cli.settings.layers import load_settings
+from sandbox.policy.decision import Decision, Policy
+from sandbox.policy.effects import Effect
+from sandbox.sanitize import sanitize_for_approval, sanitize_text
+
+if TYPE_CHECKING:
+    from sandbox.policy.shell import Segment
+
+_VERDICTS = {
+    "allow": "allow: it runs without asking",
+    "ask": "ask: a person has to allow it",
+    "deny": "deny: it does not run",
+}
+
+
+def explain_command(folder: Path, command: str, flags: Mapping[str, Any], *, as_json: bool) -> int:
+    """Explain the verdict on a command; nothing is run. Returns the exit code."""
+    from sandbox.backends.selection import choose_sandbox
+    from sandbox.policy.shell import judge_command_line
+
+    home = Home.from_environment()
+    root, _ = find_workspace_root(folder, need_git=False)
+    settings = load_settings(home, root, flags)
+    sandbox = choose_sandbox(root, settings.sandbox, cache=home.cache)
+    policy = Policy(settings.mode, settings.approval or default_approval(sandbox), settings.rules)
+    confined = sandbox.name != "unconfined"
+    judgement = judge_command_line(command, root=root)
+    decision = policy.decide_command(judgement, root=root, confined=confined)
+    parts = [(each, policy.decide_segment(each, root=root, confined=confined)) for each in judgement.segments]
+    if as_json:
+        print(_build_json(policy, sandbox.name, decision, parts))
+    else:
+        if not parts:
+            print("(no command)")
+        for segment, its in parts:
+            print(_format_segment(segment, its))
+        print(
+            f"{_VERDICTS[decision.verdict]} (mode {policy.mode}, approval {policy.approval}, {sandbox.name})"
+        )
+        if decision.always:
+            print(
+                "  always: " + ", ".join(f"shell({sanitize_for_approval(each)})" for each in decision.always)
+            )
+    return int(Exit.DONE if decision.verdict == "allow" else Exit.DENIED)
+
+
+def _format_segment(segment: Segment, decision: Decision) -> str:
+    effects = ", ".join(dict.fromkeys(_format_effect(effect) for effect in segment.effects))
+    verdict = f"{decision.verdict}: {sanitize_text(decision.reason)}"
+    return f"{sanitize_for_approval(segment.text)}\n  {sanitize_text(effects)}\n  {verdict}"
+
+
+def _format_effect(effect: Effect) -> str:
+    things = " ".join((*effect.paths, *effect.hosts))
+    said = f"{effect.kind} {things}" if things else effect.kind
+    return f"{said} ({effect.reason})" if effect.reason else said
+
+
+def _build_json(
+    policy: Policy, sandbox: str, decision: Decision, parts: list[tuple[Segment, Decision]]
+) -> str:
+    import json
+    from dataclasses import asdict
+
+    segments = [
+        {
+            "text": segment.text,
+            "argv": segment.argv,
+            "effects": [asdict(effect) for effect in segment.effects],
+            "verdict": its.verdict,
+            "reason": its.reason,
+        }
+        for segment, its in parts
+    ]
+    return json.dumps(
+        {
+            "verdict": decision.verdict,
+            "reason": decision.reason,
+            "always": decision.always,
+            "mode": policy.mode,
+            "approval": policy.approval,
+            "sandbox": sandbox,
+            "segments": segments,
+        }
+    )

@@ -1,0 +1,218 @@
+"""`patchwright localize --tests` and `patchwright repair`: the offline engine from the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.app_dirs import Home, make_private_folder
+from agent.exit_codes import Exit
+from cli.output.standard_streams import write_error
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from tools.core.workspace import Workspace
+    from tools.repair.result import Fix, RepairResult
+
+# Seconds that a ranking may take: it runs the tests once or twice.
+LOCALIZE_SECONDS = 600.0
+# A search beyond an hour has no prospects left.
+SHORTEST, LONGEST = 1.0, 3600.0
+SHOWN = 10
+# What a person is to choose from: the doubtful change and the next best ones.
+SHOWN_IN_DOUBT = 3
+WITHHELD = (
+    "A doubtful change makes the tests pass but may mean something else than what was meant: look at it and at the "
+    "alternatives.\nWrite it with --apply, or say where the fault is with --hint."
+)
+
+
+def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
+    """Exit code: DONE, NOTHING_TO_DO if no test fails, else as for `repair`. Raises UserError."""
+    from tools.repair.engine.repair_engine import localize_faults
+    from tools.repair.result import format_failure_trace
+
+    with _open_workspace(folder) as at:
+        result, _ = asyncio.run(localize_faults(at, _select_targets(tests), LOCALIZE_SECONDS))
+    if as_json:
+        print(json.dumps(result.as_data()))
+    elif result.suspects:
+        print(
+            sanitize_text(
+                "\n".join(
+                    [f"{len(result.left)} failing", *_format_suspects(result), *format_failure_trace(result)]
+                )
+            )
+        )
+    else:
+        print(sanitize_text(result.reason))
+    return Exit.DONE if result.suspects else _choose_exit_code(result)
+
+
+def repair_failing_tests(
+    folder: Path, tests: Sequence[str], *, hint: str, budget: str, top: int, apply: bool | None, as_json: bool
+) -> int:
+    """Exit code: DONE if every failing test passes, else what kept it from that. Raises UserError.
+
+    apply: None for what is not doubtful, True for all that is found, False for nothing
+    """
+    from tools.repair.engine import repair_engine
+    from tools.repair.engine.candidates.ranking import select_confident_fixes
+
+    seconds = _parse_seconds(budget)
+    with _open_workspace(folder) as at:
+        told = (lambda line: None) if as_json else lambda line: write_error(sanitize_text(line) + "\n")
+        result = asyncio.run(
+            repair_engine.repair(
+                at, targets=_select_targets(tests), hint=hint, budget=seconds, on_progress=told
+            )
+        )
+        made = () if apply is False else result.fixes if apply else select_confident_fixes(result.fixes)
+        if made:
+            _write_fixes(at, made)
+    withheld = apply is None and len(made) < len(result.fixes)
+    if as_json:
+        data = {"applied": bool(made), "withheld": len(result.fixes) - len(made) if withheld else 0}
+        print(json.dumps({**result.as_data(), **data}))
+    else:
+        print(
+            sanitize_text(
+                "\n".join(_format_result(result, max(top, SHOWN_IN_DOUBT) if withheld else top, made))
+            )
+        )
+        if withheld:
+            print(WITHHELD)
+    return Exit.TESTS_FAIL if withheld else _choose_exit_code(result)
+
+
+def _select_targets(tests: Sequence[str]) -> list[str]:
+    """None stands for all."""
+    return [] if "all" in tests else list(tests)
+
+
+@contextmanager
+def _open_workspace(folder: Path) -> Iterator[Workspace]:
+    """The folder as a workspace whose commands run confined; what the search needs is gone afterwards."""
+    from sandbox.backends.selection import choose_sandbox
+    from sandbox.fs.workspace_tree import Tree
+    from tools.core.artifacts import Artifacts
+    from tools.core.tool_settings import ToolSettings
+    from tools.core.workspace import Workspace
+
+    if not folder.is_dir():
+        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
+    root, home = folder.resolve(), Home.from_environment()
+    place = Path(tempfile.mkdtemp(prefix="repair-", dir=make_private_folder(home.cache)))
+    try:
+        yield Workspace(
+            root=root,
+            files=Tree(root),
+            sandbox=choose_sandbox(root, spill=make_private_folder(place / "spill")),
+            artifacts=Artifacts(place / "artifacts"),
+            journal=home.get_project_folder(root) / "journal",
+            settings=ToolSettings(cache=place / "cache", shared=home.cache),
+        )
+    finally:
+        shutil.rmtree(place, ignore_errors=True)  # what is left of it is a cache
+
+
+def _parse_seconds(text: str) -> float:
+    """Seconds of "90", "90s", "2m" or "1h"."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", text.strip())
+    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0.0
+    if not SHORTEST <= seconds <= LONGEST:
+        raise UserError(Fault.USAGE, f"--budget {text!r} is no time from 1s to 1h", "For example 60s, or 5m.")
+    return seconds
+
+
+def _write_fixes(at: Workspace, fixes: Sequence[Fix]) -> None:
+    """All fixes or none, each at the one place where it was found to help. Raises UserError."""
+    from sandbox.fs.transaction.transactions import Conflict
+    from tools.edit.apply.edit_plan import PlanRefused, build_writes
+    from tools.edit.apply.planner import plan_changes
+    from tools.edit.edit_model import Replace, Update
+
+    changes = [Update(path=fix.path, edits=(Replace(old=fix.old, new=fix.new),)) for fix in fixes]
+    make_private_folder(at.journal.parent)
+    transactions = at.transactions
+    try:
+        with transactions.lock_tree() as recovery:
+            if recovery is not None:
+                write_error(f"patchwright: {sanitize_text(str(recovery))}\n")
+            transactions.commit(build_writes(plan_changes(at.files, changes, strictest=True)))
+    except (PlanRefused, Conflict) as problem:
+        raise UserError(
+            Fault.USAGE,
+            f"a file was changed while the search ran, so nothing was written: {problem}",
+            "Run it again.",
+        ) from None
+
+
+def _format_result(result: RepairResult, top: int, made: Sequence[Fix]) -> list[str]:
+    lines = [f"{result.outcome}: {result.reason}"]
+    for fix in result.fixes:
+        lines += _format_fix(fix, f"{fix.path}:{fix.line}: {fix.why}")
+    if result.fixes:
+        done = "applied, not committed" if made else "not applied"
+        if made and len(made) < len(result.fixes):
+            done = f"the first {len(made)} applied, not committed; the others not applied"
+        lines.append(f"{done}; checked against {result.checked} tests, {result.tried} changes tried")
+    for number, patch in enumerate(result.alternatives[: top - 1], 2):
+        lines.append(f"alternative {number}, which passes the same tests (not run against the whole suite):")
+        for fix in patch:
+            lines += _format_fix(fix, f"{fix.path}:{fix.line}: {fix.why}")
+    if result.left:
+        lines.append("still failing:")
+        lines += [f"  {test}: {result.messages.get(test, '')}" for test in result.left[:SHOWN]]
+    if result.left or not result.fixes:
+        lines += _format_suspects(result)
+    if result.unsteady:
+        lines.append(
+            f"left out, as they do not come out the same each time: {', '.join(result.unsteady[:SHOWN])}"
+        )
+    return lines
+
+
+def _format_fix(fix: Fix, head: str) -> list[str]:
+    from tools.repair.engine.candidates.ranking import describe_confidence
+
+    minus = [f"    - {line}" for line in fix.old.split("\n")]
+    plus = [f"    + {line}" for line in fix.new.split("\n")]
+    return [
+        head,
+        *minus,
+        *plus,
+        f"    confidence: {describe_confidence(fix.confidence)} ({fix.confidence:.2f})",
+    ]
+
+
+def _format_suspects(result: RepairResult) -> list[str]:
+    if not result.suspects:
+        return []
+    rows = [
+        f"  {each.score:.2f}  {each.path}:{each.line}  {each.code[:90]}  "
+        f"({each.failing} failing, {each.passing} passing)"
+        for each in result.suspects[:SHOWN]
+    ]
+    return ["most suspicious:", *rows]
+
+
+def _choose_exit_code(result: RepairResult) -> int:
+    from tools.repair.result import Outcome
+
+    codes = {
+        Outcome.FIXED: Exit.DONE,
+        Outcome.ALL_PASS: Exit.NOTHING_TO_DO,
+        Outcome.NO_TESTS: Exit.NO_TEST_RUNNER,
+        Outcome.CANNOT_RUN: Exit.NO_TEST_RUNNER,
+        Outcome.PARTLY_FIXED: Exit.TESTS_FAIL,
+    }
+    return codes.get(result.outcome, Exit.NOT_ACHIEVED)

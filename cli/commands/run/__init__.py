@@ -1,0 +1,1 @@
+"""`run`, `resume`, `sessions` and the interactive session."""

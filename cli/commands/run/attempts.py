@@ -1,0 +1,93 @@
+"""`patchwright run --attempts N`: sessions in work trees beside the user's, and one that brings back the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from agent.app_dirs import Home
+from agent.strategy.attempts import AttemptsModel
+from agent.turn.limits import MaxCost
+from agent.turn.runtime import Runtime
+from agent.workspace_root import find_workspace_root
+from cli.invocation import Invocation, make_runtime
+from cli.model_selection import check_prices, find_main_model_name
+from cli.own_command import find_own_command
+from cli.settings.settings_types import Settings
+from sandbox.errors import Fault, UserError
+from tools.core.registry import Toolbox
+from tools.git.apply_attempt import bring_back
+from tools.git.broker import Broker
+from tools.git.git_process import Git
+
+_OPTIONS = {
+    "model": "--model",
+    "api_base": "--api-base",
+    "mode": "--mode",
+    "sandbox": "--sandbox",
+    "test_command": "--tests",
+    "actions": "--actions",
+    "max_steps": "--max-steps",
+    "max_time": "--max-time",
+    "max_tokens": "--max-tokens",
+}
+"""What the flags that each attempt gets, too, are called on the command line."""
+
+_LIMITS: Mapping[str, Any] = {
+    "max_cost": None,
+    "max_time": float("inf"),
+    "max_tokens": None,
+    "actions": "tools",
+}
+"""Settings that are for the attempts, and not for the session that waits for them."""
+
+
+def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
+    """The session in which the attempts are made. Raises UserError."""
+    root, _ = find_workspace_root(invocation.folder, need_git=True)
+    if settings.mode == "read-only":
+        raise UserError(
+            Fault.USAGE, "--attempts has nothing to bring back in read-only mode", "Leave one of them out."
+        )
+    from sandbox.policy.trust import TrustStore
+
+    broker = Broker.from_path(root, TrustStore(home.config).create_check(root))
+    git = Git(broker.root, alone=True, extra=broker.replacement_environment)
+    if not git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
+        raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")
+    check_prices(settings, home)
+    made: list[AttemptsModel] = []
+
+    def make_model(home: Home, tell: object) -> AttemptsModel:
+        found = AttemptsModel(
+            name=find_main_model_name(settings),
+            count=invocation.attempts,
+            prompt=prompt,
+            command=[
+                *_build_attempt_command(invocation.flags),
+                *(["--apply"] if invocation.apply_doubtful else []),
+            ],
+            git=git,
+            inner=str(invocation.folder.resolve().relative_to(root.resolve())),
+            home=home,
+            max_cost=settings.max_cost,
+        )
+        made.append(found)
+        return found
+
+    runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), make_model)
+    made[0].kept = runtime.session.folder / "attempts"
+    if settings.max_cost is not None:  # what the attempts have left is for the short texts of this session
+        runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
+    made[0].artifacts = runtime.workspace.artifacts
+    runtime.toolbox = runtime.loop.gateway.toolbox = runtime.toolbox.merge(
+        Toolbox([], understood=[bring_back])
+    )
+    return runtime
+
+
+def _build_attempt_command(flags: Mapping[str, Any]) -> list[str]:
+    given = [f"{_OPTIONS[name]}={value}" for name, value in flags.items() if name in _OPTIONS]
+    base = [*find_own_command(), "run", "-", "--no-commit", "--output", "json"]
+    return [*base, *given]

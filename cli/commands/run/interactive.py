@@ -1,0 +1,60 @@
+"""The interactive session: a prompt at once, and behind it the session that answers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.app_dirs import Home
+from agent.workspace_root import find_workspace_root
+from cli.main_guard import run_guarded
+from cli.settings.terminal_settings import read_terminal_settings
+from cli.tui.terminal_session import Opening, run_conversations
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.opened_session import OpenedSession
+
+
+def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
+    """Open the REPL in a folder, in a new session or in an existing one. Nothing is committed unasked."""
+    home = Home.from_environment()
+    root, _ = find_workspace_root(folder, need_git=commit)
+
+    def open_session(session: str, proceed: Callable[[], None]) -> OpenedSession:
+        from dataclasses import replace
+
+        from agent.turn.runtime import make_notice_callback
+        from cli.invocation import NO_MODEL, Invocation, load_invocation_settings, make_runtime
+        from cli.model_selection import make_named_model
+        from cli.tui.conversation.opened_session import OpenedSession
+
+        asked = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
+        settings = load_invocation_settings(asked, home)
+        asked = replace(asked, approval=settings.approval, proceed=proceed)
+        runtime = make_runtime(asked, home, settings)
+        runtime.session.replayed.proceed = (
+            _do_nothing  # it is open: who reads it from now on reads to its end
+        )
+        return OpenedSession(
+            runtime=runtime,
+            make_model=lambda name: make_named_model(
+                name, settings, home, make_notice_callback(runtime.session)
+            ),
+            settings=settings,
+            home=home,
+            notice=NO_MODEL,
+        )
+
+    terminal = read_terminal_settings(home.config, plain=bool(flags.get("plain")))
+    return run_conversations(Opening(enter=open_session, root=root, terminal=terminal, home=home), session)
+
+
+def run_bare_command() -> None:
+    """The bare command on a terminal: a new session with nothing said about it, without the command line's parser."""
+    run_guarded(lambda: sys.exit(open_interactive(Path(), {}, session="", commit=True)))
+
+
+def _do_nothing() -> None:
+    """Nothing stops it."""

@@ -1,0 +1,1 @@
+"""Commands on recorded sessions: search, export, replay, undo, context."""

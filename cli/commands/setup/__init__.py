@@ -1,0 +1,1 @@
+"""Commands on the machine and the repository: doctor, demo, trust, init."""

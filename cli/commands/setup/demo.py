@@ -1,0 +1,43 @@
+"""`patchwright demo`: an example project with real bugs is fixed, tested and committed before your eyes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from cli.commands.run.one_shot import run_one_shot
+from cli.commands.setup.demo_repository import create_demo_repository
+from sandbox.process.own_programs import require_own_program
+
+PROMPT = "make the failing tests pass"
+
+
+def run_demo(folder: Path | None, *, model: str, api_base: str | None) -> int:
+    """Copy the example out, run the agent on it, and show what it did with git's own words."""
+    keep = folder is not None
+    with tempfile.TemporaryDirectory(prefix="patchwright-demo-", ignore_cleanup_errors=True) as temporary:
+        target = folder if folder is not None else Path(temporary) / "ledger"
+        repository = create_demo_repository(target)
+        _print_flushed(f"An example project stands in {repository}. Its history:")
+        _run_git(repository, "log", "--oneline", "--no-decorate")
+        _print_flushed(f'\n$ patchwright run "{PROMPT}" -C {repository} --model {model}\n')
+        flags = {"model": model} | ({"api_base": api_base} if api_base else {})
+        code = run_one_shot(repository, PROMPT, flags, output="text", commit=True)
+        _print_flushed("\n$ git show --stat HEAD")
+        _run_git(repository, "show", "--stat", "HEAD")
+        _print_flushed("\n$ git status --short")
+        _run_git(repository, "status", "--short")
+        if keep:
+            _print_flushed(f"\nThe project is yours to look at: {repository}")
+    return code
+
+
+def _print_flushed(text: str) -> None:
+    print(text, flush=True)
+
+
+def _run_git(repository: Path, *arguments: str) -> None:
+    sys.stdout.flush()
+    subprocess.run([require_own_program("git"), "-C", str(repository), "--no-pager", *arguments], check=False)

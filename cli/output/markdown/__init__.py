@@ -1,0 +1,1 @@
+"""Streamed Markdown and code for a terminal."""

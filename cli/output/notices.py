@@ -1,0 +1,26 @@
+"""What a person is told beside the answer, for `--output json`, which shows nothing else of a run."""
+
+from __future__ import annotations
+
+from agent.events import Event, ObservationEvent
+from agent.turn.runtime import Runtime
+from sandbox.fs.installation import build_exposure_warning
+
+
+class Notices:
+    """Sentences, each once: that commands are confined weakly or not at all, that they can change code of ours, and
+    what of the repository was kept from running because it is not trusted. Listens from when it is made."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.found: list[str] = []
+        self._add_sentence(runtime.workspace.sandbox.warning)
+        self._add_sentence(build_exposure_warning(runtime.workspace.root))
+        runtime.session.subscribe(self._observe_event)
+
+    def _observe_event(self, event: Event) -> None:
+        if isinstance(event, ObservationEvent):
+            self._add_sentence(str(event.data.get("untrusted", "")))
+
+    def _add_sentence(self, sentence: str) -> None:
+        if sentence and sentence not in self.found:
+            self.found.append(sentence)

@@ -1,0 +1,1 @@
+"""Terminal abilities, themes and text styles."""

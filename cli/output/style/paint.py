@@ -1,0 +1,48 @@
+"""Colours and marks as plain SGR sequences: sixteen colours that follow the terminal's own theme."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from cli.output.style.theme import apply_style
+
+Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "cyan", "magenta", "added", "removed"]
+
+Paint = Callable[[str, Style], str]
+"""Puts text into a style; each line on its own, so that a cut between lines leaks no colour."""
+
+
+def make_painter(*, colour: bool) -> Paint:
+    """A function that paints, or one that leaves text as it is."""
+    return _paint_sgr if colour else _leave_plain
+
+
+def _paint_sgr(text: str, style: Style) -> str:
+    return "\n".join(apply_style(line, style) for line in text.split("\n"))
+
+
+def _leave_plain(text: str, style: Style) -> str:
+    return text
+
+
+MARKS = {
+    "action": ("●", "*"),
+    "good": ("✔", "+"),
+    "bad": ("✗", "x"),
+    "warn": ("!", "!"),
+    "quiet": ("·", "-"),
+    "said": ("›", ">"),
+    "open": ("☐", "[ ]"),
+    "doing": ("▸", "[>]"),
+    "done": ("✔", "[x]"),
+    "minus": ("−", "-"),
+    "ellipsis": ("…", "..."),
+    "between": (" · ", ", "),
+}
+"""Each mark, and what stands for it where the terminal's encoding has no such character."""
+
+
+def get_mark(name: str, *, unicode: bool) -> str:
+    """One mark of the table."""
+    return MARKS[name][0 if unicode else 1]

@@ -1,0 +1,98 @@
+"""The last line of a turn: how it ended, what it changed, what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.events import End
+from cli.output.amounts import format_duration, format_price, format_tokens
+from cli.output.style.paint import MARKS, Paint, Style
+from cli.output.style.terminal import measure_columns, truncate_text
+from sandbox.sanitize import sanitize_text
+
+_OUTCOMES: dict[str, tuple[str, Style, str]] = {
+    "done": ("good", "green", "done"),
+    "tests-fail": ("bad", "red", "tests fail"),
+    "nothing-to-do": ("good", "green", "nothing to do"),
+    "limit": ("warn", "yellow", "stopped"),
+    "denied": ("bad", "red", "denied"),
+    "no-test-runner": ("warn", "yellow", "not checked"),  # why: a line above it
+    "not-achieved": ("warn", "yellow", "not achieved"),
+    "interrupted": ("warn", "yellow", "interrupted"),
+}
+"""Outcome → mark, colour, words. Those that are not here ended in an error that has just been told."""
+
+
+def format_summary(
+    end: End,
+    *,
+    seconds: float,
+    unpriced: bool,
+    width: int,
+    paint: Paint,
+    unicode: bool,
+    more: Sequence[str] = (),
+) -> list[str]:
+    """The summary on as few lines as the width allows, broken between its parts.
+
+    unpriced: at least one call had no known price, so that the cost is a lower bound
+    more: other facts, as they are to be shown; empty ones are left out
+    """
+    column = 0 if unicode else 1
+    name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
+    if end.outcome == "limit" and end.summary:
+        words = f"{words}: {sanitize_text(end.summary)}"
+    parts = [f"{MARKS[name][column]} {words}", *_collect_facts(end, seconds, unpriced), *filter(None, more)]
+    lines: list[str] = []
+    between = MARKS["between"][column]
+    for part in parts:
+        part = truncate_text(part, width - 2, ellipsis=MARKS["ellipsis"][column])
+        if lines and measure_columns(lines[-1]) + measure_columns(between) + measure_columns(part) <= width:
+            lines[-1] += between + part
+        else:
+            lines.append(f"  {part}" if lines else part)
+    return [paint(line, style) if index == 0 else paint(line, "dim") for index, line in enumerate(lines)]
+
+
+@dataclass(slots=True)
+class FailureTally:
+    """How many tests of a turn's first and last run failed."""
+
+    _first: int | None = None
+    _last: int = 0
+    _passed: int = 0
+
+    def add_report(self, report: Mapping[str, object]) -> None:
+        """Take in a run's report; one that ran no test tells nothing."""
+        numbers = [report.get(key) for key in ("passed", "failed", "errors")]
+        passed, failed, errors = (each if isinstance(each, int) else 0 for each in numbers)
+        if passed + failed + errors:
+            self._last, self._passed = failed + errors, passed
+            self._first = self._last if self._first is None else self._first
+
+    def describe_change(self, *, unicode: bool) -> str:
+        """What changed between them: "" if there was one run, or nothing changed."""
+        if self._first is None or self._first == self._last:
+            return ""
+        arrow = "→" if unicode else "->"
+        return f"failing tests {self._first} {arrow} {self._last}"
+
+
+def _collect_facts(end: End, seconds: float, unpriced: bool) -> list[str]:
+    files, used = len(end.files), end.usage.input + end.usage.output
+    facts = [
+        f"{files} file{'' if files == 1 else 's'}" if files else "",
+        _describe_verification(end.verification),
+        f"commit {end.commit[:7]}" if end.commit else "",
+        f"{end.steps} step{'' if end.steps == 1 else 's'}" if end.steps else "",
+        format_duration(seconds) if seconds >= 0.05 else "",
+        f"{format_tokens(used)} tokens" if used else "",
+        format_price(end.usage, unpriced=unpriced) if used else "",
+    ]
+    return [sanitize_text(fact) for fact in facts if fact]
+
+
+def _describe_verification(verification: str) -> str:
+    outcome, _, detail = verification.partition(": ")
+    return detail.partition(";")[0] if outcome in ("passed", "failed") else ""

@@ -1,0 +1,169 @@
+"""`--input stream-json`: a program drives a session, a JSON object a line in, events out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agent.events import End, encode_line
+from agent.exit_codes import Exit
+from agent.turn.loop import HarnessText
+from agent.turn.runtime import Runtime
+from cli.output.standard_streams import write_line
+from sandbox.policy.decision import Decision
+from sandbox.policy.effects import Effect
+
+LONGEST = 16 << 20
+"""Bytes of one line: more is no prompt."""
+
+KINDS = ("prompt", "steer", "interrupt", "stop", "decision")
+"""What a line may be, in its field `kind`."""
+
+
+class StdioDriver:
+    """Reads lines and does what they say; the session ends with the input."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._prompts: asyncio.Queue[str | None] = asyncio.Queue()
+        self._questions: dict[str, asyncio.Future[Decision]] = {}
+        self._asked = 0
+        self._closed = False
+        self._ended = False
+
+    async def run(self) -> int:
+        """Take prompts one after the other; returns the exit code of the last turn."""
+        loop = asyncio.get_running_loop()
+        threading.Thread(target=_read_lines, args=(loop, self._handle_line), daemon=True).start()
+        code = int(Exit.DONE)
+        while (prompt := await self._prompts.get()) is not None and not self._ended:
+            while prompt:
+                end = await self._runtime.run_turn(prompt)
+                code = end.exit_code
+                prompt = self._take_late_texts(end)
+        return code
+
+    def _take_late_texts(self, end: End) -> str:
+        """What was said too late for the turn, while the tests ran at its end: the next prompt. After a turn that was
+        stopped, or ran into a limit, it is told instead that nobody has read it."""
+        inbox = self._runtime.loop.inbox
+        left = [text for text in inbox if not isinstance(text, HarnessText)]
+        inbox.clear()
+        if not left or (end.exit_code not in (Exit.INTERRUPTED, Exit.LIMIT) and not self._ended):
+            return "\n".join(left)
+        for text in left:
+            _write_input_error(f"not delivered: {text}")
+        return ""
+
+    def end_session(self) -> None:
+        """A signal: end the turn that is running, and the session."""
+        self._ended = True
+        self._runtime.stop()
+        self._handle_line(None)
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        """An `Approver`: a line of kind `question` goes out, one of kind `decision` with its id is the answer."""
+        if self._closed:
+            return Decision(verdict="deny", reason=f"{question.reason}, and nobody can be asked")
+        self._asked += 1
+        name = f"q{self._asked}"
+        answer: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
+        self._questions[name] = answer
+        fields = {
+            "kind": "question",
+            "id": name,
+            "tool": tool,
+            "effect": effect.kind,
+            "reason": question.reason,
+        }
+        write_line(
+            encode_line(
+                {
+                    **fields,
+                    "argv": effect.argv,
+                    "paths": effect.paths,
+                    "hosts": effect.hosts,
+                    "rules": question.always,
+                }
+            )
+        )
+        try:
+            return await answer
+        finally:
+            self._questions.pop(name, None)
+
+    def _handle_line(self, line: bytes | None) -> None:
+        if line is None:
+            self._closed = True
+            for each in self._questions.values():
+                if not each.done():
+                    each.set_result(Decision(verdict="deny", reason="the input ended"))
+            self._prompts.put_nowait(None)
+            return
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            _write_input_error(f"not JSON: {error}")
+            return
+        if not isinstance(fields, dict) or fields.get("kind") not in KINDS:
+            _write_input_error(
+                f'no kind of line that is known: one of {", ".join(KINDS)} is wanted in "kind"'
+            )
+            return
+        self._dispatch_line(fields)
+
+    def _dispatch_line(self, fields: Mapping[str, Any]) -> None:
+        kind, text = fields["kind"], str(fields.get("text", ""))
+        if kind in ("prompt", "steer") and not text.strip():
+            _write_input_error(f"a {kind} without a text")
+        elif kind == "prompt" or (kind == "steer" and not self._runtime.is_turn_running):
+            self._prompts.put_nowait(text)
+        elif kind == "steer":
+            self._runtime.loop.inbox.append(text)
+        elif kind == "interrupt":
+            self._runtime.interrupt()
+        elif kind == "stop":
+            self._runtime.stop()
+        else:
+            self._answer_question(fields)
+
+    def _answer_question(self, fields: Mapping[str, Any]) -> None:
+        waiting = self._questions.get(str(fields.get("id", "")))
+        if waiting is None or waiting.done():
+            _write_input_error(f"no question {fields.get('id')!r} waits for a decision")
+            return
+        allowed = fields.get("verdict") == "allow"
+        reason = str(fields.get("reason") or ("the user allowed it" if allowed else "the user refused it"))
+        waiting.set_result(Decision(verdict="allow" if allowed else "deny", reason=reason))
+
+
+def _write_input_error(what: str) -> None:
+    """Lines that say nothing are told, and passed over: a driver that lives for hours must not fall over one."""
+    write_line(encode_line({"kind": "input-error", "message": what}))
+
+
+def _read_lines(loop: asyncio.AbstractEventLoop, put: Callable[[bytes | None], None]) -> None:
+    """Lines of standard input to the event loop; None at its end. (A thread blocked in `sys.stdin` would hold its
+    lock when Python exits.)"""
+    rest = b""
+    while True:
+        try:
+            piece = os.read(0, 65536)
+        except OSError:
+            piece = b""
+        *whole, rest = (rest + piece).split(b"\n")
+        if len(rest) > LONGEST:
+            whole, rest = [*whole, rest[:200]], b""
+        try:
+            for line in whole + ([rest] if not piece else []):
+                if line.strip():
+                    loop.call_soon_threadsafe(put, line)
+            if not piece:
+                loop.call_soon_threadsafe(put, None)
+                return
+        except RuntimeError:  # the loop is closed: the session is over
+            return

@@ -1,0 +1,171 @@
+"""`patchwright config`: each setting, its value, where that comes from; and setting one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from agent.app_dirs import Home, make_private_folder
+from cli.settings.environment import build_variable_name
+from cli.settings.layers import load_settings
+from cli.settings.settings_checks import check_file
+from cli.settings.settings_files import FILE, PROJECT_FILE, parse_value, read_settings_file
+from cli.settings.settings_types import list_setting_names
+from sandbox.errors import Fault, UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingRow:
+    """One setting. `source`: "built-in", a file and its line, a variable of the environment, or an option."""
+
+    key: str
+    value: Any
+    source: str
+
+    @property
+    def formatted_value(self) -> str:
+        """The value as one would write it in the file; what cannot be written as it is said."""
+        if self.value is None:
+            return "(none)"
+        if isinstance(self.value, bool):
+            return str(self.value).lower()
+        if isinstance(self.value, int | float):
+            return f"{self.value:g}" if isinstance(self.value, float) else str(self.value)
+        if isinstance(self.value, str):
+            return f'"{self.value}"'
+        import json
+
+        return json.dumps(self.value, ensure_ascii=False, default=str)
+
+
+def explain_settings(
+    home: Home,
+    root: Path | None,
+    env: Mapping[str, str] = os.environ,
+    flags: Mapping[str, Any] = MappingProxyType({}),
+) -> list[SettingRow]:
+    """Every setting of a session here. Raises UserError.
+
+    flags: what its command line has set (`Settings.flags`)
+    """
+    settings = load_settings(home, root, flags, env)
+    options = {_FLAGGED.get(name, name): f"--{_OPTIONS.get(name, name).replace('_', '-')}" for name in flags}
+    return [
+        SettingRow(key=key, value=value, source=options.get(key) or _find_source(key, home, root, env))
+        for key, value in _iterate_values(settings)
+    ]
+
+
+_FLAGGED = {"test_command": "tests.command", "plain": "terminal.plain"}
+_OPTIONS = {"test_command": "tests"}
+"""Where a flag's name is not the setting's, or not the option's."""
+
+
+def store_setting(home: Home, key: str, text: str) -> Path:
+    """Set a key in the user's file, leaving comments and everything else as they are.
+
+    text: a TOML value; bare words are taken as text. Raises UserError when the key or the value is wrong, and then
+    the file is as it was.
+    """
+    import tomlkit
+
+    _check_known_key(key)
+    path = home.config / FILE
+    document = _read_document(path)
+    table: Any = document
+    *tables, name = key.split(".")
+    for each in tables:
+        if each not in table:
+            table[each] = tomlkit.table()
+        table = table[each]
+    table[name] = parse_value(text)
+    return _write_document(path, tomlkit.dumps(document))
+
+
+def unset_setting(home: Home, key: str) -> Path:
+    """Take a key out of the user's file, so that its built-in value holds. Raises UserError if it is not there."""
+    import tomlkit
+
+    path = home.config / FILE
+    document = _read_document(path)
+    table: Any = document
+    *tables, name = key.split(".")
+    for each in tables:
+        table = table.get(each, {})
+    if name not in table:
+        raise UserError(Fault.CONFIGURATION, f"{str(path)!r} does not set {key!r}", "See: patchwright config")
+    del table[name]
+    return _write_document(path, tomlkit.dumps(document))
+
+
+def _check_known_key(key: str) -> None:
+    known = [*list_setting_names(), "terminal.keys"]
+    if key not in known and not key.startswith("terminal.keys."):
+        import difflib
+
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else "All of them: patchwright config"
+        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", hint)
+
+
+def _read_document(path: Path) -> Any:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        return tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
+    except (TOMLKitError, UnicodeDecodeError) as error:
+        raise UserError(Fault.CONFIGURATION, f"{str(path)!r} is not valid TOML: {error}") from None
+    except OSError as error:
+        raise UserError(Fault.CONFIGURATION, f"cannot read {str(path)!r}: {error.strerror}") from None
+
+
+def _write_document(path: Path, text: str) -> Path:
+    """Replace the file, after a look at whether it would be read again. A link (into a folder of dotfiles, say)
+    stays one: what it points to is replaced, with the permissions that it has."""
+    make_private_folder(path.parent)
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_text(text, "utf-8")
+        if target.exists():
+            draft.chmod(stat.S_IMODE(target.stat().st_mode))
+        check_file(draft)
+        os.replace(draft, target)
+    except UserError as error:
+        raise UserError(error.fault, error.message.replace(str(draft), str(path)), error.hint) from None
+    except OSError as error:
+        raise UserError(Fault.CONFIGURATION, f"cannot write {str(path)!r}: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
+
+
+def _iterate_values(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for each in fields(settings):
+        if not each.init:
+            continue
+        value, key = getattr(settings, each.name), f"{prefix}{each.name}"
+        if is_dataclass(value) and not isinstance(value, type):
+            yield from _iterate_values(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def _find_source(key: str, home: Home, root: Path | None, env: Mapping[str, str]) -> str:
+    if env.get(variable := build_variable_name(key)):
+        return variable
+    from cli.settings.toml_lines import find_line
+
+    for path in ([root / PROJECT_FILE] if root else []) + [home.config / FILE]:
+        value: Any = read_settings_file(path)
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is not None:
+            return f"{path}:{find_line(path.read_text('utf-8'), key)}"
+    return "built-in"

@@ -1,0 +1,150 @@
+"""Whether what a file says can be: types, ranges, and names that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from agent.monitor.workflow_rules import RULES, Level
+from cli.settings.permission_rules import build_rules
+from cli.settings.settings_files import locate_setting, read_settings_file
+from cli.settings.settings_types import Settings, list_setting_names
+from sandbox.errors import Fault, UserError
+from tools.edit.format_registry import WAYS, Format
+
+LEAST = {
+    "max_steps": 1,
+    "max_tokens": 1,
+    "max_time": 0,
+    "max_cost": 0,
+    "shell_timeout": 1,
+    "kernel_memory": 64,
+    "tests.timeout": 1,
+    "context.recent": 500,
+    "context.batch": 1000,
+    "terminal.pause": 0,
+}
+"""The smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
+
+
+def check_file(path: Path) -> None:
+    """Raise UserError for the first thing that is wrong in a user's settings file."""
+    build_rules(check_values(read_settings_file(path), path).permissions, path)
+
+
+def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
+    """Settings from a file's values. Without any, pydantic is not even imported (a third of a run's start)."""
+    if not values:
+        return Settings()
+    from pydantic import TypeAdapter, ValidationError
+
+    def format_place(key: str) -> str:
+        return f" in {locate_setting(path, key)}" if path else ""
+
+    try:
+        settings = TypeAdapter(Settings).validate_python(dict(values))
+        flat = dict(vars(settings))
+        for part in ("tests", "context", "terminal"):
+            flat |= {f"{part}.{key}": each for key, each in vars(getattr(settings, part)).items()}
+        check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{format_place(key)}")
+        _check_formats(settings.edit.formats, format_place("edit.formats"))
+        _check_rules(settings.discipline.named, format_place("discipline.named"))
+        _check_keys(settings.terminal.keys, format_place)
+        _check_servers(settings.language_servers, format_place)
+        _check_mcp(settings.mcp, format_place)
+        return settings
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "unexpected_keyword_argument":
+        import difflib
+
+        known = list_setting_names()
+        near = difflib.get_close_matches(key, known, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Settings: {', '.join(known)}."
+        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}{format_place(key)}", hint)
+    raise UserError(
+        Fault.CONFIGURATION,
+        f"setting {key!r}{format_place(key)}: {first['msg']} (got {first.get('input')!r})",
+    )
+
+
+def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
+    """A server is named for a language that we know, by a command line that can be taken apart."""
+    from tools.code.languages import LANGUAGES
+
+    known = sorted({each.name for each in LANGUAGES})
+    for language, command in servers.items():
+        name = f"language_servers.{language}"
+        if language not in known:
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"setting {name!r}{where(name)}: there is no such language",
+                f"There are: {', '.join(known)}.",
+            )
+        _check_command(name, command, where)
+
+
+def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
+    """A server's name becomes a part of its tools' names."""
+    for server, command in servers.items():
+        name = f"mcp.{server}"
+        if not server.replace("-", "").replace("_", "").isalnum() or not server.isascii():
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"setting {name!r}{where(name)}: a server's name has letters, digits, - and _ only",
+            )
+        _check_command(name, command, where)
+
+
+def _check_command(name: str, command: str, where: Callable[[str], str]) -> None:
+    """It can be taken apart into words."""
+    import shlex
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {error}") from None
+    if not words:
+        raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: no command is named")
+
+
+def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> None:
+    """Keys can be bound only to what there is; whether there is such a key the terminal says."""
+    from cli.settings.key_actions import ACTIONS
+
+    for action in keys:
+        if action not in ACTIONS:
+            name = f"terminal.keys.{action}"
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"setting {name!r}{where(name)}: there is no such thing to bind keys to",
+                f"There are: {', '.join(ACTIONS)}.",
+            )
+
+
+def _check_formats(formats: list[Format] | None, where: str) -> None:
+    """A model has to be able to make a file."""
+    if formats is not None and not any(WAYS[each].creates for each in formats):
+        creating = ", ".join(name for name, way in WAYS.items() if way.creates)
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"setting 'edit.formats'{where}: no new file can be written in {', '.join(formats) or 'none at all'}",
+            f"Add one of {creating}.",
+        )
+
+
+def _check_rules(named: Mapping[str, Level], where: str) -> None:
+    known = [rule.name for rule in RULES]
+    for name in named:
+        if name not in known:
+            message = f"setting 'discipline.named'{where}: there is no rule {name!r}"
+            raise UserError(Fault.CONFIGURATION, message, f"Rules: {', '.join(known)}.")
+
+
+def check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:
+    for key, least in LEAST.items():
+        value = values.get(key)
+        if value is not None and not value >= least:  # so that "nan" is refused, too
+            raise UserError(fault, f"{called(key)}: has to be {least} or more (got {value!r})")

@@ -1,0 +1,73 @@
+"""What the terminal can be set to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from cli.settings.settings_files import FILE, read_settings_file
+from sandbox.errors import UserError
+
+FORBID_UNKNOWN = {"extra": "forbid"}
+"""Pydantic's configuration of all classes of settings: one that does not exist is a mistake to be told."""
+
+
+Theme = Literal["terminal", "dark", "light", "blue-orange", "mono"]
+Editing = Literal["emacs", "vi"]
+Notify = Literal["bell", "osc9", "off"]
+
+
+@dataclass(kw_only=True)
+class TerminalSettings:
+    """The interactive session.
+
+    notify: how it calls when it waits or is done after a while
+    pause: seconds without a key after which the keys answer a question that came while something was typed
+    """
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    theme: Theme = "terminal"
+    editing: Editing = "emacs"
+    notify: Notify = "bell"
+    pause: float = 0.8
+    plain: bool = False
+    """Lines only, nothing redrawn: for screen readers."""
+    keys: dict[str, list[str]] = field(default_factory=dict)
+    """Keys by what they do (`patchwright config keys` lists both), such as `unfold = ["c-o", "f2"]`."""
+
+
+def read_terminal_settings(config: Path, *, plain: bool) -> TerminalSettings:
+    """What the user's file in the folder `config` says of the terminal, before anything is checked.
+
+    The prompt is drawn by it. What is not right there stays as it is built in: the load of all settings, which
+    follows, tells of it and ends the program.
+    """
+    found = TerminalSettings(plain=plain)
+    try:
+        said = read_settings_file(config / FILE).get("terminal")
+    except UserError:
+        return found
+    if not isinstance(said, Mapping):
+        return found
+    for name, words in _WORDS.items():
+        if said.get(name) in words:
+            setattr(found, name, said[name])
+    pause = said.get("pause")
+    if isinstance(pause, int | float) and not isinstance(pause, bool) and pause >= 0:
+        found.pause = float(pause)
+    found.plain = plain or said.get("plain") is True
+    keys = said.get("keys")
+    for action, each in keys.items() if isinstance(keys, Mapping) else ():
+        if isinstance(each, list) and all(isinstance(key, str) for key in each):
+            found.keys[action] = each
+    return found
+
+
+_WORDS: Mapping[str, tuple[object, ...]] = {
+    "theme": get_args(Theme),
+    "editing": get_args(Editing),
+    "notify": get_args(Notify),
+}

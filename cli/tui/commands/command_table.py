@@ -1,0 +1,81 @@
+"""The slash commands, one module a theme: what they are called, what they say of themselves, and what they do.
+
+A theme has a tuple `COMMANDS`. Heavy imports belong into the functions: all themes are imported for completion.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from cli.tui.commands import (
+    context_commands,
+    diff_command,
+    git_commands,
+    help_commands,
+    inspect_commands,
+    mcp_command,
+    model_commands,
+    offline_commands,
+    permission_commands,
+    plan_command,
+    session_commands,
+    undo_commands,
+)
+from cli.tui.commands.slash_command import Command
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+
+_ALL: tuple[Command, ...] = (
+    help_commands.make_help(lambda: GROUPS, lambda text, chat: parse_command(text, chat)),
+    *model_commands.COMMANDS,
+    *plan_command.COMMANDS,
+    *permission_commands.COMMANDS,
+    *mcp_command.COMMANDS,
+    *diff_command.COMMANDS,
+    *undo_commands.COMMANDS,
+    *git_commands.COMMANDS,
+    *offline_commands.COMMANDS,
+    *context_commands.COMMANDS,
+    *inspect_commands.COMMANDS,
+    *session_commands.COMMANDS,
+    help_commands.QUIT,
+)
+_NAMED = {each.name: each for each in _ALL}
+
+GROUPS: Mapping[str, tuple[Command, ...]] = {
+    title: tuple(_NAMED[f"/{name}"] for name in names.split())
+    for title, names in {
+        "Work": "plan tests localize repair review init memory",
+        "Changes": "diff undo redo rewind commit hooks",
+        "Model and context": "model cost context compact state",
+        "Reach": "mode approval mcp",
+        "Session": "sessions resume fork rename trace export clear",
+        "Program": "settings help quit",
+    }.items()
+}
+"""As the help shows them."""
+
+COMMANDS = tuple(each for group in GROUPS.values() for each in group)
+
+__all__ = ["BY_NAME", "COMMANDS", "GROUPS", "Command", "parse_command"]
+
+BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": help_commands.QUIT}
+
+
+def parse_command(text: str, chat: Conversation) -> Command | str | None:
+    """The command in a line; a complaint if it only looks like one; None if it is something else."""
+    word = text.split(maxsplit=1)[0]
+    if not word.startswith("/") or "/" in word[1:] or "\n" in text:  # "/usr/bin is missing" is a prompt
+        return None
+    if command := BY_NAME.get(word):
+        return command
+    from cli.tui.commands.custom_commands import load_custom_commands
+
+    own = {each.name: each for each in load_custom_commands(chat.home)}
+    if command := own.get(word):
+        return command
+    near = difflib.get_close_matches(word, [*BY_NAME, *own], n=1)
+    return f"no command {word!r}. " + (f"Did you mean {near[0]}?" if near else "/help lists them.")

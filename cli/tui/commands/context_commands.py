@@ -1,0 +1,136 @@
+"""/context, /compact and /state: what the model is sent, made shorter or longer again, and where the work stands."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from cli.tui.commands.slash_command import Command
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from agent.events import Compaction
+    from cli.tui.conversation.conversation import Conversation
+
+SHOWN_COMPACTIONS = 6
+
+DIFF_LINES = 200
+
+
+async def context(chat: Conversation, argument: str) -> None:
+    """What fills the window; what a compaction changed; take one back."""
+    word, _, which = argument.partition(" ")
+    acts = {"": _show_overview, "diff": _show_diff, "undo": _undo_compaction}
+    if word not in acts:
+        raise UserError(
+            Fault.USAGE,
+            f"/context {word!r} is not known",
+            "Like this: /context, /context diff, /context undo",
+        )
+    await acts[word](chat, which.strip())
+
+
+async def compact(chat: Conversation, argument: str) -> None:
+    """Shorten the past now."""
+    compressor, made = chat.runtime.loop.compressor, None
+    async for event in compressor.compact_on_request(argument):
+        made = chat.runtime.session.append(event)
+    if made is None:
+        chat.show_message("there is no past to shorten yet")
+
+
+async def state(chat: Conversation, argument: str) -> None:
+    """The ledger that stands at the end of each request."""
+    chat.show_message(
+        chat.runtime.loop.compressor.render_full_state()
+        or "nothing to say yet: no plan, no change, no test run"
+    )
+
+
+async def _show_overview(chat: Conversation, which: str) -> None:
+    from agent.context.window_usage import list_active_compactions, measure_usage
+
+    found = measure_usage(chat.runtime.loop.compressor)
+    wide = max(len(kind) for kind in found.parts)
+    lines = [
+        f"{found.total:,} of {found.window:,} tokens, by estimate; shortened at the latest from {found.hard:,}"
+    ]
+    terminal = chat.front.terminal
+    room = max(min(terminal.columns - wide - 18, 20), 0)  # for the longest bar
+    for kind, tokens in found.parts.items():
+        share = tokens / max(found.total, 1)
+        bar = ("█" if terminal.unicode else "#") * round(share * room)
+        lines.append(f"  {kind:<{wide}} {tokens:>8,} {share:>4.0%} {bar}".rstrip())
+    made = await asyncio.to_thread(list_active_compactions, chat.runtime.session.replayed)
+    lines += [_format_compaction(event) for event in made[-SHOWN_COMPACTIONS:]]
+    lines += (
+        ["  /context diff ID shows what one changed, /context undo takes the last one back"] if made else []
+    )
+    chat.view.show_note(sanitize_text("\n".join(lines)))
+
+
+async def _show_diff(chat: Conversation, which: str) -> None:
+    from agent.context.window_usage import iter_replacements
+    from cli.output.diff_view import paint_diff
+    from cli.output.style.paint import make_painter
+    from tools.core.text import format_unified_diff
+
+    event = await _find_compaction(chat, which)
+    paint = make_painter(colour=chat.front.terminal.colour)
+    lines = [_format_compaction(event)]
+    for where, old, new in iter_replacements(event, chat.runtime.past, chat.runtime.session.replayed):
+        lines += paint_diff(
+            format_unified_diff(where, old, new),
+            paint,
+            limit=DIFF_LINES,
+            width=chat.front.terminal.columns if chat.front.redraws else 0,
+        )
+    chat.view.show_note("\n".join(lines))
+
+
+async def _undo_compaction(chat: Conversation, which: str) -> None:
+    from agent.context.restore.projection_replay import undo_compaction
+
+    event = await _find_compaction(chat, which)
+    undo_compaction(chat.runtime.session, chat.runtime.projection, event)
+    chat.runtime.loop.compressor.postpone_compaction()
+    chat.show_message(f"compaction {event.id} is taken back: what it left out is sent again")
+
+
+async def _find_compaction(chat: Conversation, which: str) -> Compaction:
+    from agent.context.window_usage import list_active_compactions
+
+    made = await asyncio.to_thread(list_active_compactions, chat.runtime.session.replayed)
+    for event in reversed(made):
+        if which in ("", event.id):
+            return event
+    if which:
+        raise UserError(Fault.USAGE, f"no compaction {which!r} holds", "/context lists them")
+    raise UserError(Fault.USAGE, "nothing was shortened", "/context says what fills the window")
+
+
+def _format_compaction(event: Compaction) -> str:
+    return f"  {event.id}  {event.stage}: {event.tokens_before:,} to {event.tokens_after:,} tokens ({event.reason})"
+
+
+COMMANDS = (
+    Command(
+        name="/context",
+        argument="[diff|undo]",
+        help="what fills the model's window",
+        details="/context diff [ID]: what a compaction left out and put in its place\n"
+        "/context undo [ID]: send what it left out again",
+        run=context,
+        while_working=False,
+    ),
+    Command(
+        name="/compact",
+        argument="[FOCUS]",
+        help="shorten the past now",
+        details="All but the last step becomes one summary. FOCUS says what a model that writes it keeps in view.",
+        run=compact,
+        while_working=False,
+    ),
+    Command(name="/state", argument="", help="where the work stands, as the model is told", run=state),
+)

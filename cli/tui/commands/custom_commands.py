@@ -1,0 +1,58 @@
+"""The user's own slash commands: Markdown files in the folder `commands` beside the settings.
+
+`commands/explain.md` is `/explain`; its text becomes the prompt, with `$ARGUMENTS` replaced by what was typed after
+the name. The first line, if it is a heading, is what the help says of it. A repository has no such commands.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.app_dirs import Home
+from cli.tui.commands.slash_command import Command
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+
+LONGEST = 100_000
+"""Bytes of such a file that are read."""
+
+
+def load_custom_commands(home: Home) -> list[Command]:
+    """All of them, by name; what cannot be read is left out."""
+    found = []
+    for path in sorted((home.config / "commands").glob("*.md")):
+        name = path.stem.lower()
+        if name.replace("-", "").replace("_", "").isalnum() and (text := _read_command_file(path)).strip():
+            found.append(_make_command(f"/{name}", text))
+    return found
+
+
+def _make_command(name: str, text: str) -> Command:
+    first, _, rest = text.lstrip().partition("\n")
+    title = first.lstrip("#").strip() if first.startswith("#") else ""
+    body = rest.strip() if title else text.strip()
+
+    async def run(chat: Conversation, argument: str) -> None:
+        prompt = body.replace("$ARGUMENTS", argument)
+        if argument and "$ARGUMENTS" not in body:
+            prompt = f"{prompt}\n\n{argument}"
+        await chat.run_turn(prompt)
+
+    return Command(
+        name=name,
+        argument="[TEXT]",
+        help=sanitize_text(title or f"your own: {first[:50]}"),
+        details=sanitize_text(body),
+        run=run,
+        while_working=False,
+    )
+
+
+def _read_command_file(path: Path) -> str:
+    try:
+        return path.read_bytes()[:LONGEST].decode("utf-8", "replace")
+    except OSError:  # it went away, or is not ours to read
+        return ""

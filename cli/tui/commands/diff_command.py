@@ -1,0 +1,80 @@
+"""/diff: what the session changed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from cli.output.diff_view import paint_diff
+from cli.output.style.paint import make_painter
+from cli.tui.commands.slash_command import Command
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+    from sandbox.snapshots.workspace_snapshots import Change, Snapshots
+
+DIFF_LINES = 400
+"""Lines of one file in /diff: more is read in an editor, or with git diff and a pager."""
+
+
+async def diff(chat: Conversation, argument: str) -> None:
+    """What the session's turns changed, against what is there now."""
+    snapshots = _get_snapshots(chat)
+    before = await asyncio.to_thread(_find_first_states, chat, snapshots) if snapshots else {}
+    shown = []
+    for path, change in sorted(before.items()):
+        assert snapshots is not None
+        old = snapshots.read_content(change.before) if change.before else b""
+        new = await asyncio.to_thread(_read_present, chat, path)
+        if old is None or old != new:
+            shown.append(_format_file_diff(chat, path, old, new))
+    commits = [commit for turn in chat.history.timeline.commits.values() for commit in turn]
+    if commits:
+        shown.append(
+            f"committed: {', '.join(commit[:7] for commit in commits)}  (git show {commits[-1][:7]})"
+        )
+    chat.view.show_note("\n".join(shown) if shown else "this session has changed no file")
+
+
+def _get_snapshots(chat: Conversation) -> Snapshots | None:
+    """The session's snapshots; None in read-only mode, where nothing can have changed."""
+    from sandbox.snapshots.workspace_snapshots import Snapshots
+
+    found = chat.runtime.snapshots
+    return found if isinstance(found, Snapshots) else None
+
+
+def _find_first_states(chat: Conversation, snapshots: Snapshots) -> dict[str, Change]:
+    """Each path that a step changed, with its state before the first of them."""
+    first: dict[str, Change] = {}
+    spans = [span for step in chat.history.timeline.done for span in step.spans]
+    for before, after in spans:
+        for change in snapshots.list_changes(before, after):
+            first.setdefault(change.path, change)
+    return first
+
+
+def _read_present(chat: Conversation, path: str) -> bytes:
+    files = chat.runtime.workspace.files
+    return files.read(path) if files.is_file(path) else b""
+
+
+def _format_file_diff(chat: Conversation, path: str, old: bytes | None, new: bytes) -> str:
+    from tools.core.text import format_unified_diff
+
+    paint = make_painter(colour=chat.front.terminal.colour)
+    if old is None or b"\0" in old[:8192] or b"\0" in new[:8192]:
+        return f"{paint(sanitize_text(path), 'bold')}: changed (not shown: binary or too large)"
+    text = format_unified_diff(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
+    return "\n".join(
+        [
+            paint(sanitize_text(path), "bold"),
+            *paint_diff(
+                text, paint, limit=DIFF_LINES, width=chat.front.terminal.columns if chat.front.redraws else 0
+            ),
+        ]
+    )
+
+
+COMMANDS = (Command(name="/diff", argument="", help="what this session changed", run=diff),)

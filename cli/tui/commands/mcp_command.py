@@ -1,0 +1,85 @@
+"""/mcp: the servers that the settings name, whether they run, and what they offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cli.output.style.paint import get_mark
+from cli.output.style.terminal import truncate_text
+from cli.tui.commands.slash_command import Command
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+from tools.core.text import format_count
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+    from tools.mcp.server_connection import McpServer
+
+HOW = (
+    "no MCP server is named: in your settings, below [mcp], a line like\n"
+    '  tickets = "tickets-mcp --read-only"\n'
+    "!patchwright config path says where they are; a new session starts it"
+)
+
+
+async def mcp(chat: Conversation, argument: str) -> None:
+    """All servers with their state, or one with what it can do; `restart NAME` ends it and starts it again."""
+    servers = chat.runtime.mcp
+    if servers is None:
+        chat.show_message(HOW)
+        return
+    first, _, second = argument.partition(" ")
+    name = second.strip() if first == "restart" else argument
+    server = servers.get(name)
+    if name and server is None:
+        raise UserError(
+            Fault.USAGE, f"no MCP server {name!r}", f"There are: {', '.join(each.name for each in servers)}."
+        )
+    if first == "restart" and server is not None:
+        await server.close()
+        chat.front.show_activity(f"starting {server.name}")
+        await server.try_start()
+    await chat.runtime.start_mcp_servers()
+    if server is not None:
+        _show_server(chat, server)
+        return
+    chat.view.show_note("\n".join(_format_server(chat, each) for each in servers))
+
+
+def _format_server(chat: Conversation, server: McpServer) -> str:
+    unicode = chat.front.terminal.unicode
+    if server.why:
+        return sanitize_text(f"{get_mark('bad', unicode=unicode)} {server.name}: {server.why}")
+    state = "running" if server.alive else "not running; the next call starts it"
+    return sanitize_text(
+        f"{get_mark('action', unicode=unicode)} {server.name}: {state}, {format_count(len(server.tools), 'tool')}"
+    )
+
+
+def _show_server(chat: Conversation, server: McpServer) -> None:
+    width = chat.front.terminal.columns
+    lines = [_format_server(chat, server)]
+    for each in server.tools:
+        about = f"  {each.name}  {each.description.partition(chr(10))[0]}"
+        lines.append(truncate_text(sanitize_text(about.replace("\t", " ")), width))
+    chat.view.show_note("\n".join(lines))
+
+
+def _list_servers(chat: Conversation) -> Iterator[tuple[str, str]]:
+    for each in chat.runtime.mcp or ():
+        yield each.name, "running" if each.alive else "not running"
+
+
+COMMANDS = (
+    Command(
+        name="/mcp",
+        argument="[NAME]",
+        help="MCP servers: state and tools",
+        details="/mcp NAME: what one can do; /mcp restart NAME: end it and start it again.\n"
+        "Servers are named in your settings, below [mcp].",
+        run=mcp,
+        choices=_list_servers,
+        while_working=False,
+    ),
+)

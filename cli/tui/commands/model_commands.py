@@ -1,0 +1,102 @@
+"""/model and /cost: who answers, and what that takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from agent.events import Signal
+from agent.session.usage_report import UsageItem
+from cli.output.amounts import format_duration, format_price, format_tokens
+from cli.tui.commands.slash_command import Command
+from tools.core.text import format_count
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+
+
+async def model(chat: Conversation, argument: str) -> None:
+    """Show the model, or use another one from now on."""
+    if not argument:
+        chat.show_message(
+            f"model: {chat.runtime.model.name}\nswitch: /model PROVIDER/NAME, or /model offline"
+        )
+        return
+    await chat.switch_model(argument)
+    chat.runtime.session.append(Signal(name="model", detail=f"model: {chat.runtime.model.name}"))
+
+
+async def cost(chat: Conversation, argument: str) -> None:
+    """Tokens and dollars of the whole session, by role and model where there are several."""
+    bill = chat.history.bill
+    if not bill.total.spent.input + bill.total.spent.output:
+        chat.show_message(f"{format_count(bill.total.calls, 'call')}, no tokens used")
+        return
+    items = bill.items
+    lines = (
+        [f"  {each.role} ({each.model}): {_format_item(each)}" for each in items] if len(items) > 1 else []
+    )
+    chat.show_message("\n".join([_format_item(bill.total), *lines]))
+
+
+def _format_item(item: UsageItem) -> str:
+    spent = item.spent
+    cached = f" ({format_tokens(spent.cached)} of them cached)" if spent.cached else ""
+    thought = f" ({format_tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
+    return (
+        f"{format_count(item.calls, 'call')}: {format_tokens(spent.input)} tokens in{cached},"
+        f" {format_tokens(spent.output)} out{thought}; {format_price(spent, unpriced=item.unpriced)};"
+        f" {format_duration(spent.seconds)}"
+    )
+
+
+def _list_models(chat: Conversation) -> Iterator[tuple[str, str]]:
+    """Models that can be asked here: those of the settings, those used before, those of providers with a key."""
+    settings, seen = chat.settings, {chat.runtime.model.name}
+    named = [settings.model, settings.models.fast, settings.models.plan, settings.models.judge]
+    own = [
+        (name, "in your settings") for name in (*named, *settings.models.fallback, *settings.models.catalog)
+    ]
+    for name, about in (
+        *own,
+        *_list_used_models(chat),
+        *_list_offered_models(chat),
+        ("offline", "the engine that needs no model"),
+    ):
+        if name and name not in seen:
+            seen.add(name)
+            yield name, about
+
+
+def _list_used_models(chat: Conversation) -> Iterator[tuple[str, str]]:
+    from agent.session.session_index import load_session_summaries
+
+    for each in load_session_summaries(chat.home, chat.runtime.workspace.root):
+        yield each.model, "used in this project"
+
+
+def _list_offered_models(chat: Conversation) -> Iterator[tuple[str, str]]:
+    """Of the catalog, for providers whose key is in the environment."""
+    from agent.model.providers.endpoints import BARE, ENDPOINTS
+    from agent.model.providers.model_catalog import Catalog
+
+    there = {name for name, each in ENDPOINTS.items() if any(os.environ.get(key) for key in each.keys)}
+    for name, window in Catalog(chat.home.cache).iter_tool_models() if there else ():
+        bare = next((each for start, each in BARE.items() if name.startswith(start)), "")
+        provider = name.partition("/")[0] if "/" in name else bare
+        if provider in there:
+            yield name if "/" in name else f"{provider}/{name}", f"window of {format_tokens(window)} tokens"
+
+
+COMMANDS = (
+    Command(
+        name="/model",
+        argument="[NAME]",
+        help="show or switch the model",
+        run=model,
+        choices=_list_models,
+        while_working=False,
+    ),
+    Command(name="/cost", argument="", help="tokens and dollars so far", run=cost),
+)

@@ -1,0 +1,115 @@
+"""Asks the person at the terminal when the policy says so, and never twice in a row for the same thing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.app_dirs import Home
+from cli.tui.frontend import Answer, Frontend, Question
+from sandbox.errors import UserError
+from sandbox.policy.decision import Decision, Policy
+from sandbox.policy.effects import Effect
+from sandbox.sanitize import quote_name, sanitize_for_approval, sanitize_text
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class TerminalApprover:
+    """An `Approver`. `arguments` finds what a tool may have been called with, by its name and the paths it touches."""
+
+    front: Frontend
+    policy: Policy
+    home: Home
+    arguments: Callable[[str, tuple[str, ...]], Sequence[Arguments]]
+    _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
+    _one: asyncio.Lock = field(
+        default_factory=asyncio.Lock
+    )  # actions that run at once ask one after the other
+    _last: tuple[tuple[str, str, str], Decision] | None = None  # this turn's last answer
+
+    def forget_last_answer(self) -> None:
+        """What was answered once no longer holds."""
+        self._last = None
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        """See `Approver.ask`."""
+        async with self._one:
+            return await self._ask_person(tool, effect, question)
+
+    async def _ask_person(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        what = _describe_effect(effect)
+        key = (tool, what)
+        if key in self._allowed:
+            return Decision(verdict="allow", reason="the user allows it in this session")
+        changes = map(_format_change, self.arguments(tool, effect.paths)) if effect.paths else ()
+        change = "\n".join(
+            filter(None, changes)
+        )  # of several calls for one file any may be meant: all are shown
+        asked = (*key, change)
+        if self._last is not None and self._last[0] == asked:
+            return self._last[1]
+        shown = f"Allow {sanitize_text(tool)}: {what}" if what else f"Allow {sanitize_text(tool)}?"
+        shown = f"{shown}\n{change}" if change else shown
+        rules = tuple(f"shell({sanitize_for_approval(each)})" for each in question.always)
+        self.front.alert("an action waits for your answer")
+        answer = await self.front.ask(Question(what=shown, why=sanitize_text(question.reason), rules=rules))
+        decision = self._apply_answer(answer, key)
+        self._last = (asked, decision)
+        return decision
+
+    def _apply_answer(self, answer: Answer, key: tuple[str, str]) -> Decision:
+        match answer.kind:
+            case "no":
+                said = (
+                    f"the user refused it and says: {answer.word}" if answer.word else "the user refused it"
+                )
+                return Decision(verdict="deny", reason=said)
+            case "session":
+                self._allowed.add(key)
+                return Decision(verdict="allow", reason="the user allows it in this session")
+            case "rule":
+                return self._store_rules(answer.rules)
+        return Decision(verdict="allow", reason="the user allowed it")
+
+    def _store_rules(self, rules: tuple[str, ...]) -> Decision:
+        from cli.settings.permission_rules import store_rules
+        from sandbox.policy.rules import parse_rule
+
+        try:
+            parsed = [parse_rule(each, "allow") for each in rules]
+        except UserError as error:  # edited into something that is none: it holds for this once
+            self.front.print(sanitize_text(f"no rule was stored: {error.message}") + "\n")
+            return Decision(verdict="allow", reason="the user allowed it")
+        patterns = [each.pattern for each in parsed if each.kind == "shell"]
+        self.policy.rules = self.policy.rules.with_allowed_commands(patterns)
+        try:
+            store_rules(self.home, patterns)
+        except UserError as error:  # it holds for this session at least
+            self.front.print(sanitize_text(f"not stored: {error.message}") + "\n")
+        return Decision(verdict="allow", reason="the user allows it always")
+
+
+def _describe_effect(effect: Effect) -> str:
+    """All that would run or be touched, as it stands."""
+    if effect.call:
+        return sanitize_for_approval(effect.call)
+    if effect.argv:
+        import shlex
+
+        return sanitize_for_approval(
+            effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
+        )
+    return sanitize_for_approval(", ".join(quote_name(each) for each in effect.paths or effect.hosts))
+
+
+def _format_change(arguments: Arguments) -> str:
+    """What would be written, as a diff of what the model gave: "" where that is not known."""
+    old, new = str(arguments.get("old") or ""), arguments.get("new", arguments.get("content"))
+    if not isinstance(new, str):
+        return ""
+    lines = [f"- {line}" for line in old.splitlines()] + [f"+ {line}" for line in new.splitlines()]
+    return "\n".join(sanitize_for_approval(line) for line in lines)

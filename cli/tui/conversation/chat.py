@@ -1,0 +1,387 @@
+"""A conversation: prompts, steering, interrupts and slash commands, in whatever terminal it is held."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from agent.app_dirs import Home
+from agent.events import Event, MessageEvent, Prompt, Rewind, Steer
+from agent.model.protocol import Model
+from agent.turn.runtime import Runtime
+from cli.output.style.paint import Style, make_painter
+from cli.output.style.terminal import wrap_words
+from cli.settings.settings_types import Settings
+from cli.tui.conversation.approval_prompt import TerminalApprover
+from cli.tui.conversation.plan_mode import ChatPlanMode
+from cli.tui.conversation.proposal import offer_proposal
+from cli.tui.conversation.session_history import SessionHistory
+from cli.tui.frontend import Frontend
+from cli.tui.screen.session_view import SessionView
+from sandbox.errors import UserError
+from sandbox.sanitize import sanitize_text
+from sandbox.secrets.child_environment import redact
+
+if TYPE_CHECKING:
+    from cli.tui.commands.command_table import Command
+
+MakeModel = Callable[[str], Model]
+
+
+class Chat:
+    """One session in one terminal. `submit`, `interrupt` and their like are called by the terminal, in its event loop.
+
+    next: the session to open when this conversation ends: its id, "" for a new one; None to leave
+    note: told to the model with the next prompt
+    """
+
+    def __init__(
+        self, front: Frontend, runtime: Runtime, *, home: Home, make_model: MakeModel, settings: Settings
+    ) -> None:
+        self.front = front
+        self.runtime = runtime
+        self.home = home
+        self.settings = settings
+        self._ledger: SessionHistory | None = None
+        self.view = SessionView(front, lambda: sanitize_text(self.runtime.model.name), self._collect_facts)
+        self.planning = ChatPlanMode(self)
+        self.note = ""
+        self.next: str | None = None
+        self._make_model = make_model
+        self._queued: list[str] = []
+        # Commands that were given while another one ran, and what was said after them.
+        self._later: list[str] = []
+        self._work: asyncio.Task[bool] | None = None
+        self._asides: set[asyncio.Task[bool]] = set()
+        self._hung_up = False
+        self._asked: MessageEvent | None = None  # the model's last message
+        self._asker = TerminalApprover(
+            front=front, policy=runtime.policy, home=home, arguments=self._find_arguments
+        )
+        runtime.session.subscribe(self._handle_event)
+        runtime.on_delta = self.view.show_delta
+        runtime.workspace.progress = self.view.show_progress
+        if runtime.loop.gateway.approver is None:
+            runtime.loop.gateway.approver = self._asker
+
+    @property
+    def history(self) -> SessionHistory:
+        """What the turns changed and cost. The log is read when that is first asked for: opening a long session
+        does not wait for it."""
+        if self._ledger is None:
+            self._ledger = SessionHistory()
+            for event in self.runtime.session.replayed:
+                self._ledger.handle_event(event)
+        return self._ledger
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a turn or a command is running."""
+        return self._work is not None
+
+    def submit(self, text: str) -> None:
+        """The user pressed Enter: a command, a prompt, or steering of the turn that is running."""
+        text = redact(
+            text.strip()
+        )  # a key that is pasted is neither logged nor sent: the user sees so at once
+        if not text:
+            return
+        if text.startswith("/") and self._run_command(text):
+            return
+        if text.startswith("!") and text[1:].strip():
+            from cli.tui.conversation.prefix_commands import run_shell_command
+
+            self._start_unless_working(
+                "a command of yours", text, lambda: run_shell_command(self, text[1:].strip())
+            )
+        elif text.startswith("#") and text[1:].strip() and "\n" not in text:
+            from cli.tui.conversation.prefix_commands import append_note
+
+            self._echo_input(text)
+            self._start_beside_turn(append_note(self, text.lstrip("#").strip()))
+        elif self._later:  # behind the commands that were given before it
+            self._later.append(text)
+            self._show_queued()
+        elif self.is_working:
+            self._queued.append(text)
+            self.runtime.loop.inbox.append(text)
+            self._show_queued()
+        else:
+            self._echo_input(text)
+            self._start_work(
+                self._run_turns(self.planning.add_plan_instructions(text)), self._describe_waiting()
+            )
+
+    def resume_turn(self) -> None:
+        """Go on with a turn that was cut off, if the session ended in one."""
+        if self._has_unfinished_turn():
+            self.show_message("going on with the unfinished turn", "dim")
+            self._start_work(self._run_turns(None), self._describe_waiting())
+
+    def interrupt(self) -> bool:
+        """Stop the step, then the turn. False if there was nothing to stop."""
+        if self._work is None:
+            return False
+        if self.runtime.loop.is_stepping:
+            self.front.show_activity("stopping this step (Ctrl-C again ends the turn)")
+            self.runtime.interrupt()
+        elif self.runtime.is_turn_running:
+            self.runtime.interrupt()
+        else:
+            self._work.cancel()
+        return True
+
+    def pop_queued(self) -> str:
+        """Take back the last thing that is queued, to edit it; "" if nothing is."""
+        if not self._queued and not self._later:
+            return ""
+        text = (self._later or self._queued).pop()
+        if text in self.runtime.loop.inbox:
+            self.runtime.loop.inbox.remove(text)
+        self._show_queued()
+        return text
+
+    def offer_rewind(self) -> None:
+        """Offer the earlier prompts to go back to."""
+        from cli.tui.conversation.rewind_picker import offer_rewind
+
+        if not self.is_working:
+            self._start_work(offer_rewind(self), "rewind")
+
+    def show_transcript(self) -> None:
+        """Show the whole session, nothing folded."""
+        self._run_command("/trace", shown=False)
+
+    def toggle_plan_mode(self) -> None:
+        """Plan mode on or off."""
+        self._run_command("/plan", shown=False)
+
+    def quit(self) -> None:
+        """Leave, ending what is running; the log keeps all of it."""
+        self._hung_up = True
+        if self._work is None:
+            self.front.close()
+        elif self.runtime.is_turn_running:
+            self.runtime.stop()
+        elif self._work is not asyncio.current_task():  # a command of the user's, a list to choose from
+            self._work.cancel()
+
+    def switch_session(self, session: str) -> None:
+        """Leave this session for another one, "" for a new one."""
+        self.next = session
+        self.quit()
+
+    async def wait_until_idle(self) -> None:
+        """Wait for the turn that is running to reach its last event."""
+        if self._work is not None:
+            await asyncio.wait([self._work])
+
+    def show_message(self, text: str, style: Style | None = None) -> None:
+        """A line or more from the program itself; untrusted parts are made inert here."""
+        terminal = self.front.terminal
+        text = wrap_words(sanitize_text(text), terminal.columns)
+        self.view.show_note(make_painter(colour=terminal.colour)(text, style) if style else text)
+
+    async def run_turn(self, prompt: str, *, shown: str | None = None) -> None:
+        """Run a turn on behalf of a command, as if the user had typed its prompt.
+
+        shown: what the user sees of it; "" if all of it stands there already
+        """
+        if shown != "":
+            self.view.echo_prompt(prompt if shown is None else shown)
+        await self._run_turns(self.planning.add_plan_instructions(prompt))
+
+    @asynccontextmanager
+    async def use_model(self, name: str) -> AsyncIterator[None]:
+        """Use another model for what happens inside, and then the session's own again."""
+        own, other = self.runtime.model, self._make_model(name)
+        self.runtime.model = self.runtime.loop.model = other
+        try:
+            yield
+        finally:
+            self.runtime.model = self.runtime.loop.model = own
+            await other.close()
+
+    async def switch_model(self, name: str) -> None:
+        """Use another model from the next turn on, in the same session. Raises UserError."""
+        await self.runtime.switch_model(self._make_model(name))
+
+    def format_footer(self) -> str:
+        """How far the session reaches, who answers, and how full the context is."""
+        runtime = self.runtime
+        mode = "plan" if self.planning.on else str(runtime.policy.mode)
+        parts = [
+            mode,
+            str(runtime.policy.approval),
+            runtime.workspace.sandbox.name,
+            runtime.model.name,
+            *self._collect_facts(),
+        ]
+        return sanitize_text(" · ".join(parts))
+
+    def _collect_facts(self) -> list[str]:
+        """The share of the model's window that the history fills; more than fits is shortened before it is sent."""
+        window = self.runtime.model.window
+        share = self.runtime.projection.tokens * 100 // window if window else 0
+        if share > 100:
+            return ["context full, shortened next"]
+        return [f"context {share} %"] if share else []
+
+    def _run_command(self, text: str, *, shown: bool = True) -> bool:
+        """Run a slash command; False if the text is none."""
+        from cli.tui.commands.command_table import Command, parse_command
+
+        command = parse_command(text, self)
+        if command is None:
+            return False
+        if isinstance(command, Command) and self._has_to_wait(command) and not self.runtime.is_turn_running:
+            self._later.append(text)  # it is a matter of moments
+            self._show_queued()
+            return True
+        if shown:
+            self._echo_input(text)
+        if not isinstance(command, Command):
+            self.show_message(command, "yellow")
+            return True
+        argument = text.partition(" ")[2].strip()
+        if argument in ("--help", "-h"):
+            self.show_message(command.usage)
+        elif self._has_to_wait(command):
+            self.show_message(
+                f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow"
+            )
+        elif self.is_working:
+            self._start_beside_turn(command.run(self, argument))
+        else:
+            self._start_work(command.run(self, argument), command.name)
+        return True
+
+    def _has_to_wait(self, command: Command) -> bool:
+        return self.is_working and not command.while_working
+
+    def _show_queued(self) -> None:
+        self.front.show_queued([*self._queued, *self._later])
+
+    def _has_unfinished_turn(self) -> bool:
+        """Whether the session ends in a turn that has no end."""
+        history = self.runtime.session.replayed
+        return history.find_newest_place("prompt") > history.find_newest_place("end")
+
+    def _start_unless_working(
+        self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]
+    ) -> None:
+        self._echo_input(text)
+        if self.is_working:
+            self.show_message(f"{what} has to wait until this turn is over; Ctrl-C stops it.", "yellow")
+        else:
+            self._start_work(work(), what)
+
+    def _echo_input(self, text: str) -> None:
+        """What was typed, as it stays."""
+        if not self.front.echoes:
+            self.view.echo_prompt(text)
+
+    def _describe_waiting(self) -> str:
+        return f"waiting for {sanitize_text(self.runtime.model.name)}"
+
+    def _start_work(self, work: Coroutine[Any, Any, None], doing: str) -> None:
+        """Begin; that it has begun is seen with the first frame that shows what was asked for."""
+        self._asker.forget_last_answer()  # what the person asks for now is no repetition of what they refused before
+        self.front.show_activity(doing)
+        self._work = asyncio.create_task(self._run_reporting_errors(work))
+        self._work.add_done_callback(self._finish_work)
+
+    def _start_beside_turn(self, work: Coroutine[Any, Any, None]) -> None:
+        """A command beside the running turn."""
+        task = asyncio.create_task(self._run_reporting_errors(work))
+        self._asides.add(task)
+        task.add_done_callback(self._asides.discard)
+
+    def _finish_work(self, work: asyncio.Task[bool]) -> None:
+        self._work = None
+        self.front.show_activity("")
+        if self._hung_up:
+            self.front.close()
+        elif self._queued:  # said while a command ran, which takes no steering
+            left, self._queued = "\n".join(self._queued), []
+            self.runtime.loop.inbox.clear()
+            self._show_queued()
+            if work.cancelled() or not work.result():
+                self.front.restore_input(left)
+            else:
+                self.view.echo_prompt(left)
+                self._start_work(
+                    self._run_turns(self.planning.add_plan_instructions(left)), self._describe_waiting()
+                )
+        elif self._later and work.result():
+            text = self._later.pop(0)
+            self._show_queued()
+            self.submit(text)
+        elif self._later:  # they were given in the belief that the one before would do what it says
+            left, self._later = "\n".join(self._later), []
+            self._show_queued()
+            self.front.restore_input(left)
+
+    async def _run_reporting_errors(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Whether it came to its end."""
+        try:
+            await work
+            return True
+        except UserError as error:
+            self.show_message(
+                f"patchwright: {error.message}" + (f"\n  {error.hint}" if error.hint else ""), "red"
+            )
+        except asyncio.CancelledError:
+            self.show_message("stopped", "yellow")
+        except OSError as error:  # a file or disk that a command needs: the conversation goes on
+            self.show_message(f"patchwright: {error}", "red")
+        except Exception as error:  # a fault of ours: told, and the conversation goes on
+            self.show_message(
+                f"patchwright: this is a fault in Patchwright itself: {redact(repr(error))}", "red"
+            )
+        return False
+
+    async def _run_turns(self, prompt: str | None) -> None:
+        """Turns, as long as there is something to do: text that came too late for one starts the next."""
+        while True:
+            if prompt is not None and self.note:
+                prompt, self.note = f"{prompt}\n\n{self.note}", ""
+            self._asker.forget_last_answer()
+            end = await self.runtime.run_turn(prompt)
+            self.runtime.loop.inbox.clear()
+            left, self._queued = self._queued, []
+            self._show_queued()
+            if not left:
+                break
+            if end.outcome != "done" or self._hung_up:
+                self.front.restore_input("\n".join(left))
+                break
+            prompt = "\n".join(left)
+            self.view.echo_prompt(prompt)
+        if not self._hung_up:
+            await self.planning.handle_turn_end(end)
+            await offer_proposal(self)
+
+    def _handle_event(self, event: Event) -> None:
+        if isinstance(event, Rewind):
+            self._ledger = None  # other turns than those that it knows
+        elif self._ledger is not None:
+            self._ledger.handle_event(event)
+        if isinstance(event, MessageEvent):
+            self._asked = event
+        if isinstance(event, Prompt):
+            self._asker.forget_last_answer()
+        if not isinstance(event, Steer):
+            self.view.show_event(event)
+        elif event.text in self._queued:  # else it is the harness that speaks; a signal has told of it
+            self._queued.remove(event.text)
+            self._show_queued()
+            self.view.echo_prompt(event.text)
+
+    def _find_arguments(self, tool: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:
+        """What a tool was called with in the model's last message, in the calls of it that name one of the paths."""
+        asked = self._asked.actions if self._asked else []
+        fitting = [each.arguments for each in asked if each.tool == tool]
+        return [each for each in fitting if str(each.get("path", "")) in paths]

@@ -1,0 +1,70 @@
+"""A session that is open, and the conversation about it: its beginning and its end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.app_dirs import Home
+from agent.events import End, MessageEvent, ObservationEvent, Prompt
+from agent.model.protocol import Model
+from agent.turn.runtime import Runtime
+from cli.settings.settings_types import Settings
+from cli.tui.conversation.chat import Chat
+from cli.tui.frontend import Frontend
+from sandbox.fs.installation import build_exposure_warning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedSession:
+    """What a conversation needs.
+
+    make_model: a model by the name that a user gives to /model; raises UserError
+    notice: a line shown first when no model was named
+    """
+
+    runtime: Runtime
+    make_model: Callable[[str], Model]
+    settings: Settings
+    home: Home
+    notice: str = ""
+
+
+def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
+    """Begin the conversation: where one was, and what one should know; an unfinished turn goes on."""
+    runtime = opened.runtime
+    chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
+    if prompts := runtime.session.list_prompts():
+        chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
+        chat.view.echo_prompt(prompts[-1].text)
+        chat.view.show_last_answer(*_find_last_answer(chat))
+    unnamed = not chat.settings.model and runtime.model.name == "offline"
+    warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
+    for line in filter(None, (opened.notice if unnamed else "", *warnings)):
+        chat.show_message(line, "yellow")
+    chat.resume_turn()
+    return chat
+
+
+def print_resume_hint(chat: Chat) -> None:
+    """How to come back, if there is something to come back to."""
+    if chat.runtime.session.list_prompts():
+        with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
+            print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)
+
+
+def _find_last_answer(chat: Chat) -> tuple[str, End | None]:
+    """The end of the last turn: what was said, and how it ended; read backwards, so only that much."""
+    end: End | None = None
+    for event in reversed(chat.runtime.session.replayed):
+        match event:
+            case End():
+                end = end or event
+            case ObservationEvent() if event.data.get("summary"):
+                return str(event.data["summary"]), end
+            case MessageEvent() if event.text.strip():
+                return event.text, end
+            case Prompt():
+                break
+    return "", end

@@ -1,0 +1,73 @@
+"""Plan mode: look without touching, agree on a plan, then carry it out and tick it off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent.events import End
+from cli.tui.frontend import Choice
+from sandbox.policy.decision import Mode
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+
+ASKED = (
+    "[Plan mode: only look, change nothing (edits are denied). Work out how you would do this, write it down with the"
+    " `plan` tool, and answer with the plan in a few lines and what is uncertain about it.]"
+)
+
+CARRY_OUT = "Carry out this plan, and tick its items off with the `plan` tool as you go:\n"
+
+
+class ChatPlanMode:
+    """`on`: the session is in plan mode, and may not write."""
+
+    def __init__(self, chat: Conversation) -> None:
+        self._chat = chat
+        self.on = False
+        self._before = Mode.WORKSPACE
+
+    async def enter(self) -> None:
+        """From now on nothing is changed."""
+        from agent.mode_switch import switch_mode
+
+        self._before, self.on = self._chat.runtime.policy.mode, True
+        await switch_mode(self._chat.runtime, Mode.READ_ONLY)
+
+    async def leave(self) -> None:
+        """Back to the mode before."""
+        from agent.mode_switch import switch_mode
+
+        if self.on:
+            self.on = False
+            await switch_mode(self._chat.runtime, self._before)
+
+    def add_plan_instructions(self, prompt: str) -> str:
+        """A prompt as the model gets it."""
+        return f"{prompt}\n\n{ASKED}" if self.on else prompt
+
+    async def handle_turn_end(self, end: End) -> None:
+        """A turn of plan mode has ended: ask what is to become of the plan."""
+        if not self.on or end.outcome not in ("done", "nothing-to-do", "not-achieved"):
+            return
+        plan = [item.text for item in self._chat.runtime.workspace.plan if item.status != "done"]
+        choices = [
+            Choice(label="carry it out", about="in this session, with what was learned"),
+            Choice(label="edit it first", about="the plan goes into the prompt; Enter carries it out"),
+            Choice(label="go on planning", about="say what should be different"),
+            Choice(label="leave plan mode", about="nothing is done"),
+        ]
+        self._chat.front.alert("the plan waits for you")
+        chosen = await self._chat.front.pick("The plan is made. What now?", choices)
+        text = CARRY_OUT + "\n".join(f"{number}. {each}" for number, each in enumerate(plan, 1))
+        if not plan:
+            text = "Carry out the plan that you have just given."
+        if chosen in (0, 1, 3):
+            await self.leave()
+        if chosen == 0:
+            await self._chat.run_turn(text, shown="carry out the plan")  # which stands just above
+        elif chosen == 1:
+            self._chat.front.restore_input(sanitize_text(text))
+        elif chosen == 3:
+            self._chat.show_message("plan mode is off", "dim")

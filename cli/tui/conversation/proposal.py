@@ -1,0 +1,28 @@
+"""The question after a turn that ended in a proposal: whether its doubtful changes are to be written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli.tui.frontend import Question
+from tools.session.finish import PROPOSED
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+
+
+async def offer_proposal(chat: Conversation) -> None:
+    """Ask whether the changes that the offline engine doubts are to be written, and have them written on a yes."""
+    facts = chat.runtime.workspace.facts
+    if facts.get("finish") != PROPOSED or chat.planning.on:
+        return
+    facts.pop("finish")  # asked once
+    from agent.model.offline.offline_model import ACCEPT
+
+    chat.front.alert("a proposed change waits for you")
+    question = Question(
+        what="Write the proposed change?",
+        why="it may only fit the tests; if written, all tests are run, and /undo takes it back",
+    )
+    if (await chat.front.ask(question)).kind != "no":
+        await chat.run_turn(ACCEPT, shown="apply the proposed change")

@@ -1,0 +1,85 @@
+"""Going back to an earlier prompt: the conversation, the files, or both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent.events import Prompt
+from cli.tui.frontend import Choice
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+
+
+async def offer_rewind(chat: Conversation) -> None:
+    """Let the person choose a prompt, and what is to be as it was before it."""
+    points = chat.runtime.session.list_prompts()
+    if not points:
+        chat.show_message("nothing to go back to yet", "dim")
+        return
+    rows = [
+        Choice(label=_format_first_line(point.text), preview=_make_preview(point))
+        for point in reversed(points)
+    ]
+    chosen = await chat.front.pick("Go back to before which prompt?", rows)
+    if chosen is None:
+        return
+    point = points[len(points) - 1 - chosen]
+    steps = chat.history.timeline.list_steps_since(point)
+    what = 1
+    if steps:
+        picked = await chat.front.pick(
+            "What is to be as it was?",
+            [
+                Choice(
+                    label="conversation and files", about=f"{len(steps)} steps that changed files are undone"
+                ),
+                Choice(label="the conversation", about="files stay as they are"),
+                Choice(label="the files", about="the conversation goes on from here"),
+            ],
+        )
+        if picked is None:
+            return
+        what = picked
+    if what in (0, 2) and not await _rewind_files(chat, len(chat.history.timeline.done) - len(steps) + 1):
+        return
+    if what in (0, 1):
+        _rewind_conversation(chat, point)
+
+
+async def _rewind_files(chat: Conversation, first: int) -> bool:
+    """Take back the steps from a number on; False if something is in the way."""
+    from agent.session.undo import rewind_steps
+    from cli.commands.sessions.undo_files import describe_uncovered, format_outcome
+    from sandbox.snapshots.workspace_snapshots import Snapshots
+
+    snapshots, timeline = chat.runtime.snapshots, chat.history.timeline
+    if not isinstance(snapshots, Snapshots):
+        chat.show_message("this session is read-only: it takes no snapshots to go back to", "yellow")
+        return False
+    outcome = await asyncio.to_thread(rewind_steps, snapshots, timeline, first)
+    if outcome.event is not None:
+        chat.runtime.session.append(outcome.event)
+    chat.show_message("\n".join(format_outcome(outcome)), "yellow" if outcome.clashes else None)
+    for line in await asyncio.to_thread(
+        describe_uncovered, chat.runtime.workspace.root, chat.runtime.session.folder
+    ):
+        chat.show_message(sanitize_text(line), "yellow")
+    return not outcome.clashes
+
+
+def _rewind_conversation(chat: Conversation, point: Prompt) -> None:
+    chat.runtime.session.rewind(point.parent)
+    chat.show_message(f"back before: {_format_first_line(point.text)}", "dim")
+    chat.front.restore_input(point.text)
+
+
+def _format_first_line(text: str) -> str:
+    return sanitize_text(text.strip().partition("\n")[0])
+
+
+def _make_preview(point: Prompt) -> Callable[[], str]:
+    return lambda: sanitize_text(point.text.strip())

@@ -1,0 +1,30 @@
+"""What a session's turns changed and cost, followed from its log: the ground of /undo, /diff and /cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent.events import End, Event, Prompt
+from agent.session.undo import Timeline
+from agent.session.usage_report import UsageReport
+
+
+@dataclass(slots=True)
+class SessionHistory:
+    """Kept up to date by `see`; a resumed session's past is seen like its present."""
+
+    prompts: list[str] = field(default_factory=list)
+    timeline: Timeline = field(default_factory=Timeline)
+    bill: UsageReport = field(default_factory=UsageReport)
+    ended: bool = True
+
+    def handle_event(self, event: Event) -> None:
+        """Take in the next event of the log."""
+        self.timeline.handle_event(event)
+        self.bill.handle_event(event)
+        match event:
+            case Prompt():
+                self.prompts.append(event.text)
+                self.ended = False
+            case End():
+                self.ended = True

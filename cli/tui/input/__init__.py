@@ -1,0 +1,1 @@
+"""The prompt line: keys, completion, history, pastes."""

@@ -1,0 +1,217 @@
+"""The keys of the prompt, beside those of any line editor (prompt_toolkit's emacs or vi set)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.application import get_app
+from prompt_toolkit.filters import (
+    Condition,
+    Filter,
+    emacs_insert_mode,
+    has_completions,
+    has_selection,
+    is_searching,
+    vi_insert_mode,
+)
+from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from cli.settings.key_actions import ACTIONS
+from cli.tui.input.tab_completion import TabCompletion
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from cli.tui.input.pastes import Pastes
+    from cli.tui.input.question_prompt import QuestionPrompt
+
+ANSI_SEQUENCES["\x1b[13;2u"] = Keys.ControlJ  # Shift-Enter, where the terminal tells it from Enter
+ANSI_SEQUENCES["\x1b[27;2;13~"] = Keys.ControlJ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyCallbacks:
+    """What the keys do.
+
+    submit: Enter, with the text; interrupt: says whether there was something to stop; leave: end the conversation
+    unfold: show the whole of what was folded; rewind: go back to an earlier prompt
+    recall: take back what is queued, "" if nothing is; asking: the question that stands; show: all of it
+    cycle: plan mode on and off
+    """
+
+    submit: Callable[[str], None]
+    interrupt: Callable[[], bool]
+    leave: Callable[[], None]
+    unfold: Callable[[], None]
+    rewind: Callable[[], None]
+    recall: Callable[[], str]
+    cycle: Callable[[], None]
+    asking: Callable[[], QuestionPrompt | None]
+    show: Callable[[], None]
+
+
+def build_key_bindings(
+    deeds: KeyCallbacks, pastes: Pastes, chosen: Mapping[str, Sequence[str]]
+) -> KeyBindings:
+    """All keys. `chosen`: the user's own keys by action. Raises UserError for one that there is not."""
+    keys = KeyBindings()
+    asked = Condition(lambda: deeds.asking() is not None)
+    typing = Condition(lambda: (now := deeds.asking()) is not None and now.state != "keys")
+    add = _KeyBinder(keys, {**ACTIONS, **chosen})
+    _bind_question_keys(keys, deeds, asked & ~typing, typing)
+    free = ~asked & ~is_searching  # a search in the history has keys of its own: Enter takes what it found
+    _bind_completion_keys(keys, free)
+    _bind_send_keys(add, keys, deeds, pastes, free)
+    _bind_stop_keys(add, keys, deeds, free)
+    _bind_view_keys(add, deeds, free)
+    return keys
+
+
+class _KeyBinder:
+    """Binds an action to its keys, each written like `c-x c-e`."""
+
+    def __init__(self, keys: KeyBindings, table: Mapping[str, Sequence[str]]) -> None:
+        self._keys = keys
+        self._table = table
+
+    def __call__(self, action: str, when: Filter, do: Callable[[KeyPressEvent], None]) -> None:
+        for each in self._table[action]:
+            try:
+                self._keys.add(*each.split(), filter=when)(do)
+            except ValueError:
+                raise UserError(
+                    Fault.CONFIGURATION,
+                    f"setting 'keys.{action}': there is no key {each!r}",
+                    "Keys look like: c-o, escape, escape enter, f2, c-x c-e.",
+                ) from None
+
+
+def _bind_question_keys(keys: KeyBindings, deeds: KeyCallbacks, waiting: Filter, typing: Filter) -> None:
+    @keys.add("<any>", filter=waiting, eager=True)
+    @keys.add("enter", filter=waiting, eager=True)
+    def press(event: KeyPressEvent) -> None:
+        asking = deeds.asking()
+        if asking is None:
+            return
+        if event.data.lower() == "v":
+            deeds.show()
+        else:
+            asking.press_key(event.data.lower(), event.current_buffer)
+
+    @keys.add("escape", filter=waiting, eager=True)
+    @keys.add("c-c", filter=waiting, eager=True)
+    def refuse(event: KeyPressEvent) -> None:
+        if (asking := deeds.asking()) is not None:
+            asking.press_key("n", event.current_buffer)
+
+    @keys.add("enter", filter=typing, eager=True)
+    def accept_line(event: KeyPressEvent) -> None:
+        if (asking := deeds.asking()) is not None:
+            asking.accept_line(event.current_buffer)
+
+    @keys.add("escape", filter=typing, eager=True)
+    @keys.add("c-c", filter=typing, eager=True)
+    def leave_line(event: KeyPressEvent) -> None:
+        if (asking := deeds.asking()) is not None:
+            asking.leave_line(event.current_buffer)
+
+
+def _bind_send_keys(
+    add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, pastes: Pastes, free: Filter
+) -> None:
+    def enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        state = buffer.complete_state
+        if state is not None and state.current_completion is not None:
+            buffer.complete_state = None  # the first Enter takes the completion, the next one sends
+            return
+        if buffer.document.text_before_cursor.endswith("\\"):
+            buffer.delete_before_cursor(1)
+            buffer.newline(copy_margin=False)
+            return
+        text = buffer.text
+        if text.strip():
+            buffer.append_to_history()
+        _reset_prompt(event)
+        whole = pastes.unfold_prompt(text)
+        pastes.forget()
+        deeds.submit(whole)
+
+    def insert_newline(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    def open_editor(event: KeyPressEvent) -> None:
+        event.current_buffer.open_in_editor()
+
+    add("send", free & ~has_selection, enter)
+    add("newline", free, insert_newline)
+    add("editor", free, open_editor)
+
+    @keys.add(Keys.BracketedPaste)
+    def insert_paste(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text(pastes.fold_paste(event.data))
+
+    @keys.add("up", filter=free & Condition(lambda: not get_app().current_buffer.text))
+    def recall_previous(event: KeyPressEvent) -> None:
+        if queued := deeds.recall():
+            event.current_buffer.insert_text(queued)
+        else:
+            event.current_buffer.auto_up()
+
+
+def _bind_stop_keys(add: _KeyBinder, keys: KeyBindings, deeds: KeyCallbacks, free: Filter) -> None:
+    empty = Condition(lambda: not get_app().current_buffer.text)
+
+    def stop(event: KeyPressEvent) -> None:
+        if not deeds.interrupt():
+            _reset_prompt(event)
+
+    def interrupt_step(event: KeyPressEvent) -> None:
+        deeds.interrupt()
+
+    def leave(event: KeyPressEvent) -> None:
+        deeds.leave()
+
+    def rewind(event: KeyPressEvent) -> None:
+        deeds.rewind()
+
+    def suspend(event: KeyPressEvent) -> None:
+        event.app.suspend_to_background()
+
+    add("stop", free, stop)
+    keys.add("<sigint>")(stop)
+    add("interrupt", free & ~has_completions & ~vi_insert_mode, interrupt_step)
+    add("rewind", free & ~has_completions & empty, rewind)
+    add("leave", free & empty, leave)
+    add("suspend", free, suspend)
+
+
+def _bind_completion_keys(keys: KeyBindings, free: Filter) -> None:
+    tab = TabCompletion()
+
+    def dismiss(event: KeyPressEvent) -> None:
+        tab.forget()
+        event.current_buffer.cancel_completion()
+
+    keys.add("tab", filter=free & (emacs_insert_mode | vi_insert_mode))(tab.press)
+    keys.add("escape", filter=has_completions, eager=True)(dismiss)
+
+
+def _reset_prompt(event: KeyPressEvent) -> None:
+    """An empty prompt, into which the next key types, whatever vi's mode was."""
+    event.current_buffer.reset()
+    event.app.vi_state.reset()
+
+
+def _bind_view_keys(add: _KeyBinder, deeds: KeyCallbacks, free: Filter) -> None:
+    def show_transcript(event: KeyPressEvent) -> None:
+        deeds.unfold()
+
+    def toggle_plan_mode(event: KeyPressEvent) -> None:
+        deeds.cycle()
+
+    add("unfold", free, show_transcript)
+    add("plan", free & ~has_completions, toggle_plan_mode)

@@ -1,0 +1,82 @@
+"""The names that a repository defines, for completion: read from the code index behind what is being typed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cli.tui.input.fuzzy_match import rank_matches
+from sandbox.errors import UserError
+
+FRESH = 30.0
+"""Seconds for which the names are used again before the index is asked anew."""
+
+SHORTEST = 2
+"""Letters without which too much would fit."""
+
+MOST = 100_000
+"""Names kept: beyond that, matching would lag behind the typing."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolName:
+    """One definition. `name`: qualified ("Cart.total")"""
+
+    name: str
+    kind: str
+    path: str
+    line: int
+
+
+class SymbolNames:
+    """Looked up in a thread of their own, one at a time; until they are there, there are none.
+
+    hidden: options for ripgrep that leave files out; arrived: called in that thread once there are some
+    """
+
+    def __init__(
+        self, root: Path, cache: Path, hidden: Sequence[str] = (), *, arrived: Callable[[], None]
+    ) -> None:
+        self._root, self._cache, self._hidden, self._arrived = root, cache, hidden, arrived
+        self._known: list[SymbolName] = []
+        self._labels: list[str] = []
+        self._when = float("-inf")
+        self._looking: threading.Thread | None = None
+
+    def find_matching(self, query: str, limit: int) -> list[SymbolName]:
+        """Names that contain the query's letters in order, the closest first."""
+        if len(query) < SHORTEST:
+            return []
+        if self._looking is None and time.monotonic() - self._when > FRESH:
+            self._looking = threading.Thread(target=self._load_names, daemon=True)
+            self._looking.start()
+        known, labels = self._known, self._labels
+        return [known[index] for index in rank_matches(query.replace(".", "/"), labels, limit)]
+
+    def _load_names(self) -> None:
+        try:
+            with suppress(UserError, OSError):  # no ripgrep, a full disk: there is nothing to complete
+                found = _read_definitions(self._root, self._cache, self._hidden)
+                first = not self._known
+                self._known, self._labels = found, [each.name.replace(".", "/") for each in found]
+                if first and found:
+                    self._arrived()
+        finally:
+            self._when, self._looking = time.monotonic(), None
+
+
+def _read_definitions(root: Path, cache: Path, hidden: Sequence[str]) -> list[SymbolName]:
+    from tools.code.index.code_index import Index, ask_index
+
+    def collect_names(index: Index) -> list[SymbolName]:
+        return [
+            SymbolName(symbol.name, symbol.kind, path, symbol.line)
+            for path, outline in index.outlines(index.paths).items()
+            for symbol in outline.symbols
+        ][:MOST]
+
+    return ask_index(root, cache, hidden, collect_names)

@@ -1,0 +1,1 @@
+"""What a terminal shows: live region, events, picker, pager."""

@@ -1,0 +1,163 @@
+"""A list to choose from: type to narrow it, arrows to move, Enter takes, Esc leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import BufferControl, Dimension, HSplit, Layout, Window
+from prompt_toolkit.output import Output
+
+from cli.output.style.terminal import Terminal, measure_columns, truncate_text
+from cli.tui.frontend import Choice
+from cli.tui.input.fuzzy_match import rank_matches
+from cli.tui.screen.live_region import make_part, make_style
+from cli.tui.screen.reflow import ReflowingApplication
+
+ROWS = 10
+"""Rows of the list at most: more than that one narrows by typing."""
+
+PREVIEW = 5
+
+
+async def run_picker(
+    title: str, choices: Sequence[Choice], keyboard: Input, output: Output, terminal: Callable[[], Terminal]
+) -> int | None:
+    """The index of the chosen row; None if the person left."""
+    return (
+        await _Picker(title, choices, terminal)
+        .make_application(keyboard, output)
+        .run_async(set_exception_handler=False)
+    )
+
+
+class _Picker:
+    def __init__(self, title: str, choices: Sequence[Choice], terminal: Callable[[], Terminal]) -> None:
+        self._title = title
+        self._choices = choices
+        self._terminal = terminal
+        self._typed = Buffer(multiline=False, on_text_changed=lambda _: self._narrow())
+        self._found = list(range(len(choices)))
+        self._at = 0
+        self._previews: dict[int, str] = {}
+
+    def make_application(self, keyboard: Input, output: Output) -> Application[int | None]:
+        prompt = Window(
+            BufferControl(self._typed),
+            height=Dimension.exact(1),
+            get_line_prefix=lambda *_: [("class:prompt", "/ ")],
+        )
+        parts = [
+            make_part(lambda: "", lambda: self._terminal().rows > 16),  # a blank line sets the list off
+            make_part(
+                lambda: [("class:title", truncate_text(self._title, self._terminal().columns - 1))],
+                lambda: True,
+            ),
+            make_part(self._format_rows, lambda: True),
+            make_part(self._format_preview, lambda: bool(self._get_preview())),
+            prompt,
+            make_part(self._format_help, lambda: True),
+        ]
+        return ReflowingApplication(
+            layout=Layout(HSplit(parts), focused_element=prompt),
+            key_bindings=self._make_key_bindings(),
+            style=make_style(),
+            input=keyboard,
+            output=output,
+            erase_when_done=True,
+        )
+
+    def _make_key_bindings(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("up")
+        @keys.add("c-p")
+        def move_up(event: KeyPressEvent) -> None:
+            self._move(-1)
+
+        @keys.add("down")
+        @keys.add("c-n")
+        @keys.add("tab")
+        def move_down(event: KeyPressEvent) -> None:
+            self._move(1)
+
+        @keys.add("pageup")
+        def page_up(event: KeyPressEvent) -> None:
+            self._move(-self._count_rows())
+
+        @keys.add("pagedown")
+        def page_down(event: KeyPressEvent) -> None:
+            self._move(self._count_rows())
+
+        @keys.add("enter")
+        def take(event: KeyPressEvent) -> None:
+            event.app.exit(result=self._found[self._at] if self._found else None)
+
+        @keys.add("escape", eager=True)
+        @keys.add("c-c")
+        @keys.add("c-d")
+        def leave(event: KeyPressEvent) -> None:
+            event.app.exit(result=None)
+
+        return keys
+
+    def _move(self, rows: int) -> None:
+        if self._found:
+            last = len(self._found) - 1
+            wrapped = (self._at + rows) % len(self._found) if abs(rows) == 1 else self._at + rows
+            self._at = min(max(wrapped, 0), last)
+
+    def _narrow(self) -> None:
+        texts = [f"{each.label} {each.about}" for each in self._choices]
+        query = self._typed.text
+        self._found = rank_matches(query, texts) if query.strip() else list(range(len(texts)))
+        self._at = 0
+
+    def _count_rows(self) -> int:
+        return max(min(ROWS, self._terminal().rows - 7 - (PREVIEW if self._terminal().rows > 16 else 0)), 2)
+
+    def _format_rows(self) -> StyleAndTextTuples:
+        if not self._found:
+            return [("class:dim", "  nothing matches")]
+        room, columns = self._count_rows(), self._terminal().columns
+        first = min(max(self._at - room // 2, 0), max(len(self._found) - room, 0))
+        lines: StyleAndTextTuples = []
+        for place in range(first, min(first + room, len(self._found))):
+            choice = self._choices[self._found[place]]
+            sign = "› " if place == self._at else "  "
+            about = f"  {choice.about}" if choice.about else ""
+            label = truncate_text(
+                choice.label, max(columns - 3 - min(measure_columns(about), columns // 3), 8)
+            )
+            about = truncate_text(about, max(columns - 3 - measure_columns(label), 0)) if about else ""
+            if lines:
+                lines.append(("", "\n"))
+            lines.append(("class:chosen" if place == self._at else "", sign + label))
+            lines.append(("class:dim", about))
+        return lines
+
+    def _get_preview(self) -> str:
+        """The preview of the row that is looked at."""
+        if not self._found or self._terminal().rows <= 16:
+            return ""
+        index = self._found[self._at]
+        if index not in self._previews:
+            make = self._choices[index].preview
+            self._previews[index] = make() if make else ""
+        return self._previews[index]
+
+    def _format_preview(self) -> StyleAndTextTuples:
+        columns = self._terminal().columns
+        lines = [
+            truncate_text(f"│ {line}", columns - 1) for line in self._get_preview().split("\n")[:PREVIEW]
+        ]
+        return [("class:dim", "\n".join(lines))]
+
+    def _format_help(self) -> StyleAndTextTuples:
+        count = f"{len(self._found)} of {len(self._choices)}"
+        text = f"{count} · type to narrow · ↑↓ move · Enter takes · Esc leaves"
+        return [("class:dim", truncate_text(text, self._terminal().columns - 1))]

@@ -1,0 +1,214 @@
+"""The conversation on a terminal that can only print lines (TERM=dumb, an editor's shell, a pipe)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from cli.output.style.terminal import Terminal
+from cli.tui.frontend import Answer, Choice, InputHandler, Pages, Question
+from sandbox.sanitize import sanitize_text
+
+ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
+    "y": "once",
+    "yes": "once",
+    "s": "session",
+    "session": "session",
+    "r": "rule",
+    "rule": "rule",
+    "n": "no",
+    "no": "no",
+    "": "no",
+}
+"""Whatever else is typed is a no, and told to the model."""
+
+
+class PlainFrontend:
+    """A `Front` of lines: no control sequence is ever written. The terminal itself echoes and edits."""
+
+    redraws = False
+
+    def __init__(self) -> None:
+        self.echoes = sys.stdin.isatty()
+        self.drawn = asyncio.Event()
+        self.drawn.set()  # there is nothing to wait for
+        self.stalled = False
+        """It ended while nobody read what it writes: no more may be written, it would wait for ever."""
+        self._writing = False
+        self._closed = asyncio.Event()
+        self._answer: asyncio.Future[str] | None = None
+
+    async def run(self, host: InputHandler) -> None:
+        """Hold the conversation until it is closed or the input ends."""
+        loop = asyncio.get_running_loop()
+        lines: asyncio.Queue[str | None] = asyncio.Queue()
+        threading.Thread(target=_read_lines, args=(loop, lines.put_nowait), daemon=True).start()
+        loop.add_signal_handler(signal.SIGINT, self._handle_interrupt, host)
+        for number in (
+            signal.SIGTERM,
+            signal.SIGHUP,
+        ):  # the loop hears of them as well, but not while it writes
+            signal.signal(number, self._handle_end_signal)
+        reading = asyncio.create_task(self._read_input(host, lines))
+        self.print("> ")
+        try:
+            await self._closed.wait()
+        finally:
+            reading.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
+
+    def _handle_interrupt(self, host: InputHandler) -> None:
+        if not host.interrupt():
+            self.print("\n> ")
+
+    async def _read_input(self, host: InputHandler, lines: asyncio.Queue[str | None]) -> None:
+        kept: list[str] = []
+        while (line := await lines.get()) is not None:
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_result(line.strip())
+            elif line.endswith("\\"):
+                kept.append(line[:-1])
+            else:
+                host.submit("\n".join([*kept, line]))
+                kept = []
+                if not host.is_working:
+                    self.print("> ")
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result("")
+        await host.wait_until_idle()
+        host.quit()
+
+    @property
+    def redraw_interval(self) -> float:
+        return 0.0
+
+    @property
+    def terminal(self) -> Terminal:
+        return replace(Terminal.from_stream(sys.stdout), colour=False)
+
+    def print(self, text: str) -> None:
+        """Past `sys.stdout`, whose buffer would be written once more at the program's end."""
+        if self.stalled:
+            return
+        rest = memoryview(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+        try:
+            self._writing = True
+            while rest:
+                rest = rest[os.write(sys.stdout.fileno(), rest) :]
+        except _WriteInterrupted:
+            self.stalled = True
+        except OSError:  # the reader is gone; the log still gets everything
+            self._closed.set()
+        finally:
+            self._writing = False
+
+    def end_quickly(self) -> None:
+        """A signal asks for the end: nothing here takes long but writing, which has been cut short."""
+
+    def _handle_end_signal(self, number: int, frame: object) -> None:
+        """A signal that asks for the end; in the middle of writing to somebody who does not read, give that up.
+
+        What is said at the end may come to wait as well: it is looked after again, each second.
+        """
+        signal.signal(signal.SIGALRM, self._handle_end_signal)
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+        if self._writing:
+            self._writing = False
+            raise _WriteInterrupted
+
+    def set_live_output(self, draw: Callable[[], str] | None) -> None:
+        """Nothing is redrawn here: the text comes by `print` once it is whole."""
+
+    def show_last_output(self, line: str) -> None:
+        """A command's output is told when it has ended."""
+
+    def show_plan(self, items: Sequence[tuple[str, str]]) -> None:
+        """Its changes are printed as lines."""
+
+    def alert(self, text: str) -> None:
+        """Control characters are not for every terminal: the lines say it."""
+
+    def show_activity(self, doing: str) -> None:
+        """The end of the work is the moment to prompt again."""
+        if not doing:
+            self.print("> ")
+
+    def show_queued(self, texts: Sequence[str]) -> None:
+        if texts:
+            self.print(f"(queued: {sanitize_text(texts[-1])})\n")
+
+    def restore_input(self, text: str) -> None:
+        self.print(f"(not delivered: {sanitize_text(text)})\n")
+
+    async def ask(self, question: Question) -> Answer:
+        lasting = f", r(ule: {'; '.join(question.rules)})" if question.rules else ""
+        self.print(f"{question.what}\nwhy: {question.why}\ny(es), s(ession){lasting}, n(o), or why not? ")
+        said = await self._read_answer()
+        kind = ANSWERS.get(said.lower())
+        if kind is None:
+            return Answer(kind="no", word=said)
+        if kind == "rule" and not question.rules:
+            return Answer(kind="no")
+        return Answer(kind=kind, rules=question.rules)
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        rows = [f"{number}. {each.label}  {each.about}".rstrip() for number, each in enumerate(choices, 1)]
+        self.print("\n".join([title, *rows, "number, or nothing? "]))
+        said = await self._read_answer()
+        return int(said) - 1 if said.isdecimal() and 1 <= int(said) <= len(choices) else None
+
+    async def show_pages(self, title: str, pages: Pages) -> None:
+        """All of the text is printed: whoever reads line by line wants it from its beginning."""
+        parts = []
+        while lines := pages.load_earlier_lines():
+            parts.append(lines)
+        self.print("\n".join(line for lines in reversed(parts) for line in lines) + "\n")
+
+    async def _read_answer(self) -> str:
+        """The next line that is typed; "" when no more will be."""
+        self._answer = asyncio.get_running_loop().create_future()
+        try:
+            return await self._answer
+        finally:
+            self._answer = None
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+_MOMENT = 1.0
+"""Seconds."""
+
+
+class _WriteInterrupted(Exception):
+    """A signal has come while something was written."""
+
+
+def _read_lines(loop: asyncio.AbstractEventLoop, put: Callable[[str | None], None]) -> None:
+    """Lines of standard input to the event loop; None at its end.
+
+    Read from the descriptor: a thread blocked in `sys.stdin` would hold its lock when Python exits.
+    """
+    rest = b""
+    while True:
+        try:
+            piece = os.read(0, 65536)
+        except OSError:  # the terminal is gone
+            piece = b""
+        *whole, rest = (rest + piece).split(b"\n")
+        if not piece and rest:
+            whole, rest = [rest], b""
+        try:
+            for line in whole:
+                loop.call_soon_threadsafe(put, line.rstrip(b"\r").decode("utf-8", "replace"))
+            if not piece:
+                loop.call_soon_threadsafe(put, None)
+                return
+        except RuntimeError:  # the loop is closed: the conversation is over
+            return

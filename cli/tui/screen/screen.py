@@ -1,0 +1,392 @@
+"""The terminal as a front: what is printed scrolls away for good, a few lines at the bottom are redrawn."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from prompt_toolkit.application import Application, in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.layout import (
+    AnyContainer,
+    BufferControl,
+    CompletionsMenu,
+    ConditionalMargin,
+    Dimension,
+    HSplit,
+    Layout,
+    ScrollbarMargin,
+    Window,
+)
+from prompt_toolkit.widgets import SearchToolbar
+
+from cli.output.style.terminal import Terminal, wrap_characters
+from cli.tui.frontend import Answer, Choice, InputHandler, Pages, Question
+from cli.tui.input.input_history import PrivateHistory
+from cli.tui.input.key_bindings import KeyCallbacks, build_key_bindings
+from cli.tui.input.keyboard import Keyboard
+from cli.tui.input.pastes import Pastes
+from cli.tui.input.question_prompt import QuestionPrompt
+from cli.tui.screen.live_region import LiveRegion, make_style
+from cli.tui.screen.reflow import ReflowingApplication
+from cli.tui.screen.terminal_writer import TerminalWriter
+
+INPUT_ROWS = 10
+"""Rows the prompt grows to; a longer text scrolls inside it, so that a paste never fills the screen."""
+
+MENU_ROWS = 6
+"""Rows of completions: more of them scroll."""
+
+FRAME = 0.016
+"""Seconds between two redraws at least: what comes faster than a screen can show is drawn together."""
+
+STREAMED = 0.03
+"""Seconds between two drawings of an answer that streams: faster than one can read."""
+
+SHARE = 6
+"""Times as long as a redraw takes (a slow machine, a slow line) the next one of a stream waits."""
+
+SLOWEST = 0.15
+"""Seconds until it comes at the latest: that it goes on is to be seen."""
+
+ESCAPE = 0.3
+"""Seconds to wait for what may follow an Esc (Alt-Enter, Esc Esc), before it is one by itself."""
+
+
+class Screen:
+    """A `Front` over one prompt_toolkit application that lives as long as the conversation.
+
+    It is not a prompt that comes and goes: keys are read, and never echoed by the terminal, while
+    anything is printed, so that typing, output and Ctrl-C cannot get into each other's way.
+    """
+
+    redraws = True
+    echoes = False  # the prompt is taken away
+
+    def __init__(
+        self,
+        *,
+        history: Path,
+        completer: Callable[[], Completer | None],
+        keys: Mapping[str, Sequence[str]],
+        vi: bool = False,
+        alert: str = "bell",
+        pause: float = 0.0,
+    ) -> None:
+        """pause: seconds without a key after which the keys are a question's that has come meanwhile"""
+        self.drawn = asyncio.Event()
+        """The prompt has been seen: what takes long may begin."""
+        self._pending: list[str] = []
+        self._began = self._drawing = 0.0  # when the last redraw began, and how long it took
+        self._live = LiveRegion(terminal=lambda: self.terminal, held=lambda: self._is_question_held())
+        self._keys = keys
+        self._vi = vi
+        self._alert = alert
+        self._pause = pause
+        self._typed = float("-inf")  # when text was last typed
+        self.stalled = False
+        """It ended while nobody read the terminal: no more may be written, it would wait for ever."""
+        self._hurried = False
+        self._gone = False  # the terminal went away: there is nobody to show anything to
+        self._app: ReflowingApplication[None] | None = None
+        self._output = TerminalWriter()
+        self._keyboard = Keyboard(self._output.drain_briefly)
+        self._output.emptied = self._invalidate
+        self._search = SearchToolbar(ignore_case=True)
+        self._pastes = Pastes()
+        self._completer = _LazyCompleter(completer)
+        self._buffer = Buffer(
+            completer=ThreadedCompleter(self._completer),
+            complete_while_typing=Condition(self._can_complete),
+            history=PrivateHistory(history),
+            tempfile_suffix=".md",
+            multiline=True,
+            on_text_insert=lambda buffer: self._record_typing(),
+        )
+
+    async def run(self, host: InputHandler) -> None:
+        """Hold the conversation until it is closed, or the terminal goes away."""
+        self._live.footer = host.format_footer
+        self._app = ReflowingApplication(
+            layout=self._build_layout(),
+            key_bindings=build_key_bindings(self._make_key_callbacks(host), self._pastes, self._keys),
+            style=make_style(),
+            input=self._keyboard,
+            output=self._output,
+            editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
+            erase_when_done=True,
+            min_redraw_interval=FRAME,
+            before_render=self._print_pending,
+            after_render=lambda app: self._finish_redraw(),
+        )
+        self._app.ttimeoutlen, self._app.timeoutlen = 0.1, ESCAPE
+        ticking = asyncio.create_task(self._tick())
+        try:
+            await self._app.run_async(set_exception_handler=False)
+        except (EOFError, OSError):  # the terminal was closed
+            self._gone = True
+            host.quit()
+        finally:
+            ticking.cancel()
+            self._flush_pending()
+            while not (self._gone or self._hurried or await self._output.wait_until_drained(patience=0.2)):
+                pass  # the terminal is not read now: what was said is not lost, unless we are told to end
+            self.stalled = not self._output.is_drained
+            self._output.close()
+
+    @property
+    def redraw_interval(self) -> float:
+        return min(max(STREAMED, self._drawing * SHARE), SLOWEST)
+
+    @property
+    def terminal(self) -> Terminal:
+        return Terminal.from_stream(sys.stdout)
+
+    def print(self, text: str) -> None:
+        self._pending.append(text)
+        self._invalidate()
+
+    def set_live_output(self, draw: Callable[[], str] | None) -> None:
+        self._live.draw = draw
+        self._invalidate()
+
+    def show_activity(self, doing: str) -> None:
+        if doing != self._live.doing:
+            self._live.doing, self._live.since, self._live.tail = doing, time.monotonic(), ""
+            self._invalidate()
+
+    def show_last_output(self, line: str) -> None:
+        if line != self._live.tail:
+            self._live.tail = line
+            self._invalidate()
+
+    def show_plan(self, items: Sequence[tuple[str, str]]) -> None:
+        self._live.plan = items
+        self._invalidate()
+
+    def show_queued(self, texts: Sequence[str]) -> None:
+        self._live.queued = list(texts)
+        self._invalidate()
+
+    def restore_input(self, text: str) -> None:
+        typed = self._buffer.text
+        self._buffer.text = f"{text}\n{typed}" if typed else text
+        self._buffer.cursor_position = len(self._buffer.text)
+        self._invalidate()
+
+    def alert(self, text: str) -> None:
+        if self._gone or self._alert == "off":
+            return
+        sign = f"\x1b]9;Patchwright: {text}\x07" if self._alert == "osc9" else "\a"
+        self._output.write_raw(sign)
+        self._output.flush()
+
+    async def ask(self, question: Question) -> Answer:
+        if self._gone:
+            return Answer(kind="no")
+        asking = QuestionPrompt(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
+        self._live.asking = asking
+        if self._is_question_held():
+            asyncio.get_running_loop().call_later(self._pause, self._invalidate)
+        self._invalidate()
+        try:
+            return await asking.answer
+        finally:
+            asking.leave_line(self._buffer)
+            self._live.asking = None
+            self._typed = float(
+                "-inf"
+            )  # a line for this question's answer is no word in whose middle the next comes
+            self._invalidate()
+
+    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+        if self._gone or not choices:
+            return None
+        from cli.tui.screen.picker import run_picker
+
+        async with self._lend_terminal():
+            return await run_picker(title, choices, self._keyboard, self._output, lambda: self.terminal)
+
+    async def show_pages(self, title: str, pages: Pages) -> None:
+        if self._gone:
+            return
+        from cli.tui.screen.pager import run_pager
+
+        async with self._lend_terminal():
+            await run_pager(title, pages, self._keyboard, self._output, lambda: self.terminal)
+
+    def refresh_completions(self) -> None:
+        """Offer completions anew for what stands in the prompt. Called in any thread."""
+        if (app := self._app) is not None and (loop := app.loop) is not None:
+            with suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(self._request_completions, loop, self._completer.asked)
+
+    def end_quickly(self) -> None:
+        """A signal asks for the end: wait for nobody who reads what is left."""
+        self._hurried = True
+
+    def close(self) -> None:
+        if self._app is not None and self._app.is_running:
+            self._app.exit()
+
+    @asynccontextmanager
+    async def _lend_terminal(self) -> AsyncIterator[None]:
+        """Another application has the terminal meanwhile; what is printed waits."""
+        if self._app is None:
+            return
+        with self._keyboard.lend_keys(self._app):
+            async with in_terminal():
+                self._flush_pending()
+                self._app.aside = True
+                try:
+                    yield
+                finally:
+                    self._app.aside = False
+
+    def _make_key_callbacks(self, host: InputHandler) -> KeyCallbacks:
+        return KeyCallbacks(
+            submit=lambda text: self._submit_text(host, text),
+            interrupt=host.interrupt,
+            leave=host.quit,
+            unfold=host.show_transcript,
+            rewind=host.offer_rewind,
+            recall=host.pop_queued,
+            cycle=host.toggle_plan_mode,
+            asking=lambda: None if self._is_question_held() else self._live.asking,
+            show=self._show_question,
+        )
+
+    def _record_typing(self) -> None:
+        """Text was typed."""
+        asking = self._live.asking
+        if asking is not None and asking.state != "keys":
+            return  # it is the answer
+        self._typed = time.monotonic()
+        if asking is not None:
+            asyncio.get_running_loop().call_later(self._pause, self._invalidate)
+
+    def _is_question_held(self) -> bool:
+        """Whether a question has come in the middle of a word, and the keys are the prompt's until they pause."""
+        asking = self._live.asking
+        if asking is None or asking.state != "keys":
+            return False
+        return self._typed > asking.came - self._pause and time.monotonic() < self._typed + self._pause
+
+    def _submit_text(self, host: InputHandler, text: str) -> None:
+        self._typed = float("-inf")  # whoever has sent it is not in the middle of a word
+        host.submit(text)
+
+    def _invalidate(self) -> None:
+        """Draw it anew; a terminal that has not taken the last drawing yet is drawn when it has."""
+        if self._app is not None and not self._gone and self._output.is_drained:
+            self._app.invalidate()
+
+    async def _tick(self) -> None:
+        """Once a second is enough to show that time passes; a calm screen is kind to eyes and to ssh."""
+        while True:
+            await asyncio.sleep(1)
+            if self._live.doing:
+                self._invalidate()
+
+    def _print_pending(self, app: Application[None]) -> None:
+        """Before a redraw: take the live part away and print what is to stay, then it is drawn below."""
+        self._began = time.monotonic()
+        self._output.write_raw(_BEGIN)
+        if self._pending:
+            app.renderer.erase()
+            self._flush_pending()
+
+    def _flush_pending(self) -> None:
+        text, self._pending = "".join(self._pending), []
+        if text and not self._gone:
+            self._output.write_raw(text.replace("\n", "\r\n"))
+            self._output.flush()
+
+    def _finish_redraw(self) -> None:
+        self._output.write_raw(_END)
+        self._output.flush()
+        self._drawing = time.monotonic() - self._began
+        self.drawn.set()
+
+    def _request_completions(self, loop: asyncio.AbstractEventLoop, asked: int) -> None:
+        """Ask for completions until they have been asked for more than so many times: while some are being gathered, or
+        are shown, the buffer passes over it."""
+        state = self._buffer.complete_state
+        chosen = state is not None and state.current_completion is not None
+        if chosen or not self._can_complete() or self._completer.asked != asked:
+            return
+        self._buffer.complete_state = None
+        self._buffer.start_completion()
+        loop.call_later(_AGAIN, self._request_completions, loop, asked)
+
+    def _can_complete(self) -> bool:
+        text = self._buffer.document.text_before_cursor
+        return text.startswith("/") or text.rpartition(" ")[2].rpartition("\n")[2].startswith("@")
+
+    def _build_layout(self) -> Layout:
+        prompt = Window(
+            BufferControl(self._buffer, search_buffer_control=self._search.control, preview_search=True),
+            height=lambda: Dimension(min=1, max=min(INPUT_ROWS, max(1, self.terminal.rows // 2))),
+            wrap_lines=True,
+            dont_extend_height=True,
+            get_line_prefix=self._live.format_prefix,
+        )
+        menu = CompletionsMenu(max_height=MENU_ROWS)
+        assert isinstance(menu.content, Window)
+        menu.content.right_margins = [
+            ConditionalMargin(ScrollbarMargin(), Condition(self._is_menu_scrolling))
+        ]
+        parts: list[AnyContainer] = [
+            *self._live.build_upper_parts(),
+            prompt,
+            self._search,
+            menu,
+            self._live.build_footer(),
+        ]
+        return Layout(HSplit(parts), focused_element=prompt)
+
+    def _is_menu_scrolling(self) -> bool:
+        state = self._buffer.complete_state
+        return state is not None and len(state.completions) > MENU_ROWS
+
+    def _show_question(self) -> None:
+        """Print all of it, to be scrolled through."""
+        if self._live.asking is not None:
+            lines = wrap_characters(self._live.asking.question.what, self.terminal.columns - 1)
+            self.print("\n" + "\n".join(lines) + "\n")
+
+
+_AGAIN = 0.05
+"""Seconds until completions are asked for again."""
+
+
+class _LazyCompleter(Completer):
+    """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet.
+
+    asked: how often it was
+    """
+
+    def __init__(self, make: Callable[[], Completer | None]) -> None:
+        self.asked = 0
+        self._make = make
+        self._completer: Completer | None = None
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """See `Completer`."""
+        self.asked += 1
+        if self._completer is None:
+            self._completer = self._make()
+        if self._completer is not None:
+            yield from self._completer.get_completions(document, complete_event)
+
+
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+"""Synchronised output: a terminal that knows it shows a redraw as a whole; the others ignore it."""

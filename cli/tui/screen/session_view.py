@@ -1,0 +1,297 @@
+"""A session's events and deltas on a terminal: actions as lines, the model's text as streamed Markdown."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agent.events import (
+    ActionEvent,
+    End,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    PlanEvent,
+    Prompt,
+    Verification,
+)
+from agent.model.protocol import Delta, ReasoningDelta, TextDelta
+from cli.output.amounts import format_duration
+from cli.output.event_lines import LineView
+from cli.output.style.paint import get_mark, make_painter
+from cli.output.style.terminal import truncate_text, wrap_characters, wrap_hanging
+from cli.tui.frontend import Frontend
+from cli.tui.screen.action_folds import ActionFolds
+from cli.tui.screen.suite_progress import TestProgress
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from cli.output.markdown.markdown_stream import MarkdownStream
+
+ECHOED_LINES = 12
+"""Lines of a prompt that are repeated above the answer: a pasted log is known to the one who pasted it."""
+
+RECALLED_LINES = 12
+"""Of the last answer, in a session that is opened again: where one was, not all of it (ctrl-o shows that)."""
+
+THOUGHT_ROWS = 3
+"""Last lines of its reasoning that are shown while a model thinks."""
+
+THOUGHT_KEPT = 4_000
+"""Characters of it that are kept for that."""
+
+LONG = 10.0
+"""Seconds after which the person has looked away, and is called when the turn ends."""
+
+
+class SessionView:
+    """Subscribes to a session. `model` names who is being waited for, `facts` gives more for a turn's summary."""
+
+    def __init__(
+        self, front: Frontend, model: Callable[[], str], facts: Callable[[], Sequence[str]] = tuple
+    ) -> None:
+        self._front = front
+        self._model = model
+        terminal = front.terminal
+        self._lines = LineView(
+            lambda text: self._print_block("lines", text),
+            colour=terminal.colour,
+            width=terminal.columns,
+            unicode=terminal.unicode,
+            texts="none" if front.redraws else "all",
+            facts=facts,
+            wraps=front.redraws,
+        )
+        self._prose: MarkdownStream | None = None
+        self._written = False  # text of the present message has come as deltas
+        self._coming: list[str] = []  # pieces of the answer that are not drawn yet
+        self._flushing: asyncio.TimerHandle | None = None
+        self._last = "note"  # what kind of thing was printed last: the greeting
+        self._folds = ActionFolds()
+        self._order: dict[str, int] = {}  # of the actions that were asked for in this turn
+        self._tests: TestProgress | None = None
+        self._thought, self._thinking = "", 0.0  # the end of the reasoning, and since when there is some
+        self._started = 0.0
+
+    def echo_prompt(self, text: str) -> None:
+        """What the user sent, as it stays in the scrollback; a long paste by its beginning."""
+        lines = sanitize_text(text).split("\n")
+        shown = lines[:ECHOED_LINES]
+        if len(lines) > ECHOED_LINES:
+            shown.append(f"({len(lines) - ECHOED_LINES} more lines)")
+        paint = make_painter(colour=self._front.terminal.colour)
+        marked = [f"{'  ' if index else '> '}{line}" for index, line in enumerate(shown)]
+        self._print_block("said", "".join(paint(line, "cyan") + "\n" for line in marked))
+
+    def show_note(self, text: str) -> None:
+        """An answer of the program itself (not of the model): whole lines, safe to show; they are broken to fit."""
+        if self._front.redraws:
+            columns = self._front.terminal.columns
+            rows = (wrap_hanging(line, columns, _get_indent(line, columns)) for line in text.split("\n"))
+            text = "\n".join(row for each in rows for row in each)
+        self._print_block("note", text if text.endswith("\n") else f"{text}\n")
+
+    def show_last_answer(self, answer: str, end: End | None) -> None:
+        """The end of an answer that was given before, and how its turn ended."""
+        lines = answer.strip().split("\n")
+        if len(lines) > RECALLED_LINES:
+            lines = ["…", *lines[-RECALLED_LINES:]]
+        if answer.strip():
+            self._show_markdown("\n".join(lines)) if self._front.redraws else self.show_note(
+                sanitize_text("\n".join(lines))
+            )
+        if end is not None:
+            self._lines.show_event(end)
+        self._last = ""
+
+    def show_delta(self, delta: Delta) -> None:
+        """A piece of a reply as it streams."""
+        if isinstance(delta, ReasoningDelta):
+            self._thinking = self._thinking or time.monotonic()
+            self._thought = (self._thought + delta.text)[-THOUGHT_KEPT:]
+            self._schedule_draw()
+        elif isinstance(delta, TextDelta) and delta.text:
+            if not self._front.redraws:
+                self._lines.show_delta(delta)
+                return
+            self._coming.append(delta.text)
+            self._schedule_draw()
+
+    def _schedule_draw(self) -> None:
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_later(
+                self._front.redraw_interval, self._flush_deltas
+            )
+
+    def _flush_deltas(self) -> None:
+        """Draw what has come since the last frame: however small the pieces are, they cost little by themselves."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        text, self._coming = "".join(self._coming), []
+        if text:
+            self._finish_thought()
+            self._stream_text(text)
+            self._front.show_activity(f"{self._model()} is writing")
+        elif self._thinking:
+            self._front.show_activity(f"{self._model()} is thinking")
+            self._show_live()
+
+    def show_event(self, event: Event) -> None:
+        """The next event of the log."""
+        self._flush_deltas()
+        self._lines.width = self._front.terminal.columns
+        if isinstance(event, MessageEvent):
+            self._finish_thought()
+            self._finish_text(event)
+            self._order.update({each.id: len(self._order) + n for n, each in enumerate(event.actions)})
+        elif isinstance(event, ObservationEvent):
+            self._tests = None
+            self._front.show_last_output("")
+            if event.tool in ("finish", "propose") and not event.failed:
+                self._show_markdown(str(event.data.get("summary", "")))
+        if isinstance(event, End):
+            self._print_folds()
+            self._order.clear()
+            self._last = ""  # the summary stands by itself
+        folded = isinstance(event, ObservationEvent) and self._fold_event(event)
+        if not folded and not self._is_told_in_summary(event):
+            self._lines.show_event(event)
+        self._update_activity(event)
+
+    def show_progress(self, line: str) -> None:
+        """The last line that a command has written."""
+        self._front.show_last_output(
+            self._tests.format_line(line) if self._tests else sanitize_text(line).replace("\t", " ")
+        )
+
+    def _is_told_in_summary(self, event: Event) -> bool:
+        """Whether the line that ends the turn will say it: that the tests passed, and how many."""
+        return self._front.redraws and isinstance(event, Verification) and event.outcome == "passed"
+
+    def _update_activity(self, event: Event) -> None:
+        match event:
+            case ActionEvent():
+                target = self._lines.actions.get_target(event.call)
+                self._front.show_activity(sanitize_text(f"{event.tool} {target}".strip()).replace("\n", " "))
+                self._tests = TestProgress() if event.tool == "run_tests" else None
+            case PlanEvent():
+                self._front.show_plan(event.items)
+            case Prompt():
+                self._started = time.monotonic()
+                self._front.show_activity(f"waiting for {self._model()}")
+            case ObservationEvent() | MessageEvent():
+                self._front.show_activity(f"waiting for {self._model()}")
+            case Verification():
+                self._front.show_activity("finishing")
+            case End():  # the conversation says when all is over: the next line must not come too early
+                self._front.show_activity("finishing")
+                self._front.show_plan(())
+                if time.monotonic() - self._started > LONG:
+                    self._front.alert(f"done: {event.outcome}")
+
+    def _fold_event(self, event: ObservationEvent) -> bool:
+        """Whether the action only looked, and waits to be printed with its like."""
+        target = self._lines.actions.get_target(event.call)
+        if not self._front.redraws or not self._folds.add_if_foldable(
+            event, target, self._order.get(event.call, 0)
+        ):
+            return False
+        self._lines.actions.handle_event(event)
+        self._show_live()
+        return True
+
+    def _print_folds(self) -> None:
+        """Print the actions that were folded: something else comes."""
+        if self._folds:
+            line = self._format_folds()
+            self._folds.clear()
+            self._print_block("lines", f"{line}\n")
+
+    def _format_folds(self) -> str:
+        terminal = self._front.terminal
+        sign = make_painter(colour=terminal.colour)(get_mark("action", unicode=terminal.unicode), "green")
+        tool, _, rest = self._folds.format_line(terminal.columns - 2).partition(" ")
+        return f"{sign} {make_painter(colour=terminal.colour)(tool, 'bold')} {rest}".rstrip()
+
+    def _finish_thought(self) -> None:
+        """The model has stopped thinking: one line stays."""
+        if not self._thinking:
+            return
+        seconds, self._thinking, self._thought = time.monotonic() - self._thinking, 0.0, ""
+        if self._front.redraws:
+            terminal = self._front.terminal
+            long = format_duration(seconds) if seconds >= 1 else "a moment"
+            words = f"{get_mark('quiet', unicode=terminal.unicode)} thought for {long}"
+            self._print_block("lines", make_painter(colour=terminal.colour)(words, "dim") + "\n")
+
+    def _show_live(self) -> None:
+        self._front.set_live_output(self._draw_live)
+
+    def _draw_live(self) -> str:
+        """The lines that are not final: folded actions, the end of the reasoning, the open block of the answer."""
+        terminal = self._front.terminal
+        parts = []
+        if self._folds:
+            parts.append(self._format_folds())
+        if self._thought:
+            lines = [line for line in sanitize_text(self._thought).splitlines() if line.strip()]
+            rows = [
+                row for line in lines[-THOUGHT_ROWS:] for row in wrap_characters(line, terminal.columns - 3)
+            ]
+            paint = make_painter(colour=terminal.colour)
+            parts += [
+                paint(f"  {truncate_text(row, terminal.columns - 3)}", "dim") for row in rows[-THOUGHT_ROWS:]
+            ]
+        if self._prose is not None and (live := self._prose.render_live(max(terminal.rows - 6, 3))):
+            gap = "\n" if self._last != "text" else ""
+            parts.append(gap + live)
+        return "\n".join(parts)
+
+    def _stream_text(self, text: str) -> None:
+        prose = self._get_stream()
+        self._written = True
+        prose.width = self._front.terminal.columns
+        self._print_block("text", prose.feed(text))
+        self._show_live()
+
+    def _finish_text(self, event: MessageEvent) -> None:
+        """The message is whole: what was still live is printed for good (all, if nothing was streamed)."""
+        if not self._front.redraws:
+            return
+        if not self._written and event.text.strip():
+            self._stream_text(event.text)
+        self._written = False
+        if self._prose is not None:
+            self._print_block("text", self._prose.close())
+
+    def _show_markdown(self, text: str) -> None:
+        """A text that is complete, as Markdown where that can be drawn."""
+        if self._front.redraws and text.strip():
+            self._stream_text(text)
+            self._finish_text(MessageEvent())
+
+    def _print_block(self, kind: str, text: str) -> None:
+        """Print, with a blank line between things of different kinds where the screen is ours to lay out."""
+        if text:
+            self._print_folds()
+            gap = "\n" if self._front.redraws and kind != self._last else ""
+            self._last = kind
+            self._front.print(gap + text)
+
+    def _get_stream(self) -> MarkdownStream:
+        """Imported with the first words of the first answer: drawing the prompt does not wait for it."""
+        if self._prose is None:
+            from cli.output.markdown.markdown_stream import MarkdownStream
+
+            terminal = self._front.terminal
+            self._prose = MarkdownStream(width=terminal.columns, colour=terminal.colour)
+        return self._prose
+
+
+def _get_indent(line: str, columns: int) -> str:
+    """That of a line, for its other rows; none where it would leave little room."""
+    width = len(line) - len(line.lstrip(" "))
+    return " " * width if width < columns // 2 else ""

@@ -1,0 +1,41 @@
+"""The whole session as text, made from its end backwards: what is not looked at is not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent.events import Event, MessageEvent, Prompt
+from agent.session.log import Session
+from cli.output.full_events import FullEventView
+
+CHUNK = 60
+"""Events made into lines at once: a few screens."""
+
+
+class Transcript:
+    """A session's events as `Pages`."""
+
+    def __init__(self, session: Session, *, width: int, colour: bool, unicode: bool) -> None:
+        self._events: Iterator[Event] = reversed(session.replayed)
+        self._how = {"width": width, "colour": colour, "unicode": unicode}
+
+    def load_earlier_lines(self) -> list[str]:
+        """The lines before those given so far; [] at the beginning."""
+        while chunk := self._take_chunk():
+            view = FullEventView(
+                width=int(self._how["width"]),
+                colour=bool(self._how["colour"]),
+                unicode=bool(self._how["unicode"]),
+            )
+            if lines := [line for event in chunk for line in view.format_event(event)]:
+                return lines
+        return []
+
+    def _take_chunk(self) -> list[Event]:
+        """Some events in order, the first of them a prompt or a message: no action without what asked for it."""
+        chunk: list[Event] = []
+        for event in self._events:
+            chunk.append(event)
+            if len(chunk) >= CHUNK and isinstance(event, Prompt | MessageEvent):
+                break
+        return chunk[::-1]

@@ -1,0 +1,163 @@
+"""The conversation in a terminal: `start` opens it and returns when the user leaves.
+
+The prompt comes first: it is drawn, and takes what is typed, before the session behind it is opened in a thread.
+Nothing that only a session needs is imported here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cli.output.style.paint import make_painter
+from cli.output.style.terminal import Terminal, wrap_words
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from prompt_toolkit.completion import Completer
+
+    from agent.app_dirs import Home
+    from cli.settings.terminal_settings import TerminalSettings
+    from cli.tui.conversation.opened_session import OpenedSession
+    from cli.tui.conversation.pending_session import PendingSession
+    from cli.tui.screen.plain_frontend import PlainFrontend
+    from cli.tui.screen.screen import Screen
+
+__all__ = ["Opening", "run_conversations"]
+
+NAME = "patchwright"
+
+PATIENCE = 1.0
+"""Seconds that one who leaves waits for a session that is being opened to be closed again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """How conversations are opened.
+
+    enter: opens a session by its id, or a new one for "", in whatever thread it is called; raises UserError, and what
+        its second argument raises, which it calls again and again while it reads
+    root: the workspace, as it is shown
+    """
+
+    enter: Callable[[str, Callable[[], None]], OpenedSession]
+    root: Path
+    terminal: TerminalSettings
+    home: Home
+
+
+def run_conversations(opening: Opening, session: str) -> int:
+    """Hold a conversation in this terminal, and those that the user opens from it; returns the exit code.
+
+    Raises UserError, for a session that cannot be opened, after the prompt was taken away.
+    """
+    from cli.output.style.theme import choose_theme
+
+    choose_theme(opening.terminal.theme)
+    following: str | None = session
+    while following is not None:
+        following = asyncio.run(_run_conversation(opening, following))
+    return 0
+
+
+async def _run_conversation(opening: Opening, session: str) -> str | None:
+    """One session; returns the id of the next one, "" for a new one, None to leave."""
+    from cli.tui.conversation.pending_session import PendingSession
+    from cli.tui.conversation.session_opener import open_session
+
+    hosts: list[PendingSession] = []
+    front = _make_frontend(opening, hosts)
+    lobby = PendingSession(front)
+    hosts.append(lobby)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, _handle_end_signal, front, lobby)
+    front.print(("\n" if front.redraws else "") + _format_greeting(opening, front.terminal) + "\n")
+    entering = asyncio.create_task(
+        open_session(lambda proceed: opening.enter(session, proceed), front, lobby)
+    )
+    try:
+        if not front.redraws:  # lines that wait in a pipe are to be the session's at once
+            await asyncio.wait([entering])
+        if not entering.done() or entering.exception() is None:
+            await front.run(lobby)
+    finally:
+        lobby.abandon_opening()
+        front.drawn.set()
+        await asyncio.wait([entering], timeout=PATIENCE)
+        chat = entering.result() if entering.done() else None
+        if chat is not None:
+            await chat.wait_until_idle()
+            await chat.runtime.close()
+    if not entering.done():
+        _exit_process(front)
+    if chat is None:
+        return None
+    if chat.next is None:
+        from cli.tui.conversation.opened_session import print_resume_hint
+
+        if not front.stalled:
+            print_resume_hint(chat)
+    return chat.next
+
+
+def _handle_end_signal(front: Screen | PlainFrontend, lobby: PendingSession) -> None:
+    """A signal asks for it."""
+    front.end_quickly()
+    lobby.quit()
+
+
+def _exit_process(front: Screen | PlainFrontend) -> None:
+    """End the program though the session is still being opened and does not heed that it should not be: what it waits
+    for may never come. Like a kill, which a session survives at any moment; Python's own end could stop a thread in the
+    middle of foreign code, which aborts."""
+    if not front.stalled:
+        sys.stdout.flush()
+    os._exit(0)
+
+
+def _format_greeting(opening: Opening, terminal: Terminal) -> str:
+    paint = make_painter(colour=terminal.colour)
+    words = wrap_words(f"{NAME} · {sanitize_text(_abbreviate_home(opening.root))} · /help", terminal.columns)
+    return paint(NAME, "bold") + "\n".join(
+        paint(line, "dim") for line in words.removeprefix(NAME).split("\n")
+    )
+
+
+def _abbreviate_home(path: Path) -> str:
+    """As a shell's prompt has it: below the home folder from `~` on."""
+    home = Path.home()
+    return str("~" / path.relative_to(home)) if home != path and path.is_relative_to(home) else str(path)
+
+
+def _make_frontend(opening: Opening, hosts: list[PendingSession]) -> Screen | PlainFrontend:
+    terminal, settings = Terminal.from_stream(sys.stdout), opening.terminal
+    if terminal.tty and not terminal.dumb and sys.stdin.isatty() and not settings.plain:
+        from cli.tui.screen.screen import Screen
+
+        def make_completer() -> Completer | None:
+            chat = hosts[0].chat
+            if chat is None:
+                return None
+            from cli.tui.input.prompt_completion import PromptCompleter
+
+            return PromptCompleter(chat, screen.refresh_completions)
+
+        screen = Screen(
+            history=opening.home.data / "history",
+            completer=make_completer,
+            keys=settings.keys,
+            vi=settings.editing == "vi",
+            alert=settings.notify,
+            pause=settings.pause,
+        )
+        return screen
+    from cli.tui.screen.plain_frontend import PlainFrontend
+
+    return PlainFrontend()

@@ -1,0 +1,1 @@
+"""Sandboxes that run commands: bubblewrap, Landlock, Seatbelt, containers, none."""

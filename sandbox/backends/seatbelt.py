@@ -1,0 +1,118 @@
+"""Run commands under macOS's own sandbox: a profile in its language, applied by `sandbox-exec`."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from sandbox.backends.constraints import Constraints
+from sandbox.backends.mount_view import resolve_existing
+from sandbox.fs.protected_paths import ProtectedPaths
+from sandbox.process.command import Command, Completed
+from sandbox.process.process_tree import Descendants
+from sandbox.process.resource_limits import build_limit_prefix
+from sandbox.process.spawn import Launch, check_folder, find_program, supervise
+from sandbox.secrets.child_environment import build_child_environment
+
+PROGRAM = Path("/usr/bin/sandbox-exec")
+"""By its full path: one that the PATH finds could be anyone's."""
+
+
+class Seatbelt:
+    """A sandbox of rules that the macOS kernel checks; the last rule that fits an access decides."""
+
+    name = "seatbelt"
+    warning = (
+        "Commands are confined by Seatbelt: a daemon that they leave behind is not ended, but stays confined."
+    )
+
+    def __init__(
+        self,
+        bounds: Constraints,
+    ) -> None:
+        self.root = bounds.root
+        self._bounds = bounds
+
+    async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
+        """See `Sandbox.run`."""
+        import tempfile
+        from dataclasses import replace
+
+        cwd = check_folder(command, self.root)
+        places = self._bounds.scan_protected_paths()
+        audit = self._bounds.audit_command(command, places)
+        tree = Descendants()
+        with tempfile.TemporaryDirectory(prefix="patchwright-") as folder:
+            private = Path(folder).resolve()
+            env = build_child_environment(
+                {"TMPDIR": str(private), **command.env, **tree.environment}, self.root
+            )
+            find_program(command, env)
+            writable = [private, *resolve_existing(command.writable)]
+            if command.scope == "workspace":
+                writable.append(self.root)
+            closed = self._bounds.list_unreadable_paths(command)
+            text = build_profile(
+                writable=writable, guards=places, closed=closed, network=self._bounds.network
+            )
+            limits = build_limit_prefix(command.limits, processes=0)
+            argv = (str(PROGRAM), "-p", text, *limits, *command.argv)
+            launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
+            done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
+        return replace(done, noticed=(*done.noticed, *audit.finish()))
+
+
+def explain_unavailability() -> str:
+    """ "" if commands can be confined here, else why not."""
+    if platform.system() != "Darwin":
+        return "this is not macOS"
+    return "" if os.access(PROGRAM, os.X_OK) else f"no program {str(PROGRAM)!r}"
+
+
+def build_profile(
+    *, writable: Iterable[Path], guards: ProtectedPaths, closed: Iterable[Path], network: bool
+) -> str:
+    """The profile's text. Guarded names are refused whether they are there or not: rules need no file."""
+    refused = [*guards.there, *guards.folders, *guards.files, *guards.links]
+    lines = [
+        _BASE,
+        *(f"(allow file-write* (subpath {_quote_path(path)}))" for path in writable),
+        *(f"(deny file-write* (subpath {_quote_path(path)}))" for path in dict.fromkeys(refused)),
+        # A folder above, renamed, would take the guard with it.
+        *(f"(deny file-write-unlink (literal {_quote_path(path)}))" for path in _list_parents(refused)),
+        *(f"(deny file-read* file-write* (subpath {_quote_path(path)}))" for path in closed),
+    ]
+    if network:
+        lines.append("(allow network*)\n(allow system-socket)")
+    return "\n".join(lines) + "\n"
+
+
+_BASE = """\
+(version 1)
+(deny default)
+(allow process-exec process-fork)
+(allow signal process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow file-read*)
+(allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))
+(allow file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))
+(allow pseudo-tty)
+(allow file-read* file-write* file-ioctl (literal "/dev/ptmx") (regex #"^/dev/ttys[0-9]+$"))
+(allow ipc-posix-sem)
+(allow ipc-posix-shm-read-data ipc-posix-shm-write-create ipc-posix-shm-write-data)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo")
+  (global-name "com.apple.system.notification_center") (global-name "com.apple.system.logger"))
+(deny process-exec (literal "/usr/bin/open") (literal "/usr/bin/osascript") (literal "/bin/launchctl"))"""
+"""What every command may: run, read, ask for users and groups. No service is reached that starts programs."""
+
+
+def _list_parents(places: Iterable[Path]) -> list[Path]:
+    """The folders over each place, which a command may write in but not remove or rename."""
+    return sorted({folder for place in places for folder in place.parents if folder != Path("/")})
+
+
+def _quote_path(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

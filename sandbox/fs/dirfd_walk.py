@@ -1,0 +1,281 @@
+"""Entries of folders that are held open: found without being led outside, replaced in one step."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.errors import Fault, UserError
+from sandbox.fs.installation import is_own_file
+from sandbox.fs.protected_paths import GIT, OWN
+
+
+class OutsideWorkspace(ValueError):
+    """A path that is empty, malformed, or leads out of the workspace; the text is for the model."""
+
+
+class ProtectedPath(ValueError):
+    """A path that may be read but not changed; the text is for the model."""
+
+
+class NotAFile(ValueError):
+    """A folder, pipe, socket or device where a file is needed; the text is for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderEntry:
+    """An entry in an open folder.
+
+    folder: the handle, -1 when the folder does not exist: then neither does the entry
+    missing: folders on the way that do not exist, outermost first
+    """
+
+    folder: int
+    name: str
+    path: str
+    missing: tuple[str, ...] = ()
+
+    def stat(self) -> os.stat_result | None:
+        if self.folder < 0:
+            return None
+        try:
+            return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def require_stat(self) -> os.stat_result:
+        found = self.stat()
+        if found is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), self.path)
+        return found
+
+
+class PathWalk:
+    """A walk from the root down, with every folder on the way held open, so that `..` is the way we came.
+
+    roots: the real root, and the ways in which it may be spelled
+    """
+
+    def __init__(self, roots: tuple[Path, ...], path: str) -> None:
+        self._roots = roots
+        self._path = path
+        self._todo = _split_components(roots, path)[::-1]
+        self._names: list[str] = []
+        self._handles = [os.open(roots[0], _DIRECTORY_FLAGS)]
+        self._links = 0
+
+    def close(self) -> None:
+        while self._handles:
+            os.close(self._handles.pop())
+
+    def resolve_entry(self, *, follow_last: bool, make_parents: bool) -> FolderEntry:
+        while self._todo:
+            name = self._todo.pop()
+            if name == "..":
+                self._go_up()
+            elif not (self._todo or follow_last):
+                return self._build_entry(name)
+            elif target := self._read_link(name):
+                self._follow_link(target)
+            elif not self._todo:
+                return self._build_entry(name)
+            else:
+                self._enter_folder(name, make=make_parents)
+        return self._build_entry(".")
+
+    def _folder_exists(self) -> bool:
+        """The folder that we are in; in one that does not exist only names are counted."""
+        return len(self._handles) == len(self._names) + 1
+
+    def _build_entry(self, name: str) -> FolderEntry:
+        names = self._names if name == "." else [*self._names, name]
+        folder = self._handles[-1] if self._folder_exists() else -1
+        deep = range(len(self._handles), len(self._names) + 1)
+        missing = tuple("/".join(self._names[:depth]) for depth in deep)
+        return FolderEntry(folder=folder, name=name, path="/".join(names) or ".", missing=missing)
+
+    def _go_up(self) -> None:
+        if not self._names:
+            raise _build_outside_error(self._path)
+        if self._folder_exists():
+            os.close(self._handles.pop())
+        self._names.pop()
+
+    def _read_link(self, name: str) -> str:
+        """Where the link of that name leads, "" if there is none."""
+        if not self._folder_exists():
+            return ""
+        try:
+            return os.readlink(name, dir_fd=self._handles[-1])
+        except OSError:  # EINVAL: it is no link; ENOENT, ENOTDIR: it is nothing; EACCES: its use will say so
+            return ""
+
+    def _follow_link(self, target: str) -> None:
+        self._links += 1
+        if self._links > _MOST_LINKS:
+            raise OutsideWorkspace(f"{self._path!r} goes round in circles of symbolic links")
+        if target.startswith("/"):
+            while self._names:
+                self._go_up()
+        self._todo += _split_components(self._roots, target, self._path)[::-1]
+
+    def _enter_folder(self, name: str, *, make: bool) -> None:
+        if make:
+            check_writable("/".join([*self._names, name]), self._roots[0])
+        if self._folder_exists():
+            try:
+                self._handles.append(self._open_folder(name, make=make))
+            except FileNotFoundError:
+                pass  # the rest of the path is only counted
+            except NotADirectoryError:
+                if make:
+                    raise NotAFile(f"{self._path!r} cannot be made: {name!r} is a file") from None
+        self._names.append(name)
+
+    def _open_folder(self, name: str, *, make: bool) -> int:
+        if make:
+            with suppress(FileExistsError), translate_write_errors(self._path):
+                os.mkdir(name, dir_fd=self._handles[-1])
+        try:
+            return os.open(name, _DIRECTORY_FLAGS, dir_fd=self._handles[-1])
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # a link took the folder's place since we looked
+                raise _build_outside_error(self._path) from None
+            raise
+
+
+def check_writable(path: str, root: Path) -> None:
+    """Raise ProtectedPath for what nobody edits here. path: relative to the root, links followed"""
+    parts = path.split("/")
+    if parts[0] in OWN or any(part.casefold() == GIT for part in parts):
+        raise ProtectedPath(f"{path!r} is protected: git's folder and patchwright's settings are not edited")
+    if is_own_file(root / path, root):
+        raise ProtectedPath(f"{path!r} is protected: Patchwright itself is installed there")
+    if path == ".":
+        raise ProtectedPath("the workspace itself cannot be replaced, moved or removed")
+
+
+def probe_write_access(place: FolderEntry) -> None:
+    """Fail as writing in place would: renaming over it needs no permission for the file itself."""
+    try:
+        os.close(os.open(place.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder))
+    except OSError as error:
+        if error.errno != errno.ETXTBSY:  # a program that is running can be replaced, just not overwritten
+            raise
+
+
+def create_sibling_file(
+    place: FolderEntry, temporary: str, content: bytes, old: os.stat_result | None
+) -> int:
+    """Make a new file in the folder of `place`, with the mode and owner of the one it is to replace.
+
+    Returns its handle. It is not durable yet. After an error nothing is left.
+    """
+    mode = 0o600 if old else 0o666  # a new file's is cut by the umask, as any program's
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(temporary, flags, mode, dir_fd=place.folder)
+    try:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
+            file.write(content)
+        if old:
+            _copy_ownership(descriptor, old)
+    except BaseException:  # an interrupt, too, leaves no temporary file; the error goes on
+        os.close(descriptor)
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=place.folder)
+        raise
+    return descriptor
+
+
+def replace_file(place: FolderEntry, content: bytes, old: os.stat_result | None) -> None:
+    """Write beside the target, then rename over it: a reader or a crash sees the old file or the new one."""
+    temporary = make_temporary_name()
+    descriptor = create_sibling_file(place, temporary, content, old)
+    try:
+        os.fsync(descriptor)
+        os.rename(temporary, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
+    except BaseException:  # as above
+        with suppress(OSError):
+            os.unlink(temporary, dir_fd=place.folder)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def make_temporary_name() -> str:
+    """A name that nobody else gives to a file."""
+    return f".patchwright-{os.urandom(6).hex()}.tmp"
+
+
+@contextmanager
+def translate_write_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FAULTS:
+            raise
+        fault, reason, hint = _FAULTS[error.errno]
+        raise UserError(fault, f"cannot write {path!r}: {reason}", hint) from None
+
+
+def describe_file_type(mode: int) -> str:
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    return next((words for test, words in kinds if test(mode)), "a device")
+
+
+_DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
+"""O_PATH (Linux): a folder that can be entered but not listed is enough."""
+
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""O_NONBLOCK: opening a pipe that nobody writes to would wait for ever."""
+
+_MOST_LINKS = 40
+"""As many as Linux follows in one path."""
+
+
+def _split_components(roots: tuple[Path, ...], path: str, asked: str = "") -> list[str]:
+    """The names to walk from the root, or from where a link stands. asked: the path that led to that link."""
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        encoded = b""
+    if not encoded or b"\0" in encoded or any(len(name) > LONGEST_NAME for name in encoded.split(b"/")):
+        raise OutsideWorkspace(f"{path[:80]!r} cannot be a path; give one relative to the workspace")
+    if not path.startswith("/"):
+        return [name for name in path.split("/") if name not in ("", ".")]
+    given = Path(path)
+    for root in roots:
+        if given.is_relative_to(root):
+            return list(given.relative_to(root).parts)
+    resolved = given.resolve()  # the root may be reached through a link that we were not told of
+    if resolved.is_relative_to(roots[0]):
+        return list(resolved.relative_to(roots[0]).parts)
+    raise _build_outside_error(asked or path)
+
+
+LONGEST_NAME = 255
+"""Bytes; of every file system in common use."""
+
+
+def _build_outside_error(path: str) -> OutsideWorkspace:
+    return OutsideWorkspace(f"{path!r} is outside the workspace; only files inside it can be used")
+
+
+def _copy_ownership(descriptor: int, old: os.stat_result) -> None:
+    with suppress(PermissionError):  # only root may give files away; the content is what was asked for
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+
+
+_FAULTS = {
+    errno.ENOSPC: (Fault.STORAGE_FULL, "the disk is full", "Free some space, then go on: nothing was lost."),
+    errno.EDQUOT: (Fault.STORAGE_FULL, "your disk quota is used up", "Free some space, then go on."),
+    errno.EROFS: (Fault.READ_ONLY, "the file system is read-only", ""),
+    errno.EACCES: (Fault.READ_ONLY, "no permission", "Change the mode of the file or of its folder."),
+    errno.EPERM: (Fault.READ_ONLY, "the system forbids it", "Look at its attributes (lsattr) and owner."),
+}

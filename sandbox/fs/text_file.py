@@ -1,0 +1,176 @@
+"""Text files that come back byte for byte: encoding, byte-order mark, line endings; and fingerprints."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Ending = Literal["\n", "\r\n", "\r"]
+
+
+class BinaryFile(ValueError):
+    """The content is not text, or none that could be written back unchanged; the message is for the model."""
+
+
+class NotInEncoding(ValueError):
+    """New text holds characters that the file's encoding does not have; the message is for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFile:
+    """A file's text and all that is needed to write it back.
+
+    text: with "\\n" for every line ending
+    bom: byte-order mark in front of the text, if any
+    newline: the ending of most lines, and of new ones
+    exceptions: the ending of those lines (counted from 0) that have another
+    """
+
+    text: str
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    newline: Ending = "\n"
+    exceptions: Mapping[int, Ending] = field(default_factory=dict)
+
+    @property
+    def has_final_newline(self) -> bool:
+        """The last line is ended like the others."""
+        return self.text.endswith("\n")
+
+
+def decode_text(content: bytes) -> TextFile:
+    """Read bytes as text, such that `encode` gives the same bytes again. Raises BinaryFile for all others."""
+    for bom, encoding in _MARKS:
+        if content.startswith(bom):
+            try:
+                return _normalize_line_endings(content[len(bom) :].decode(encoding), encoding, bom)
+            except UnicodeDecodeError as error:
+                if encoding != "utf-8":
+                    raise BinaryFile(f"not text: it starts as {encoding} but does not go on so") from error
+    if b"\0" in content[:_SNIFFED]:
+        return _decode_unmarked_utf16(content)
+    try:
+        return _normalize_line_endings(content.decode("utf-8"), "utf-8", b"")
+    except UnicodeDecodeError:
+        return _normalize_line_endings(
+            content.decode("latin-1"), "latin-1", b""
+        )  # gives every byte a character, and back
+
+
+def encode_text(text: str, like: TextFile | None, origins: Sequence[int | None] | None = None) -> bytes:
+    """Write text in the manner of the file it came from: lines that did not change keep their bytes.
+
+    origins: for each line of `text` the file's line (from 0) whose ending it has, None for a new one; without them,
+    the lines of both are compared
+    """
+    like = like or TextFile(text="")
+    try:
+        return like.bom + _restore_line_endings(text, like, origins).encode(like.encoding)
+    except UnicodeEncodeError as error:
+        missing = str(error.object)[error.start]
+        raise NotInEncoding(
+            f"the file is encoded as {like.encoding}, which has no {missing!r}; use other characters"
+        ) from None
+
+
+def compute_fingerprint(content: bytes) -> str:
+    """Names a file's content: equal for equal bytes."""
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()[:_FINGERPRINT_DIGITS]
+
+
+def fingerprint_descriptor(descriptor: int) -> str:
+    """The fingerprint of what a freshly opened file holds."""
+    import hashlib
+
+    digest = hashlib.sha256()
+    while piece := os.read(descriptor, _PIECE):
+        digest.update(piece)
+    return digest.hexdigest()[:_FINGERPRINT_DIGITS]
+
+
+_FINGERPRINT_DIGITS = 32
+"""128 bits: enough that no two contents ever meet by chance; short enough to be kept for every file that was read. Of
+SHA-256, for which processors have instructions: every edit of a long file hashes it several times."""
+
+_PIECE = 1 << 20
+"""Bytes read at once: a file of any size passes through little memory."""
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it starts with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+_SNIFFED = 8 << 10
+"""Git looks for a NUL byte in as much before it calls a file binary."""
+
+
+def _decode_unmarked_utf16(content: bytes) -> TextFile:
+    """UTF-16 without a mark: mostly Latin text has its NULs in every second place and nowhere else."""
+    even, odd = content[:_SNIFFED:2], content[1:_SNIFFED:2]
+    for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        if b"\0" not in others and zeros.count(0) * 2 > len(zeros) and len(content) % 2 == 0:
+            try:
+                return _normalize_line_endings(content.decode(encoding), encoding, b"")
+            except UnicodeDecodeError:
+                continue
+    raise BinaryFile("not text: it holds NUL bytes")
+
+
+def _normalize_line_endings(raw: str, encoding: str, bom: bytes) -> TextFile:
+    """Take the line endings out of the text."""
+    if "\r" not in raw:
+        return TextFile(text=raw, encoding=encoding, bom=bom)
+    if "\n" not in raw:
+        return TextFile(text=raw.replace("\r", "\n"), encoding=encoding, bom=bom, newline="\r")
+    pieces = raw.split("\n")
+    paired = [piece.endswith("\r") for piece in pieces[:-1]]
+    newline: Ending = "\r\n" if sum(paired) * 2 > len(paired) else "\n"
+    other: Ending = "\n" if newline == "\r\n" else "\r\n"
+    exceptions = {number: other for number, pair in enumerate(paired) if pair != (newline == "\r\n")}
+    bare = [piece[:-1] if pair else piece for piece, pair in zip(pieces, [*paired, False], strict=True)]
+    return TextFile(text="\n".join(bare), encoding=encoding, bom=bom, newline=newline, exceptions=exceptions)
+
+
+def _restore_line_endings(text: str, like: TextFile, known: Sequence[int | None] | None) -> str:
+    """Put the line endings back: the old ones on old lines and on those in their place, the usual one on others."""
+    if like.newline == "\n" and not like.exceptions:
+        return text
+    if not like.exceptions and "\r" not in like.text:
+        return text.replace("\r\n", "\n").replace("\n", like.newline)
+    new = text.split("\n")
+    old = like.text.split("\n")
+    if known is None:
+        compared = {now: before for before, now in pair_lines(old, new)}
+        known = [compared.get(number) for number in range(len(new))]
+    last = len(new) - 1
+    pieces = []
+    for number, (line, before) in enumerate(zip(new, known, strict=True)):
+        if before is None or old[before] != line:
+            line = line.removesuffix("\r")  # whoever wrote it meant the ending, not one more character
+        ending = like.newline if before is None else like.exceptions.get(before, like.newline)
+        pieces.append(line if number == last else line + ending)
+    return "".join(pieces)
+
+
+def pair_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Pairs (number before, number now) of lines that stayed, and of those that took the place of another."""
+    shortest = min(len(old), len(new))
+    start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
+    rest = shortest - start
+    end = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    yield from ((i, i) for i in range(start))
+    yield from ((len(old) - i, len(new) - i) for i in range(1, end + 1))
+    middle_old, middle_new = old[start : len(old) - end], new[start : len(new) - end]
+    if middle_old and middle_new:
+        from sandbox.fs.line_diff import compute_opcodes
+
+        for _, a, b, c, d in compute_opcodes(middle_old, middle_new):
+            yield from ((start + a + i, start + c + i) for i in range(min(b - a, d - c)))

@@ -1,0 +1,1 @@
+"""Transactions over several files: all changes are made or none."""

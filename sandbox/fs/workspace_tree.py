@@ -1,0 +1,163 @@
+"""The workspace's files, reached through folder handles: no path leads outside, no write is half done."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sandbox.fs.dirfd_walk import (
+    READ_FLAGS,
+    FolderEntry,
+    NotAFile,
+    OutsideWorkspace,
+    PathWalk,
+    ProtectedPath,
+    check_writable,
+    describe_file_type,
+    probe_write_access,
+    replace_file,
+    translate_write_errors,
+)
+from sandbox.fs.repository import find_git_dir, find_inner_repository
+from sandbox.fs.text_file import TextFile, decode_text, encode_text
+
+__all__ = ["NotAFile", "OutsideWorkspace", "ProtectedPath", "Tree"]
+
+
+class Tree:
+    """One folder and what lies below it.
+
+    Paths are relative to the root, or absolute inside it. Symbolic links are followed by hand, one
+    component at a time, so that none can be swapped for another between the check and the use.
+    A missing file is FileNotFoundError, one that cannot be read PermissionError, as everywhere.
+    denied: whether a path (relative, links followed) may not be read by the user's rules
+    """
+
+    def __init__(self, root: Path, denied: Callable[[str], bool] = lambda path: False) -> None:
+        self.root = root.resolve()
+        self._denied = denied
+        self._roots = (self.root, root.absolute())
+
+    def check_writable(self, path: str) -> None:
+        """Raise ProtectedPath for what is not edited: git's folder, our settings, files of a repository inside.
+
+        path: relative to the root, links followed
+        """
+        check_writable(path, self.root)
+        if inner := find_inner_repository(self.root, path):
+            quoted = shlex.quote(inner)
+            is_there = find_git_dir(self.root / inner) is not None
+            first = "" if is_there else f"check it out (git submodule update --init {quoted}) and "
+            raise ProtectedPath(
+                f"{path!r} belongs to the repository in {inner!r}, so from here its change could be neither undone nor"
+                f" committed: {first}run patchwright inside it (patchwright run … -C {quoted})"
+            )
+
+    def resolve_relative(self, path: str) -> str:
+        """The path from the root to what `path` names, links followed; it need not exist. "." is the root."""
+        with self.open_entry(path) as place:
+            return place.path
+
+    def is_file(self, path: str) -> bool:
+        """A regular file stands there."""
+        return stat.S_ISREG(self._stat_mode(path))
+
+    def is_dir(self, path: str) -> bool:
+        """A folder stands there."""
+        return stat.S_ISDIR(self._stat_mode(path))
+
+    def get_size(self, path: str) -> int:
+        """Bytes in a file."""
+        with self._open_file(path) as descriptor:
+            return os.fstat(descriptor).st_size
+
+    def read(self, path: str) -> bytes:
+        """The whole content of a file."""
+        with self._open_file(path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+
+    def read_text(self, path: str) -> TextFile:
+        """A file as text that can be written back byte for byte. Raises BinaryFile."""
+        return decode_text(self.read(path))
+
+    def write(self, path: str, content: bytes) -> None:
+        """Replace or make the file in one step. An old one's mode and owner stay; parents are made."""
+        with self.open_entry(path, make_parents=True) as place, translate_write_errors(path):
+            self.check_writable(place.path)
+            old = place.stat()
+            if old and not stat.S_ISREG(old.st_mode):
+                raise NotAFile(
+                    f"{path!r} is {describe_file_type(old.st_mode)}, not a file, so it cannot be written"
+                )
+            if old:
+                probe_write_access(place)
+            replace_file(place, content, old)
+
+    def write_text(self, path: str, text: str, like: TextFile | None) -> None:
+        """Write text in the manner (encoding, line endings) of the file it came from; None: UTF-8 and \\n."""
+        self.write(path, encode_text(text, like))
+
+    def remove(self, path: str) -> None:
+        """Remove a file, a link (not what it leads to) or an empty folder."""
+        with self.open_entry(path, follow_last=False) as place, translate_write_errors(path):
+            self.check_writable(place.path)
+            remove = os.rmdir if stat.S_ISDIR(place.require_stat().st_mode) else os.unlink
+            remove(place.name, dir_fd=place.folder)
+
+    def move(self, old: str, new: str) -> None:
+        """Rename a file, link or folder; parents are made. Raises FileExistsError, nothing is replaced."""
+        with (
+            self.open_entry(old, follow_last=False) as source,
+            self.open_entry(new, follow_last=False, make_parents=True) as target,
+            translate_write_errors(new),
+        ):
+            self.check_writable(source.path)
+            self.check_writable(target.path)
+            source.require_stat()
+            if target.stat():
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new)
+            os.rename(source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder)
+
+    def _stat_mode(self, path: str) -> int:
+        with self.open_entry(path) as place:
+            found = place.stat()
+        return found.st_mode if found else 0
+
+    @contextmanager
+    def _open_file(self, path: str) -> Iterator[int]:
+        with self.open_entry(path) as place:
+            if self._denied(place.path):
+                raise PermissionError(errno.EACCES, "a rule of the user denies reading it", path)
+            place.require_stat()
+            try:
+                descriptor = os.open(place.name, READ_FLAGS, dir_fd=place.folder)
+            except OSError as error:
+                if error.errno in _SPECIAL_ERRORS:
+                    raise NotAFile(f"{path!r} is not a regular file") from None
+                raise
+        try:
+            mode = os.fstat(descriptor).st_mode
+            if not stat.S_ISREG(mode):
+                raise NotAFile(f"{path!r} is {describe_file_type(mode)}, not a file")
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def open_entry(
+        self, path: str, *, follow_last: bool = True, make_parents: bool = False
+    ) -> Iterator[FolderEntry]:
+        """Go to where `path` leads and hold its folder open, for as long as the block lasts."""
+        walk = PathWalk(self._roots, path)
+        try:
+            yield walk.resolve_entry(follow_last=follow_last, make_parents=make_parents)
+        finally:
+            walk.close()
+
+
+_SPECIAL_ERRORS = (errno.ELOOP, errno.ENXIO, errno.EISDIR)

@@ -1,0 +1,1 @@
+"""Network access of commands: host rules, proxy, tunnels and network namespaces."""

@@ -1,0 +1,141 @@
+"""The beginning of a tunnel: nothing goes through it before the client has named the server that it asked for.
+
+Behind one address stand many sites: a name in a TLS greeting that is another than that of the request would lead to
+one that is not on the list. A server may ask for a second greeting (RFC 8446, section 4.1.4); that has to name the
+same, so what a client sends after the first waits for the server's answer.
+"""
+
+from __future__ import annotations
+
+from asyncio import Event
+from enum import Enum, auto
+
+from sandbox.network.client_hello import (
+    MOST,
+    ClientHello,
+    NotTls,
+    find_second_hello_offset,
+    is_retry_request,
+    is_tls,
+    parse_client_hello,
+)
+from sandbox.network.hosts import Target
+from sandbox.network.proxy_request import Refused
+
+_ONLY_TLS = (443, 80)
+"""Ports on which a tunnel carries nothing else: plain HTTP is asked of the proxy itself, which reads its Host.
+On the others it may carry what is not TLS."""
+
+_MOST_HELD = 2 * MOST
+"""Bytes: a greeting, and as much again that was read with it."""
+
+_SHOWN = 100  # characters of a stranger's text
+
+
+class _TunnelState(Enum):
+    FIRST = auto()
+    ANSWER = auto()
+    SECOND = auto()
+    NOTHING = auto()
+
+
+class Tunnel:
+    """Reads along until the greetings are over, and says what may be passed on to the server. It sends nothing itself.
+
+    target: the host and port that were asked for
+    goes_on: set unless the client is to wait for the server's answer
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._waiting = _TunnelState.FIRST
+        self._said = b""
+        self._answer = b""
+        self.goes_on = Event()
+        self.goes_on.set()
+
+    @property
+    def is_open(self) -> bool:
+        """All that either side says is passed on from here."""
+        return self._waiting is _TunnelState.NOTHING
+
+    def receive_from_client(self, data: bytes) -> bytes:
+        """Take what the client says; the bytes that may go to the server now. Raises Refused."""
+        self._said += data
+        passed = self._handle_first_hello() if self._waiting is _TunnelState.FIRST else b""
+        if self._waiting is _TunnelState.SECOND:
+            passed += self._handle_second_hello()
+        if self.is_open:
+            passed, self._said = passed + self._said, b""
+        if len(self._said) > _MOST_HELD:
+            raise self._build_refusal("no whole TLS greeting")
+        return passed
+
+    def receive_from_server(self, data: bytes) -> bytes:
+        """Take what the server says; the bytes of the client's that may go to it now. Raises Refused."""
+        if self._waiting is not _TunnelState.ANSWER:
+            return b""
+        self._answer += data
+        again = is_retry_request(self._answer)
+        if again is None and len(self._answer) <= MOST:
+            return b""
+        self._waiting = _TunnelState.SECOND if again else _TunnelState.NOTHING
+        self.goes_on.set()
+        return self.receive_from_client(b"")
+
+    def close_server_side(self) -> None:
+        """The server says no more: the client need not wait for an answer, and nothing of its is passed on."""
+        self.goes_on.set()
+
+    def close_client_side(self) -> None:
+        """The client says no more. Raises Refused if that leaves half a greeting."""
+        if self._waiting in (_TunnelState.FIRST, _TunnelState.SECOND) and self._said:
+            raise self._build_refusal("no whole TLS greeting")
+        if self._waiting is _TunnelState.FIRST:  # it only listens
+            self._waiting = _TunnelState.NOTHING
+
+    def _handle_first_hello(self) -> bytes:
+        if not self._said:
+            return b""
+        if not is_tls(self._said):
+            if self._target.port in _ONLY_TLS:
+                raise self._build_refusal("no TLS greeting")
+            self._waiting = _TunnelState.NOTHING
+            return b""
+        hello = self._check_hello(self._said)
+        if hello is None:
+            return b""
+        self._waiting = _TunnelState.ANSWER
+        self.goes_on.clear()
+        return self._take_bytes(hello.size)
+
+    def _handle_second_hello(self) -> bytes:
+        start = find_second_hello_offset(self._said)
+        hello = None if start is None else self._check_hello(self._said[start:])
+        if start is None or hello is None:
+            return b""
+        self._waiting = _TunnelState.NOTHING
+        return self._take_bytes(start + hello.size)
+
+    def _check_hello(self, data: bytes) -> ClientHello | None:
+        try:
+            hello = parse_client_hello(data)
+        except NotTls as problem:
+            raise self._build_refusal(str(problem)) from None
+        if hello is None:
+            return None
+        if hello.hides:
+            raise self._build_refusal(
+                "its TLS greeting hides the server that it asks for (encrypted client hello)"
+            )
+        if hello.name.removesuffix(".") != self._target.host:
+            asked = repr(hello.name[:_SHOWN]) if hello.name else "no server"
+            raise self._build_refusal(f"its TLS greeting asks for {asked}")
+        return hello
+
+    def _take_bytes(self, size: int) -> bytes:
+        taken, self._said = self._said[:size], self._said[size:]
+        return taken
+
+    def _build_refusal(self, reason: str) -> Refused:
+        return Refused("403 Forbidden", f"{self._target}: {reason}")

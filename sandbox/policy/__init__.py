@@ -1,0 +1,1 @@
+"""Policy of a session: effects, modes, decisions, rules and trusted repositories."""

@@ -1,0 +1,253 @@
+"""Modes, approval and decisions: what an effect may do before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from sandbox.policy.effects import Effect, EffectKind
+from sandbox.policy.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict
+
+if TYPE_CHECKING:
+    from sandbox.policy.shell import Judgement, Segment
+
+
+class Mode(StrEnum):
+    """How far a session may reach."""
+
+    READ_ONLY = "read-only"
+    WORKSPACE = "workspace"
+    FULL = "full"
+
+
+class Approval(StrEnum):
+    """Who answers when the policy says "ask": ask about all that is not harmless, auto about what leaves
+    the sandbox or can't be undone; never: nobody is there, so what would ask is denied."""
+
+    ASK = "ask"
+    AUTO = "auto"
+    NEVER = "never"
+
+
+Reach = Literal["reads", "writes", "runs", "unknown", "leaves", "secrets"]
+"""What one effect of a command amounts to: reads anything but keys; writes in the workspace; runs other code; was
+not understood; leaves the workspace or loses what can't be brought back; reads where keys lie."""
+
+_INSIDE: Mapping[Reach, tuple[Verdict, Verdict]] = {
+    "reads": ("allow", "allow"),
+    "writes": ("allow", "allow"),
+    "runs": ("ask", "allow"),
+    "unknown": ("ask", "allow"),
+    "leaves": ("ask", "ask"),
+    "secrets": ("ask", "ask"),
+}
+_UNBOUND: Mapping[Reach, tuple[Verdict, Verdict]] = {
+    **_INSIDE,
+    "runs": ("ask", "ask"),
+    "unknown": ("ask", "ask"),
+}
+_ANYTHING: Mapping[Reach, tuple[Verdict, Verdict]] = dict.fromkeys(_INSIDE, ("allow", "allow"))
+_ONLY_READS: Mapping[Reach, tuple[Verdict, Verdict]] = {
+    **dict.fromkeys(_INSIDE, ("deny", "deny")),
+    "reads": ("allow", "allow"),
+}
+
+COMMANDS: Mapping[tuple[Mode, bool], Mapping[Reach, tuple[Verdict, Verdict]]] = {
+    (Mode.READ_ONLY, True): _ANYTHING,  # the kernel lets it write nothing but its private /tmp
+    (Mode.READ_ONLY, False): _ONLY_READS,
+    (Mode.WORKSPACE, True): _INSIDE,
+    (Mode.WORKSPACE, False): _UNBOUND,
+    (Mode.FULL, True): _ANYTHING,
+    (Mode.FULL, False): _ANYTHING,
+}
+"""By mode and by whether the kernel confines commands: the verdicts under approval `ask` and under `auto`. `never`
+is `auto` with nobody to ask."""
+
+TOOLS: Mapping[tuple[Mode, bool], Mapping[EffectKind, Verdict]] = {
+    (Mode.READ_ONLY, True): {"execute": "allow"},
+    (Mode.READ_ONLY, False): {},
+    (Mode.WORKSPACE, True): {"write": "allow", "git": "allow", "execute": "allow"},
+    (Mode.WORKSPACE, False): {"write": "allow", "git": "allow"},
+}
+"""What our own tools may do unasked beside reading. In mode `full`, everything."""
+
+SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")
+"""Folders that are private to a confined command: to write there leaves nothing behind."""
+
+INSTEAD: Mapping[EffectKind, str] = {
+    "network": "commands have no network here: work with what is installed",
+    "git": "commands cannot write .git: use git_commit",
+    "destructive": "it may lose work: remove single files by name instead, or leave it to the user",
+    "write": "write inside the workspace, or have the user allow it by a rule like edit(.github/**)",
+    "read": "leave keys and tokens alone",
+    "execute": "use the tools for reading, editing and testing",
+    "mcp": "do without, or have the user allow it by a rule like mcp(server.tool)",
+    "unknown": "write it as plain commands with known arguments",
+}
+"""For a model whose command is denied because nobody can be asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The verdict on one action and why, in words that can be shown to a person or a model.
+
+    always: the rules on commands that would spare the question; () where nothing wider than this once is wise
+    """
+
+    verdict: Verdict
+    reason: str
+    always: tuple[str, ...] = ()
+
+
+class Approver(Protocol):
+    """Someone who can be asked. A session without a terminal has none."""
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        """Return a decision whose verdict is "allow" or "deny"."""
+        ...
+
+
+class Policy:
+    """Mode, approval and rules of a session. Only the user changes them, never the repository."""
+
+    def __init__(self, mode: Mode, approval: Approval, rules: Rules = NO_RULES) -> None:
+        self.mode = mode
+        self.approval = approval
+        self.rules = rules
+
+    def decide(self, effect: Effect, *, confined: bool, tool: str = "") -> Decision:
+        """Judge what a tool of ours would do. `confined`: the kernel enforces the bounds of commands."""
+        rules = (self.rules.match_effect(effect), self.rules.match_tool(tool))
+        found = max((r for r in rules if r), key=lambda r: VERDICTS.index(r.verdict), default=None)
+        return self._deny_if_unattended(
+            self._apply_rule(self._decide_tool_effect(effect, confined=confined), found), effect.kind
+        )
+
+    def decide_command(self, judgement: Judgement, *, root: Path, confined: bool) -> Decision:
+        """Judge a command line: the strictest verdict on any of its commands."""
+        segments = judgement.segments
+        if not segments:  # white space and comments
+            return Decision(verdict="allow", reason="it does nothing")
+        decisions = [self.decide_segment(each, root=root, confined=confined) for each in segments]
+        worst = pick_strictest(decisions)
+        if worst.verdict != "ask":
+            return worst
+        asking = [each for each in decisions if each.verdict == "ask"]
+        reason = "; ".join(dict.fromkeys(each.reason for each in asking))
+        always = [pattern for each in asking for pattern in each.always]
+        spared = all(each.always for each in asking)  # a rule for a part would not spare the question
+        return Decision(verdict="ask", reason=reason, always=tuple(dict.fromkeys(always)) if spared else ())
+
+    def decide_segment(self, segment: Segment, *, root: Path, confined: bool) -> Decision:
+        """Judge one command of a line."""
+        runs = any(effect.kind == "execute" for effect in segment.effects)
+        worst, kind = Decision(verdict="allow", reason=segment.why), segment.effects[0].kind
+        bound = False  # a rule on what it touches asks: no rule on the command takes that back
+        for effect in segment.effects:
+            reach = _classify_reach(effect, root=root, confined=confined, runs=runs)
+            rule = self.rules.match_effect(_relativize_paths(effect, root))
+            each = self._apply_rule(self._decide_reach(reach, effect, confined=confined), rule)
+            bound = bound or (rule is not None and rule.verdict == "ask")
+            if VERDICTS.index(each.verdict) > VERDICTS.index(worst.verdict):
+                worst, kind = each, effect.kind
+        rule = self.rules.match_segment(segment)
+        if not (bound and rule is not None and rule.verdict == "allow"):
+            worst, bound = self._apply_rule(worst, rule), bound or rule is not None
+        if worst.verdict == "ask" and not bound:
+            from sandbox.policy.shell import suggest_rule
+
+            pattern = suggest_rule(segment)
+            worst = Decision(verdict="ask", reason=worst.reason, always=(pattern,) if pattern else ())
+        return self._deny_if_unattended(worst, kind)
+
+    def _decide_tool_effect(self, effect: Effect, *, confined: bool) -> Decision:
+        if effect.kind in ("none", "read"):
+            return Decision(verdict="allow", reason="reads only")
+        if self.mode is Mode.FULL:
+            return Decision(verdict="allow", reason="full mode")
+        if effect.kind == "write" and effect.outside and self.mode is not Mode.READ_ONLY:
+            return Decision(verdict="ask", reason=effect.reason or "it writes outside the workspace")
+        if TOOLS[self.mode, confined].get(effect.kind) == "allow":
+            return Decision(verdict="allow", reason="stays within the bounds of the session")
+        if self.mode is Mode.READ_ONLY:
+            return Decision(verdict="deny", reason="the session is in read-only mode")
+        if effect.kind == "execute" and self.approval is Approval.NEVER:
+            # The project's own tests: who runs a task on a machine without confinement was told, and wants them.
+            return Decision(verdict="allow", reason="unconfined, as warned")
+        if effect.kind == "execute":
+            return Decision(verdict="ask", reason="commands are not confined on this machine")
+        return Decision(verdict="ask", reason=effect.reason or f"{effect.kind} leaves the workspace")
+
+    def _decide_reach(self, reach: Reach, effect: Effect, *, confined: bool) -> Decision:
+        asked, auto = COMMANDS[self.mode, confined][reach]
+        verdict = asked if self.approval is Approval.ASK else auto
+        reason = effect.reason or _WORDS.get(effect.kind, effect.kind)
+        if verdict == "deny":
+            reason = "the session is in read-only mode, and commands are not confined on this machine"
+        elif verdict == "ask" and reach in ("runs", "unknown") and not confined:
+            reason = f"{reason}, and commands are not confined on this machine"
+        return Decision(verdict=verdict, reason=reason)
+
+    def _apply_rule(self, base: Decision, rule: Rule | None) -> Decision:
+        """Rules tighten everything; they loosen what would be asked about, not the mode."""
+        if rule is None or (base.verdict == "deny" and rule.verdict != "deny"):
+            return base
+        word = {"allow": "allows", "ask": "asks about", "deny": "denies"}[rule.verdict]
+        return Decision(verdict=rule.verdict, reason=f"the user's rule {rule} {word} it")
+
+    def _deny_if_unattended(self, decision: Decision, kind: EffectKind) -> Decision:
+        if decision.verdict != "ask" or self.approval is not Approval.NEVER:
+            return decision
+        instead = f". Instead: {INSTEAD[kind]}" if kind in INSTEAD else ""
+        return Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked{instead}")
+
+
+def pick_strictest(decisions: Sequence[Decision]) -> Decision:
+    """The most careful of several decisions (deny over ask over allow)."""
+    return max(decisions, key=lambda d: VERDICTS.index(d.verdict))
+
+
+_WORDS: Mapping[EffectKind, str] = {
+    "none": "changes nothing",
+    "read": "reads",
+    "write": "writes",
+    "execute": "runs other code",
+    "network": "uses the network",
+    "git": "writes git's data",
+    "destructive": "may lose work",
+    "mcp": "asks a server",
+    "unknown": "is not understood",
+}
+
+
+def _classify_reach(effect: Effect, *, root: Path, confined: bool, runs: bool) -> Reach:
+    if effect.kind in ("none", "read"):
+        return "secrets" if effect.outside and _has_secret_path(effect.paths) else "reads"
+    if effect.kind == "write":
+        scratch = confined and all(_is_scratch_path(path, root) for path in effect.paths)
+        return "writes" if scratch or not effect.outside else "leaves"
+    if effect.kind == "execute":
+        return "runs"
+    if effect.kind == "network" and runs and not effect.hosts:
+        return "runs"  # `npm test` may use it, or not: the kernel sees to that
+    return "unknown" if effect.kind == "unknown" else "leaves"
+
+
+def _relativize_paths(effect: Effect, root: Path) -> Effect:
+    """With the paths as rules know them: what lies in the workspace relative to it, though it be protected."""
+    top = f"{root.resolve()}/"
+    return replace(effect, paths=tuple(path.removeprefix(top) for path in effect.paths))
+
+
+def _is_scratch_path(path: str, root: Path) -> bool:
+    return path.startswith(SCRATCH) and not Path(path).is_relative_to(root.resolve())
+
+
+def _has_secret_path(paths: Sequence[str]) -> bool:
+    from sandbox.secrets.child_environment import list_secret_paths
+
+    places = list_secret_paths(())
+    return any(Path(path).is_relative_to(place) for path in paths for place in places)

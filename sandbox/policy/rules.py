@@ -1,0 +1,216 @@
+"""The user's rules: `shell(npm run *)`, `read(./.env)`, …: what is allowed, asked about or denied whatever the mode."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from sandbox.policy.effects import Effect
+    from sandbox.policy.shell import Segment
+
+Verdict = Literal["allow", "ask", "deny"]
+Kind = Literal["shell", "read", "edit", "network", "mcp"]
+
+VERDICTS: tuple[Verdict, ...] = ("allow", "ask", "deny")
+"""From the mildest to the strictest; of several rules that match the strictest holds."""
+
+EXAMPLES: Mapping[Kind, str] = {
+    "shell": "shell(npm run *)",
+    "read": "read(./.env)",
+    "edit": "edit(src/**)",
+    "network": "network(pypi.org)",
+    "mcp": "mcp(server.tool)",
+}
+"""Every kind of rule, as it is shown to somebody who wrote another."""
+
+_FORM = re.compile(r"\s*([a-z]+)\((.+)\)\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule. `pattern`: what stands between the brackets."""
+
+    kind: Kind
+    pattern: str
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.pattern})"
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All rules of a user."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def match_segment(self, segment: Segment) -> Rule | None:
+        """The strictest rule on a command. Those that allow see only spellings that surely mean the same."""
+        return _pick_strictest_rule(
+            rule
+            for rule in self._select_kind("shell")
+            if _matches_any_spelling(
+                rule, segment.trusted_forms if rule.verdict == "allow" else segment.forms
+            )
+        )
+
+    def match_effect(self, effect: Effect) -> Rule | None:
+        """The strictest rule on what an action touches. To edit a file is to read it, so that rules on reading
+        that ask or deny hold for both. A rule that allows has to know all that is touched."""
+        found: list[Rule] = []
+        if effect.kind == "network":
+            found += [rule for rule in self._select_kind("network") if _covers_targets(rule, effect.hosts)]
+        if effect.kind in ("read", "write"):
+            wanted: Kind = "read" if effect.kind == "read" else "edit"
+            found += [rule for rule in self._select_kind(wanted) if _covers_targets(rule, effect.paths)]
+        if effect.kind == "write":
+            read = [rule for rule in self._select_kind("read") if rule.verdict != "allow"]
+            found += [rule for rule in read if _covers_targets(rule, effect.paths)]
+        return _pick_strictest_rule(found)
+
+    def match_tool(self, name: str) -> Rule | None:
+        """The strictest rule on the tool of a server, named `server.tool`."""
+        return _pick_strictest_rule(rule for rule in self._select_kind("mcp") if matches_pattern(rule, name))
+
+    def denies_reading(self, path: str) -> bool:
+        """Whether a file (relative to the workspace, or absolute outside it) may not be read."""
+        return any(matches_pattern(rule, path) for rule in self.read_denials)
+
+    @property
+    def read_denials(self) -> tuple[Rule, ...]:
+        """The rules that deny reading."""
+        return tuple(rule for rule in self._select_kind("read") if rule.verdict == "deny")
+
+    def with_allowed_commands(self, patterns: Sequence[str]) -> Rules:
+        """With commands that the user wants never to be asked about again."""
+        more = [Rule(kind="shell", pattern=each, verdict="allow") for each in patterns]
+        return Rules(tuple(dict.fromkeys((*self.rules, *more))))
+
+    def _select_kind(self, kind: Kind) -> list[Rule]:
+        return [rule for rule in self.rules if rule.kind == kind]
+
+
+NO_RULES = Rules()
+
+
+def parse_rule(text: str, verdict: Verdict) -> Rule:
+    """A rule as the user wrote it. Raises UserError that says what is wrong with it."""
+    found = _FORM.fullmatch(text)
+    kind = next((each for each in EXAMPLES if found and each == found[1]), None)
+    if found is None or kind is None or not found[2].strip():
+        forms = ", ".join(EXAMPLES.values())
+        raise UserError(Fault.CONFIGURATION, f"{text!r} is no rule", f"Rules look like these: {forms}.")
+    if kind in ("read", "edit") and posixpath.normpath(found[2].strip()).startswith(".."):
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"{text!r} leads out of the workspace",
+            "Name what lies outside by its full path, or from ~.",
+        )
+    pattern = " ".join(found[2].split()) if kind == "shell" else found[2].strip()
+    if kind == "shell" and verdict == "allow" and not pattern.split()[0].strip("*?:"):
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"{text!r} would allow every command",
+            "Name the command that is to run without asking, or use --mode full where that is safe.",
+        )
+    return Rule(kind=kind, pattern=pattern, verdict=verdict)
+
+
+def check_examples(rule: Rule, match: Sequence[str], no_match: Sequence[str]) -> None:
+    """Raise UserError for the first example with which the rule does something else than the user thinks."""
+    for example in match:
+        if not _applies_to_example(rule, example):
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"rule {str(rule)!r} does not match its example {example!r}",
+                "Change the rule, or the example.",
+            )
+    for example in no_match:
+        if _applies_to_example(rule, example):
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"rule {str(rule)!r} matches {example!r}, which its no_match says it does not",
+                "Change the rule, or the example.",
+            )
+
+
+def matches_pattern(rule: Rule, text: str) -> bool:
+    """Whether a rule's pattern fits one spelling, path, host or name of a tool."""
+    loose = rule.verdict != "allow"  # what some file systems take for the same name is denied with it
+    return _compile_pattern(rule.kind, rule.pattern, loose).fullmatch(text) is not None
+
+
+def _applies_to_example(rule: Rule, example: str) -> bool:
+    """Whether a rule decides on an example: on any of its commands, or, to allow it, on all."""
+    if rule.kind != "shell":
+        return matches_pattern(
+            rule, posixpath.normpath(example) if rule.kind in ("read", "edit") else example
+        )
+    from pathlib import Path
+
+    from sandbox.policy.shell import judge_command_line
+
+    segments = judge_command_line(example, root=Path("/")).segments
+    rules = Rules((rule,))
+    found = [rules.match_segment(each) is not None for each in segments]
+    return bool(found) and (all(found) if rule.verdict == "allow" else any(found))
+
+
+def _matches_any_spelling(rule: Rule, spellings: Sequence[str]) -> bool:
+    return any(matches_pattern(rule, " ".join(each.split())) for each in spellings)
+
+
+def _covers_targets(rule: Rule, things: Sequence[str]) -> bool:
+    if not things:
+        return rule.pattern == "*"
+    found = [matches_pattern(rule, each) for each in things]
+    return all(found) if rule.verdict == "allow" else any(found)
+
+
+def _pick_strictest_rule(rules: Iterable[Rule]) -> Rule | None:
+    return max(rules, key=lambda rule: VERDICTS.index(rule.verdict), default=None)
+
+
+@cache
+def _compile_pattern(kind: Kind, pattern: str, loose: bool) -> re.Pattern[str]:
+    text = (
+        _translate_command_pattern(pattern)
+        if kind == "shell"
+        else _translate_path_pattern(pattern)
+        if kind in ("read", "edit")
+        else _translate_name_pattern(pattern)
+    )
+    folded = kind in ("network", "mcp") or (loose and kind != "shell")
+    return re.compile(text, re.DOTALL | (re.IGNORECASE if folded else 0))
+
+
+def _translate_command_pattern(pattern: str) -> str:
+    """`git push *` (or `git push:*`) is also `git push` alone; it is not `git pushy`."""
+    for ending in (" *", ":*"):
+        if pattern.endswith(ending):
+            return f"{_translate_name_pattern(pattern.removesuffix(ending))}(?: .*)?"
+    return _translate_name_pattern(pattern)
+
+
+def _translate_name_pattern(pattern: str) -> str:
+    return "".join(".*" if each == "*" else "." if each == "?" else re.escape(each) for each in pattern)
+
+
+def _translate_path_pattern(pattern: str) -> str:
+    """`.env` at any depth, `./.env` at the top, `src/**` and `src` with all that is inside."""
+    anchored = "/" in pattern.rstrip("/")
+    place = posixpath.normpath(posixpath.expanduser(pattern))
+    place = place.removesuffix("/**")
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", place)
+    text = "".join(_GLOBS.get(part, re.escape(part)) for part in parts)
+    return ("" if anchored else "(?:.*/)?") + text + "(?:/.*)?"
+
+
+_GLOBS = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}

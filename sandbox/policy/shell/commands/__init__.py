@@ -1,0 +1,1 @@
+"""Effects of single commands: tables of programs, options, builtins and git."""

@@ -1,0 +1,175 @@
+"""Where a path of a command leads: inside the workspace, outside, into what is protected, or nobody knows."""
+
+from __future__ import annotations
+
+import posixpath  # bash has POSIX paths
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sandbox.fs.installation import is_own_file
+from sandbox.fs.protected_paths import GIT, OWN
+from sandbox.policy.effects import Effect
+from sandbox.policy.shell.parsing.expansion import Arg
+
+HARMLESS_DEVICES = frozenset(
+    ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/fd/1", "/dev/fd/2")
+)
+"""Writing to them changes nothing that stays. (Other descriptors were judged where they were opened.)"""
+
+_UNSTABLE = ("/proc", "/dev", "/sys")
+"""Whose links mean something else in another process, so that resolving them here says nothing."""
+
+_PROTECTED = frozenset((GIT, "git~1", *OWN))
+"""As on file systems that don't tell cases apart; "git~1" is the short name of .git on some."""
+
+_IGNORED = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"))
+"""Characters that some file systems leave out of names."""
+
+MAX_FOLDERS = 8
+"""Folders in which a command may stand after some `cd`s, before it counts as unknown."""
+
+NOWHERE = Effect(kind="none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathClassifier:
+    """Tells paths apart.
+
+    root: the workspace, links resolved
+    folders: where the command may be run; None stands for anywhere
+    home: of the user
+    """
+
+    root: str
+    folders: tuple[str | None, ...]
+    home: str
+
+    def classify_read(self, arg: Arg) -> Effect:
+        """What reading a path amounts to. Not knowing the path doesn't hurt: the kernel hides secrets."""
+        if arg.text is None or None in self.folders:
+            return Effect(kind="read", reason="" if arg.text is None else "in a folder that is not known")
+        text = arg.text
+        found = [self._resolve_path(text, each) for each in self.folders if each is not None]
+        return self._build_effect("read", found)
+
+    def classify_write(self, arg: Arg) -> Effect:
+        """What writing to a path (its links followed) amounts to."""
+        if arg.source.startswith((">(", "<(")):
+            return NOWHERE  # a pipe to a command that is judged by itself
+        if arg.text is None:
+            return Effect(kind="unknown", reason=f"writes to {arg.source}, which is not known before it runs")
+        if arg.text in HARMLESS_DEVICES:
+            return NOWHERE
+        return self._classify_change(arg.text, follow=True)
+
+    def classify_removal(self, arg: Arg) -> Effect:
+        """What removing, or replacing, a path amounts to. A link there is not followed."""
+        if arg.text is not None:
+            return self._classify_change(arg.text, follow=False)
+        if arg.shape != "glob" or "/" in arg.source[len(arg.prefix) :] or "$" in arg.source:
+            return Effect(kind="unknown", reason=f"changes {arg.source}, which is not known before it runs")
+        folder = arg.prefix[: arg.prefix.rfind("/") + 1]
+        return self._classify_change(f"{folder}.", follow=True)
+
+    def is_broad_removal(self, arg: Arg) -> bool:
+        """Whether removing it with all that is inside takes the whole workspace, or more."""
+        text = arg.text
+        if text is None:
+            folder, _, name = arg.source.rpartition("/")
+            if arg.shape != "glob" or name not in ("*", ".*", "**", "?*", ".[!.]*", ".??*"):
+                return False
+            text = folder + "/" if folder or arg.source.startswith("/") else "."
+        for base in self.folders:
+            if base is None and not text.startswith("/"):
+                return True
+            path = self._resolve_path(text, base or "/")
+            if self.root == path or self.root.startswith(path.rstrip("/") + "/") or path == self.home:
+                return True
+        return False
+
+    def is_inside_workspace(self, text: str) -> bool:
+        """Whether a path surely lies in the workspace."""
+        found = [
+            each is not None and self._is_below_root(self._resolve_path(text, each)) for each in self.folders
+        ]
+        return all(found)
+
+    def list_folders_after_cd(self, text: str) -> tuple[str | None, ...]:
+        """Where the command may stand after `cd TEXT`, which may also fail."""
+        after: list[str | None] = list(self.folders)
+        for folder in self.folders:
+            if folder is None and not text.startswith("/"):
+                continue
+            joined = posixpath.join(folder or "/", text)
+            after += [posixpath.normpath(joined), posixpath.realpath(joined)]
+        unique = tuple(dict.fromkeys(after))
+        return unique if len(unique) <= MAX_FOLDERS else (None,)
+
+    def explain_other_repository(self) -> str:
+        """Why git may find another repository here than the workspace's own; "" if it doesn't."""
+        for folder in self.folders:
+            if folder is None:
+                return "git runs in a folder that is not known"
+            path = posixpath.realpath(folder)
+            if not self._is_below_root(path):
+                return "git runs outside the workspace"
+            while path != self.root:
+                if posixpath.lexists(posixpath.join(path, GIT)) or _is_bare_repository(path):
+                    return f"git runs in another repository: {path!r}"
+                path = posixpath.dirname(path)
+        return ""
+
+    def _classify_change(self, text: str, *, follow: bool) -> Effect:
+        if None in self.folders and not text.startswith("/"):
+            return Effect(kind="unknown", reason=f"writes {text!r} in a folder that is not known")
+        resolve = self._resolve_path if follow else self._resolve_entry
+        found = [resolve(text, folder or "/") for folder in self.folders]
+        return self._build_effect("write", found)
+
+    def _build_effect(self, kind: Literal["read", "write"], paths: Sequence[str]) -> Effect:
+        unique = list(dict.fromkeys(paths))
+        outside = [path for path in unique if not self._is_below_root(path)]
+        guarded = [path for path in unique if kind == "write" and self._is_protected(path)]
+        reason = "outside the workspace" if outside else "protected" if guarded else ""
+        shown = tuple(outside or guarded) or tuple(posixpath.relpath(path, self.root) for path in unique)
+        bad = bool(outside or guarded)
+        return Effect(kind=kind, paths=shown, outside=bad, reason=reason)
+
+    def _resolve_path(self, text: str, folder: str) -> str:
+        joined = posixpath.normpath(posixpath.join(folder, text))
+        if joined.startswith(_UNSTABLE) and joined.startswith(tuple(f"{each}/" for each in _UNSTABLE)):
+            return joined
+        return posixpath.realpath(posixpath.join(folder, text))
+
+    def _resolve_entry(self, text: str, folder: str) -> str:
+        """The place of a name itself, with the links in its folder resolved, not the name's own."""
+        parent, name = posixpath.split(text.rstrip("/") or "/")
+        if name in ("", ".", ".."):
+            return self._resolve_path(text, folder)
+        return posixpath.join(self._resolve_path(parent or ".", folder), name)
+
+    def _is_below_root(self, path: str) -> bool:
+        return path == self.root or path.startswith(self.root.rstrip("/") + "/")
+
+    def _is_protected(self, path: str) -> bool:
+        if not self._is_below_root(path):
+            return False
+        if is_own_file(Path(path), Path(self.root)):
+            return True
+        names = path[len(self.root) :].split("/")
+        return any(name.translate(_IGNORED).rstrip(". ").casefold() in _PROTECTED for name in names if name)
+
+
+def create_classifier(root: Path, cwd: Path | None) -> PathClassifier:
+    """For commands that start in `cwd` (the root, if None)."""
+    return PathClassifier(
+        root=posixpath.realpath(root),
+        folders=(posixpath.realpath(cwd if cwd is not None else root),),
+        home=posixpath.realpath(posixpath.expanduser("~")),
+    )
+
+
+def _is_bare_repository(path: str) -> bool:
+    return posixpath.isfile(posixpath.join(path, "HEAD")) and posixpath.isdir(posixpath.join(path, "objects"))

@@ -1,0 +1,1 @@
+"""Parser of bash source: words, tokens, expansion and a second parser to compare with."""

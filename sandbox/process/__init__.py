@@ -1,0 +1,1 @@
+"""Commands and their processes: start, output, limits, supervision and end."""

@@ -1,0 +1,168 @@
+"""Kill what a command started where there is no process namespace: by its group, and by an inherited mark."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from contextlib import suppress
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+from sandbox.process.spawn import DEATH_SECONDS, ROUND_SECONDS, is_group_alive
+
+MARK = "PATCHWRIGHT_COMMAND"
+"""Environment variable that tells a command's descendants from our other children."""
+
+
+class Descendants:
+    """The processes of one command.
+
+    Those that stay in the leader's group die with it. Those that left it (daemons) become our own
+    children when their parent dies, because we ask the kernel so, and are known by the mark. One that
+    also wiped its environment is known by a seccomp filter, which no process gets rid of, where the command
+    was started with one; it is killed when no other such command runs whose it could be. Otherwise it
+    escapes, and on systems other than Linux every daemon does.
+
+    tagged: the command is started with a seccomp filter
+    """
+
+    def __init__(self, *, tagged: bool = False) -> None:
+        self._mark = f"{os.getpid()}.{next(_NUMBERS)}"
+        self._group = 0
+        self._tagged = tagged
+        if tagged:
+            _RUNNING.add(self._mark)
+        _adopt_orphans()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the leader has to be started with."""
+        return {MARK: self._mark}
+
+    def kill(self, leader: int) -> None:
+        self._group = leader
+        with suppress(ProcessLookupError, PermissionError):  # macOS says EPERM of a group of zombies
+            os.killpg(leader, signal.SIGKILL)
+
+    async def wait_until_gone(self) -> None:
+        import asyncio
+
+        self.unregister()
+
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        condemned: set[int] = set()
+        while (waited := loop.time() - start) < DEATH_SECONDS:
+            # In this order: a daemon becomes our child only when its parent in the group has really died.
+            in_group = is_group_alive(self._group)
+            marks = {pid: self._is_marked(pid) for pid in _filter_living(_list_children()) - condemned}
+            condemned |= {pid for pid, marked in marks.items() if marked}
+            undecided = None in marks.values() and waited < _EXEC_SECONDS
+            if not (condemned or in_group or undecided):
+                return
+            # Another round even if all of them die at once: their death may just have given us their children.
+            condemned = {pid for pid in condemned if _survives_kill(pid)}
+            await asyncio.sleep(ROUND_SECONDS)
+
+    def unregister(self) -> None:
+        """The command has ended, or was never started: what is left without a mark may be its."""
+        _RUNNING.discard(self._mark)
+
+    def _is_marked(self, pid: int) -> bool | None:
+        """None while it shows no environment at all: it is about to become another program, or has ended."""
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:  # it is gone, or belongs to someone else now
+            return False
+        if f"{MARK}={self._mark}".encode() in environment.split(b"\0"):
+            return True
+        if (
+            self._tagged
+            and not _RUNNING
+            and _count_seccomp_filters(str(pid)) > _count_seccomp_filters("self")
+        ):
+            return True
+        return False if environment else None
+
+
+_NUMBERS = count(1)
+
+_RUNNING: set[str] = set()
+"""Marks of the tagged commands that run now."""
+
+
+def _count_seccomp_filters(process: str) -> int:
+    """How many seccomp filters are on a process."""
+    with suppress(OSError):  # it has ended
+        found = _FILTERS.search(Path(f"/proc/{process}/status").read_bytes())
+        return int(found[1]) if found else 0
+    return 0
+
+
+_FILTERS = re.compile(rb"^Seccomp_filters:\s*(\d+)", re.MULTILINE)
+
+_EXEC_SECONDS = 0.02
+"""The kernel swaps a process's memory within microseconds; this allows for a busy machine."""
+
+
+@cache
+def _adopt_orphans() -> None:
+    """Become the parent of our descendants' orphans. Once for the process; it cannot fail on Linux ≥ 3.4."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def _list_children() -> set[int]:
+    found: set[int] = set()
+    for thread in Path("/proc/self/task").glob("*/children"):
+        with suppress(OSError):  # a thread that ended meanwhile
+            found.update(map(int, thread.read_text().split()))
+    return found
+
+
+def _filter_living(children: set[int]) -> set[int]:
+    """Those that have not ended. What has, and nobody has reaped for long, is an orphan that we adopted: it is reaped.
+
+    Whatever we start ourselves is waited for, so that its end is met within a moment.
+    """
+    now = time.monotonic()
+    ended = {pid: _ENDED.get(pid, now) for pid in children if _has_ended(pid)}
+    _ENDED.clear()
+    for pid, since in ended.items():
+        if now - since < UNCLAIMED_SECONDS:
+            _ENDED[pid] = since
+            continue
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return children - ended.keys()
+
+
+_ENDED: dict[int, float] = {}
+"""Our children that had ended and were not reaped when last looked at, and since when."""
+
+UNCLAIMED_SECONDS = 10.0
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2][1:2] == b"Z"
+    except OSError:
+        return True
+
+
+def _survives_kill(pid: int) -> bool:
+    """Kill and reap one of our children; False when it is gone."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except (ProcessLookupError, ChildProcessError):
+        return False

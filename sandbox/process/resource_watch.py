@@ -1,0 +1,70 @@
+"""Look after a running command where the kernel sets no bound: root's processes, the room on the disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from sandbox.process.command import Limits
+
+ROUND_SECONDS = 0.05
+"""Between looks. A look costs 20 µs, and a fork bomb makes a thousand processes meanwhile: a machine bears that."""
+
+LEAST_FREE = 256 << 20
+"""Bytes on the disk of the workspace: what the user's editor, our log and git need to end in order."""
+
+
+async def wait_for_overrun(limits: Limits, folder: Path, *, children: Callable[[], int] | None = None) -> str:
+    """Return, as a clause, what the command does too much of; never return if it keeps within bounds.
+
+    folder: on the disk to keep an eye on
+    children: counts our descendants
+    """
+    import asyncio
+
+    counted = limits.processes and os.geteuid() == 0
+    count = children or count_descendants
+    at_first = count_threads()
+    had_room = _measure_free_space(folder) >= LEAST_FREE
+    while True:
+        await asyncio.sleep(ROUND_SECONDS)
+        # The number of all threads is one read; only when it has grown so much are ours counted.
+        if counted and count_threads() - at_first > limits.processes and count() > limits.processes:
+            return f"it had more than {limits.processes} processes"
+        if had_room and _measure_free_space(folder) < LEAST_FREE:
+            return f"less than {LEAST_FREE >> 20} MiB were left on the disk"
+
+
+def count_threads() -> int:
+    """How many run on the machine; 0 where it can't be told."""
+    try:
+        return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
+    except OSError:  # not Linux: the kernel counts there
+        return 0
+
+
+def count_descendants() -> int:
+    """How many processes descend from this one."""
+    parents: dict[str, list[str]] = {}
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdecimal():
+                with suppress(OSError):  # it has ended
+                    fields = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
+                    parents.setdefault(fields[1].decode(), []).append(entry.name)
+    found, waiting = 0, [str(os.getpid())]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += len(children)
+        waiting += children
+    return found
+
+
+def _measure_free_space(folder: Path) -> int:
+    try:
+        disk = os.statvfs(folder)
+    except OSError:  # the command removed it
+        return LEAST_FREE
+    return disk.f_bavail * disk.f_frsize

@@ -1,0 +1,293 @@
+"""Start a program, record its output, wait for it alone, and leave nothing of its process tree behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from sandbox.errors import Fault, UserError
+from sandbox.process.command import Capture, Command, Completed
+from sandbox.process.output_stream import OnOutput, Stream
+from sandbox.process.resource_watch import wait_for_overrun
+from sandbox.process.watchdog import start_watchdog, watch_group
+
+if TYPE_CHECKING:
+    import asyncio
+    from subprocess import Popen
+
+DEATH_SECONDS = 5.0
+"""Wait so long for a killed process: only one stuck in the kernel takes longer, and waiting is no help."""
+
+ROUND_SECONDS = 0.001
+"""Between looks at processes that cannot be waited for: a killed one is mostly gone by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How a command is really started.
+
+    argv: with the confining program in front
+    confine: called in a thread of its own that starts the program and ends: what the thread puts on itself
+        (Landlock, seccomp) the program inherits
+    gate: a named pipe on which the program waits (see `limited`) until that thread is gone: it is within
+        reach of the program, and with it all of us
+    """
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    pass_fds: tuple[int, ...] = ()
+    confine: Callable[[], None] | None = None
+    gate: Path | None = None
+
+
+class ProcessTree(Protocol):
+    """Finds whatever a leader started. Both methods are called on every path."""
+
+    def kill(self, leader: int) -> None:
+        """Kill all of it, leader included; where the kernel has process handles it is not reaped yet."""
+        ...
+
+    async def wait_until_gone(self) -> None:
+        """Return when nothing of the tree lives any more."""
+        ...
+
+
+async def supervise(
+    command: Command, launch: Launch, tree: ProcessTree, *, spill: Path | None, on_output: OnOutput | None
+) -> Completed:
+    """Run to the end of the leader or to the time limit, then kill what is left; so does cancelling."""
+    import asyncio
+
+    started = asyncio.get_running_loop().time()
+    with ExitStack() as stack:
+        output = Stream(spill, on_output, stack)
+        errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
+        gate = _open_gate(launch, stack)
+        start_watchdog()
+        process = _start_process(launch, command, output, errors)
+        stack.enter_context(watch_group(process.pid))
+        _raise_oom_score(process.pid)
+        ended: Literal["exited", "timeout"] = "exited"
+        watch = asyncio.create_task(wait_for_overrun(command.limits, command.cwd))
+        watch.add_done_callback(lambda done: None if done.cancelled() else tree.kill(process.pid))
+        try:
+            if command.started:
+                command.started(process.pid)
+            if gate is not None:
+                os.write(gate, b"\n")
+            async with asyncio.timeout(command.timeout):
+                await wait_for_exit(process.pid, process.wait)
+        except TimeoutError:
+            ended = "timeout"
+        finally:
+            watch.cancel()
+            tree.kill(process.pid)
+            try:
+                await _reap(process)
+            finally:
+                await tree.wait_until_gone()
+        return Completed(
+            argv=command.argv,
+            returncode=-9 if process.returncode is None else process.returncode,
+            ended=ended,
+            duration=asyncio.get_running_loop().time() - started,
+            stdout=output.finish(),
+            stderr=Capture(head=b"", tail=b"", total=0) if errors is output else errors.finish(),
+            noticed=(f"killed: {watch.result()}",) if watch.done() and not watch.cancelled() else (),
+        )
+
+
+async def wait_for_exit(pid: int, wait: Callable[[], object]) -> None:
+    """Return when a process has ended, without reaping it where the kernel has process handles.
+
+    wait: blocks until the process ended; runs in a thread where there are none (macOS, locked-down kernels)
+    """
+    import asyncio
+
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):
+        await asyncio.to_thread(wait)
+        return
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    loop.add_reader(handle, _resolve_future, ended)
+    try:
+        await ended
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+
+
+def _resolve_future(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_result(None)
+
+
+async def wait_with_timeout(seconds: float, waiting: Awaitable[None]) -> bool:
+    """Wait, but not longer than that; False when it took longer."""
+    import asyncio
+
+    try:
+        async with asyncio.timeout(seconds):
+            await waiting
+    except TimeoutError:
+        return False
+    return True
+
+
+def is_group_alive(group: int) -> bool:
+    """Reap those of a killed group that have become our children; False when none is left of it."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-group, os.WNOHANG)[0]:
+            pass
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def find_program(command: Command, env: Mapping[str, str]) -> Path:
+    """Absolute path of the program that argv[0] names. Raises UserError if there is none that can be run."""
+    name = command.argv[0] if command.argv else ""
+    folders = [""] if "/" in name else env.get("PATH", os.defpath).split(os.pathsep)
+    for folder in folders:
+        path = command.cwd / folder / name
+        if name and os.access(path, os.X_OK) and os.path.isfile(path):  # noqa: PTH113 (no error where closed)
+            return path
+    if "/" in name and os.path.isfile(command.cwd / name):  # noqa: PTH113
+        raise UserError(Fault.CONFIGURATION, f"not an executable program: {name!r}", f"Try: chmod +x {name}")
+    raise UserError(
+        Fault.CONFIGURATION,
+        f"no such program: {name!r}",
+        "Install it, or put its folder on PATH before starting patchwright.",
+    )
+
+
+def check_folder(command: Command, root: Path) -> Path:
+    """The command's working folder, links resolved. Raises UserError if it is outside the workspace."""
+    cwd = command.cwd.resolve()
+    allowed = (root, *(each.resolve() for each in command.writable))
+    if not any(cwd == each or each in cwd.parents for each in allowed):
+        raise UserError(
+            Fault.DENIED,
+            f"commands run inside the workspace, not in {str(command.cwd)!r}",
+            f"Choose a folder under {str(root)!r}.",
+        )
+    if not cwd.is_dir():
+        raise UserError(Fault.USAGE, f"no such folder: {str(command.cwd)!r}")
+    return cwd
+
+
+def _raise_oom_score(leader: int) -> None:
+    """When memory runs out, the kernel ends a command before it ends us or the user's other programs."""
+    with suppress(OSError):  # it has ended already, or this is not Linux
+        Path(f"/proc/{leader}/oom_score_adj").write_text("500")
+
+
+def _open_gate(launch: Launch, stack: ExitStack) -> int | None:
+    """Both ends of the named pipe, open until the command has ended: then nothing written to it is lost."""
+    if launch.gate is None:
+        return None
+    descriptor = os.open(launch.gate, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _start_process(launch: Launch, command: Command, output: Stream, errors: Stream) -> Popen[bytes]:
+    import subprocess
+
+    stdin = _open_input(command.stdin)
+
+    def launch_process() -> Popen[bytes]:
+        return subprocess.Popen(
+            launch.argv,
+            env=dict(launch.env),
+            cwd=launch.cwd,
+            stdin=stdin,
+            stdout=output.write_end,
+            stderr=errors.write_end,
+            pass_fds=launch.pass_fds,
+            start_new_session=True,
+        )
+
+    try:
+        return (
+            _start_in_confined_thread(launch.confine, launch_process) if launch.confine else launch_process()
+        )
+    except OSError as error:  # too long a command line, no processes left, a program that vanished
+        what = f"{command.argv[0]!r} could not be started: {error.strerror}"
+        raise UserError(Fault.CONFIGURATION, what) from None
+    except ValueError:  # subprocess refuses a NUL byte
+        what = f"the command line or environment of {command.argv[0]!r} holds a NUL byte"
+        raise UserError(Fault.USAGE, what) from None
+    finally:
+        output.close_write_end()
+        errors.close_write_end()
+        os.close(stdin)
+
+
+def _start_in_confined_thread(confine: Callable[[], None], start: Callable[[], Popen[bytes]]) -> Popen[bytes]:
+    """Confine a thread of ours, and start the program from it. No second interpreter, no code after a fork."""
+    import threading
+
+    started: list[Popen[bytes]] = []
+    failed: list[Exception] = []
+
+    def run_confined() -> None:
+        try:
+            confine()
+            started.append(start())
+        except Exception as error:  # raised again by the caller's thread
+            failed.append(error)
+
+    thread = threading.Thread(target=run_confined, name="confined start")
+    thread.start()
+    thread.join()
+    task = Path(f"/proc/self/task/{thread.native_id}")
+    while task.exists():  # Python is done with it; the kernel is a moment later
+        time.sleep(_MOMENT)
+    if failed:
+        raise failed[0]
+    return started[0]
+
+
+_MOMENT = 0.00005
+
+
+def _open_input(content: bytes | int | None) -> int:
+    """A descriptor that yields `content`: a file in memory, so that nobody has to feed a pipe meanwhile."""
+    if isinstance(content, int):
+        return os.dup(content)
+    if content is None:
+        return os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("stdin")
+    else:
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    view = memoryview(content)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+async def _reap(process: Popen[bytes]) -> None:
+    """Collect the killed leader; one that the kernel does not let die is left behind."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await wait_with_timeout(DEATH_SECONDS, wait_for_exit(process.pid, process.wait))
+        process.poll()

@@ -1,0 +1,1 @@
+"""Secrets: environment of child processes, secret files and redaction of text."""

@@ -1,0 +1,164 @@
+"""What a child process may know: allow-listed environment variables and hidden files. Redaction of texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from sandbox.secrets.redaction import (
+    MARKER,
+    Redactor,
+    explain_overwrite,
+    find_secrets,
+    redact,
+    redact_bytes,
+    redact_file,
+    redact_values,
+)
+
+__all__ = [
+    "MARKER",
+    "Redactor",
+    "build_child_environment",
+    "explain_overwrite",
+    "find_home",
+    "find_secrets",
+    "list_homes",
+    "list_secret_paths",
+    "redact",
+    "redact_bytes",
+    "redact_file",
+    "redact_values",
+]
+
+_NAMES = """
+PATH HOME USER LOGNAME SHELL LANG LANGUAGE TERM COLORTERM NO_COLOR TZ CI
+
+SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS PIP_CERT NIX_SSL_CERT_FILE
+
+VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYENV_VERSION UV_PYTHON UV_PYTHON_INSTALL_DIR
+PYTHONPATH PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONUTF8 PYTHONIOENCODING
+CARGO_HOME RUSTUP_HOME RUSTUP_TOOLCHAIN GOPATH GOROOT GOBIN GOFLAGS GOMODCACHE GOTOOLCHAIN
+JAVA_HOME JDK_HOME M2_HOME MAVEN_HOME GRADLE_HOME GRADLE_USER_HOME SDKMAN_DIR KOTLIN_HOME SCALA_HOME
+NVM_DIR NODE_PATH VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL DENO_DIR ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR
+RBENV_ROOT GEM_HOME GEM_PATH BUNDLE_PATH COMPOSER_HOME DOTNET_ROOT ANDROID_HOME ANDROID_SDK_ROOT
+FLUTTER_ROOT NIX_PATH NIX_PROFILES PKG_CONFIG_PATH CMAKE_PREFIX_PATH
+"""
+# In order: who and where; paths of public certificates, without which nothing verifies behind a company
+# proxy; folders and switches without which a project's own toolchain is not found.
+
+PASSED_ON = frozenset(_NAMES.split())
+"""Names only: whatever is not here stays with us, however harmless it sounds."""
+
+_FOLDER_ENDINGS = ("_HOME", "_ROOT", "_DIR", "_PREFIX", "_ENV", "GOPATH")
+FOLDER_VARIABLES = tuple(name for name in sorted(PASSED_ON) if name.endswith(_FOLDER_ENDINGS))
+"""Those whose value is a folder that a project's commands read."""
+
+_IN_HOME = """
+.ssh .gnupg .password-store .aws .azure .kube .docker .terraform.d .oci .fly .minikube
+.config/gcloud .config/gh .config/hub .config/glab-cli .config/op .config/rclone .config/doctl .config/patchwright
+.config/git/credentials .git-credentials .netrc .npmrc .yarnrc.yml .pypirc .config/pip/pip.conf
+.cargo/credentials .cargo/credentials.toml .gem/credentials .m2/settings.xml .m2/settings-security.xml
+.gradle/gradle.properties .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config
+.terraformrc .vault-token .databrickscfg .pgpass .my.cnf .mylogin.cnf .s3cfg .boto .cloudflared
+.local/share/keyrings .local/share/kwalletd .config/sops .age .1password .colima .orbstack .rd
+.mozilla .config/google-chrome .config/chromium .config/BraveSoftware .thunderbird snap/firefox
+.bash_history .zsh_history .zhistory .history .sh_history .local/share/fish/fish_history .python_history
+.node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history .irb_history .lesshst
+"""
+HIDDEN_IN_HOME = tuple(_IN_HOME.split())
+"""Where keys, tokens, cookies, typed commands and the sockets of services lie on a developer's machine."""
+
+HIDDEN = (
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/sudoers",
+    "/etc/ssl/private",
+    "/var/run/secrets",
+)
+"""The same outside the home folder: closed to an ordinary user, and closed by us when root runs commands."""
+
+
+MORE_NAMES = "PATCHWRIGHT_PASS_ON"
+"""Variable in which the user names more variables that commands are to see, separated by commas or spaces."""
+
+
+def build_child_environment(extra: Mapping[str, str], root: Path | None = None) -> dict[str, str]:
+    """The environment of a command: the allow-listed part of ours, then `extra`. Each sandbox sets TMPDIR.
+
+    root: the workspace, resolved; the PATH names no program in it but those of its own virtual environment
+    """
+    more = os.environ.get(MORE_NAMES, "").replace(",", " ").split()
+    env = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED_ON or name.startswith("LC_") or name in more
+    }
+    env["PATH"] = _filter_path_variable(env.get("PATH", os.defpath), root)
+    env.update(extra)
+    return env
+
+
+def _filter_path_variable(path: str, root: Path | None) -> str:
+    """Without `.`, empty and other relative entries, and without the workspace's own folders of programs:
+    otherwise a file called `ls` that came with a repository is what `ls` runs."""
+    inside = "" if root is None or find_home().is_relative_to(root) else f"{root}{os.sep}"
+    folders = [each for each in path.split(os.pathsep) if each.startswith(os.sep)]
+    kept = [each for each in folders if not (inside and _is_planted_folder(each, inside))]
+    return os.pathsep.join(kept) or os.defpath
+
+
+def _is_planted_folder(folder: str, inside: str) -> bool:
+    """A folder of the workspace; where that is the home itself, its programs are the user's."""
+    real = os.path.realpath(folder) if folder.startswith(inside) else _real(folder)
+    if not f"{real}{os.sep}".startswith(inside):
+        return False
+    return not os.path.isfile(os.path.join(os.path.dirname(folder), "pyvenv.cfg"))  # noqa: PTH113, PTH118, PTH120
+
+
+_real = lru_cache(maxsize=256)(os.path.realpath)
+"""Of folders outside the workspace, which no command can change: asked for a dozen times before each command."""
+
+
+def find_home() -> Path:
+    """The user's home folder, symbolic links resolved; "/" when HOME names none."""
+    return _resolve_home(os.environ.get("HOME") or "~")
+
+
+@lru_cache(maxsize=8)
+def _resolve_home(name: str) -> Path:
+    named = Path(name).expanduser()
+    return named.resolve() if named.is_absolute() else Path("/")
+
+
+def list_homes() -> list[Path]:
+    """The user's home folders: the one that HOME names and, should that be another, the one of the account."""
+    return list(dict.fromkeys((find_home(), *_find_account_home(os.getuid()))))
+
+
+@lru_cache(maxsize=8)
+def _find_account_home(user: int) -> tuple[Path, ...]:
+    try:
+        import pwd
+
+        return (Path(pwd.getpwuid(user).pw_dir).resolve(),)
+    except (ImportError, KeyError):  # a user without an account, as in containers
+        return ()
+
+
+def list_secret_paths(hidden: Iterable[Path]) -> list[Path]:
+    """Files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved."""
+    wanted = [f"{base}/{each}" for base in list_homes() for each in HIDDEN_IN_HOME]
+    present = [each for each in (*wanted, *map(str, hidden)) if os.path.exists(each)]  # noqa: PTH110 (many)
+    present += [each for each in (*HIDDEN, *_list_host_keys()) if os.access(each, os.R_OK)]
+    return [Path(each) for each in dict.fromkeys(map(os.path.realpath, present))]
+
+
+def _list_host_keys() -> list[str]:
+    try:
+        return [f"/etc/ssh/{name}" for name in os.listdir("/etc/ssh") if name.endswith("_key")]
+    except OSError:  # no server here
+        return []

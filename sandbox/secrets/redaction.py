@@ -1,0 +1,380 @@
+"""Secrets in texts: found, and replaced by a marker, whole texts at once or piece by piece."""
+
+from __future__ import annotations
+
+import os
+import re
+import string
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from sandbox.secrets.secret_patterns import Span
+
+MARKER = "[redacted]"
+"""What stands where a secret stood. No pattern finds it again, so that text can be redacted twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSecret:
+    """A secret in a text: what it is, and from where to where it goes."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def find_secrets(text: str) -> list[FoundSecret]:
+    """The secrets in a text, in order, none over another: known shapes, private keys, our own variables' values."""
+    return [FoundSecret(kind=kind, start=start, end=end) for start, end, kind in _find_spans(text)]
+
+
+def redact(text: str) -> str:
+    """`text` with every secret in it replaced by the marker. Time grows with its length, whatever it is."""
+    spans = _find_spans(text)
+    if not spans:
+        return text
+    parts, shown = [], 0
+    for start, end, _ in spans:
+        parts += [text[shown:start], MARKER]
+        shown = end
+    return "".join([*parts, text[shown:]])
+
+
+def _find_spans(text: str) -> list[Span]:
+    if "\x1b" not in text:
+        return _find_spans_in_plain(text)
+    # Colours in and around a key do not hide it: it is looked for in the text that a person sees.
+    plain: list[str] = []
+    starts, shifts = [0], [0]
+    shown = length = 0
+    for match in _compile_pattern(_ESCAPE).finditer(text):
+        plain.append(text[shown : match.start()])
+        length += match.start() - shown
+        shown = match.end()
+        starts.append(length)
+        shifts.append(shown - length)
+    plain.append(text[shown:])
+
+    def to_original_index(index: int) -> int:
+        return index + shifts[bisect_right(starts, index) - 1]
+
+    return [
+        (to_original_index(start), to_original_index(end - 1) + 1, kind)
+        for start, end, kind in _find_spans_in_plain("".join(plain))
+    ]
+
+
+_ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1b\\)|[@-Z\\-_])"
+
+
+def _find_spans_in_plain(text: str) -> list[Span]:
+    from sandbox.secrets.secret_patterns import find_known_secrets
+
+    apart: list[Span] = []
+    for start, end, kind in sorted(
+        [*_find_own_secrets(text), *_find_private_keys(text), *find_known_secrets(text)], key=_span_sort_key
+    ):
+        while start and text[start - 1] in _WORD:
+            start -= 1
+        while end < len(text) and text[end] in _WORD:
+            end += 1
+        if not apart or start >= apart[-1][1]:
+            apart.append((start, end, kind))
+        elif end > apart[-1][1]:
+            apart[-1] = (apart[-1][0], end, apart[-1][2])
+    return apart
+
+
+_WORD = frozenset(string.ascii_letters + string.digits + "_-")
+"""What stands right beside a secret belongs to it: left alone, it might look like another one afterwards."""
+
+
+def _span_sort_key(span: Span) -> tuple[int, int]:
+    return span[0], -span[1]
+
+
+def redact_bytes(content: bytes) -> bytes:
+    """The same for bytes; what is no UTF-8 stays as it is."""
+    return redact(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def redact_file(path: Path) -> None:
+    """Redact a file of ours in place, piece by piece; one without secrets is only read. Raises OSError."""
+    import codecs
+
+    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
+    redactor, cleaned = Redactor(), path.with_name(f"{path.name}.redacted")
+    changed = False
+    descriptor = os.open(cleaned, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with path.open("rb") as source, os.fdopen(descriptor, "wb") as target:
+            while piece := source.read(_PIECE):
+                target.write(redactor.feed(decode(piece)).encode("utf-8", "surrogateescape"))
+            target.write(
+                (redactor.feed(decode(b"", True)) + redactor.close()).encode("utf-8", "surrogateescape")
+            )
+            changed = redactor.redacted
+        if changed:
+            os.replace(cleaned, path)
+    finally:
+        cleaned.unlink(missing_ok=True)
+
+
+_PIECE = 1 << 20
+"""Bytes of a file that are looked at together."""
+
+
+class Redactor:
+    """Redacts text that comes in pieces: a secret split over two of them is found, and no part of it given out.
+
+    What is given out ends at a white space, behind which no secret that has begun can go on; so that much
+    is held back until it comes, or the text ends.
+    """
+
+    def __init__(self) -> None:
+        self.redacted = False
+        self._text = ""
+        self._given = 0  # of _text: kept because what follows may be a secret only because of it
+
+    def feed(self, piece: str) -> str:
+        """Take in a piece; return what can be shown of all that has come."""
+        self._text += piece
+        return self._release_text(last=False)
+
+    def close(self) -> str:
+        """The text is over: return the rest."""
+        return self._release_text(last=True)
+
+    def _release_text(self, *, last: bool) -> str:
+        text = self._text
+        end = len(text) if last else _find_safe_end(text, self._given)
+        parts, shown = [], self._given
+        spans = _find_spans(text)
+        if not last and spans and spans[-1][1] == len(text) <= spans[-1][0] + _LONGEST:
+            end = min(end, max(spans[-1][0], self._given))  # it may go on
+        for first, behind, _ in spans:
+            if first < end and behind > shown:
+                parts += [text[shown:first], MARKER]
+                shown = behind
+                self.redacted = True
+        given = max(end, shown)
+        keep = max(text.rfind("\n", 0, max(given - _CONTEXT, 0)) + 1, given - 2 * _CONTEXT)
+        self._text, self._given = text[keep:], given - keep
+        return "".join([*parts, text[shown:given]])
+
+
+_CONTEXT = 512
+"""Characters before a value that are looked at for its name."""
+
+_LONGEST = 16 << 10
+"""Characters held back at most; the longest private key in use has half of that."""
+
+
+def _find_safe_end(text: str, given: int) -> int:
+    """Up to where nothing that may still come changes what is a secret."""
+    size = end = len(text)
+    if "-----BEGIN" in text and (match := _compile_pattern(_OPEN_KEY).search(text, given)):
+        end = match.start()
+    for value in _collect_own_secrets():
+        if any(each.isspace() for each in value):
+            end = min(end, size - _measure_overlap(text, value))
+    white = max(text.rfind(each, given, end) for each in " \n\t\r")
+    settled = max(white + 1, given)
+    return settled if size - settled <= _LONGEST else size - _CONTEXT
+
+
+def _measure_overlap(text: str, value: str) -> int:
+    """How much of the text's end is the beginning of `value`."""
+    most = min(len(text), len(value) - 1)
+    return next((size for size in range(most, 0, -1) if text.endswith(value[:size])), 0)
+
+
+def explain_overwrite(before: str, after: str) -> str:
+    """Why a file may not be changed like this, "" if it may: a marker would stand where a secret is now.
+
+    Whoever was shown the marker for a value may write it back unawares. A secret may be removed, and text that
+    speaks of markers may be written; only both at once lose a value that nobody has seen.
+    """
+    if after.count(MARKER) <= before.count(MARKER):
+        return ""
+    for each in find_secrets(before):
+        if before[each.start : each.end] not in after:
+            line = before.count("\n", 0, each.start) + 1
+            return (
+                f"line {line} has a {each.kind}, which is shown as {MARKER}: that text would replace the real value. "
+                "Leave that line out of what is replaced"
+            )
+    return ""
+
+
+def _find_own_secrets(text: str) -> Iterator[Span]:
+    for value, name in _collect_own_secrets().items():
+        start = text.find(value)
+        while start >= 0:
+            yield start, start + len(value), f"value of {name}"
+            start = text.find(value, start + len(value))
+
+
+def _collect_own_secrets() -> Mapping[str, str]:
+    """Each secret value in our environment, in every form it may be met in → the variable that holds it."""
+    now = dict(
+        getattr(os.environ, "_data", os.environ)
+    )  # the bytes: a hundredth of the time of decoding them all
+    if now != _OwnSecretsCache.environment:
+        _OwnSecretsCache.environment, _OwnSecretsCache.forms = now, _encode_forms(_list_secret_variables())
+    return _OwnSecretsCache.forms
+
+
+class _OwnSecretsCache:
+    """The environment last looked at, and what it came to: it is asked for with every word that streams."""
+
+    environment: ClassVar[Mapping[Any, Any]] = {}
+    forms: ClassVar[Mapping[str, str]] = {}
+
+
+def _list_secret_variables() -> tuple[tuple[str, str], ...]:
+    variables = [
+        (name, value)
+        for name, value in os.environ.items()
+        if len(value) >= _SHORTEST_SECRET and ("://" in value or _SECRET_NAME.search(name))
+    ]
+    return tuple(variables)
+
+
+_SECRET_NAME = re.compile(
+    r"(?i)(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?|_PAT|_PWD|_AUTH|JWT|DSN)(?:_\d+)?$"
+)
+
+_SHORTEST_SECRET = 12
+"""A shorter value ("test", "1234") would be found all over harmless text."""
+
+_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@{}$<>]{8,})@")
+
+
+@lru_cache(maxsize=8)
+def _encode_forms(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    """Plain, in base64 at each place it can have in what was encoded, in hexadecimal, in addresses and in JSON."""
+    import json
+    from urllib.parse import quote, quote_plus
+
+    forms: dict[str, str] = {}
+    for name, value in variables:
+        if not _SECRET_NAME.search(name):  # an address is no secret, the password in it is
+            match = _PASSWORD.search(value)
+            value = match[1] if match else ""
+        if not value or Path(value).exists():  # the name of a file with a key is no secret
+            continue
+        raw = os.fsencode(value)
+        texts = {value, quote(raw), quote(raw, safe=""), quote_plus(raw), json.dumps(value)[1:-1], raw.hex()}
+        for each in (*texts, *_encode_base64_variants(raw)):
+            forms.setdefault(each, name)
+    return dict(sorted(forms.items(), key=lambda item: -len(item[0])))
+
+
+def _encode_base64_variants(raw: bytes) -> Iterator[str]:
+    """What of an encoded text depends on these bytes alone, whatever stands before and behind them."""
+    import base64
+
+    for before, unsure in ((0, 0), (1, 2), (2, 3)):
+        whole = (before + len(raw)) * 8 // 6
+        text = base64.b64encode(bytes(before) + raw).decode()[unsure:whole]
+        yield text
+        yield text.translate({ord("+"): "-", ord("/"): "_"})
+
+
+_BEGIN = r"(?:-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3}(?=\s))"
+
+_ENDING = r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+
+_BETWEEN = r"(?>(?:[\s\"',|>+-]|\\{1,4}[nrt]|\d{1,6}[\t:|-]|[A-Z][A-Za-z-]{2,20}: [^\n]{1,80}(?=\n)){1,40})"
+"""What stands between a key's lines: their ends, also as escapes, quotes, line numbers, a diff's marks, headers."""
+
+_KEY = (
+    rf"{_BEGIN}(?:[ \t]{{0,8}}(?:\r?\n|\\{{1,4}}[nr])(?>(?:[^-]|-(?!----)){{0,20000}}){_ENDING}"
+    rf"|(?>(?:{_BETWEEN}[A-Za-z0-9+/=]{{16,}}+)+)"
+    rf"(?:{_BETWEEN}[A-Za-z0-9+/=]{{1,15}}+(?={_BETWEEN}-----END))?(?:(?:{_BETWEEN})?{_ENDING})?)"
+)
+"""Whole, or what there is of it. In atomic groups, because Python before 3.11.5 fails at possessive ones that backtrack
+inside (CPython's issue 106052)."""
+
+
+_KEY_LINE = r"[\s>|+-]{0,8}(?:\d{1,6}[\t:|-][ +-]?)?[\"']?[A-Za-z0-9+/]{1,76}={0,2}(?:\\n)?[\"',]{0,2}\s*"
+
+_OPEN_KEY = r"-----BEGIN(?:[A-Z0-9 ]{0,60}+(?:-{1,5}+[A-Za-z0-9+/=\s\\\"',|>:#.-]*+)?)?\Z"
+"""The end of a text that may be a private key's beginning."""
+
+PRIVATE_KEY = "private key"
+
+
+def _find_private_keys(text: str) -> Iterator[Span]:
+    """Private keys, also those that were cut off in front or behind."""
+    if "PRIVATE KEY" not in text and "Private-Lines:" not in text:
+        return
+    done = 0
+    for match in _compile_pattern(_KEY).finditer(text):
+        yield (*match.span(), PRIVATE_KEY)
+    for match in _compile_pattern(_ENDING).finditer(text):
+        start = line_end = text.rfind("\n", done, match.start()) + 1
+        while (begin := text.rfind("\n", done, max(start - 1, done)) + 1 or done) < start:
+            least = 1 if start == line_end else _SHORTEST_LINE
+            if not least <= start - begin <= _LONGEST_LINE or not _compile_pattern(_KEY_LINE).fullmatch(
+                text, begin, start
+            ):
+                break
+            start = begin
+        if start < line_end and any(
+            len(line.strip()) >= _SHORTEST_LINE for line in text[start:line_end].split("\n")
+        ):
+            yield start, match.end(), PRIVATE_KEY
+        done = match.end()
+
+
+_SHORTEST_LINE, _LONGEST_LINE = 60, 120
+"""Characters of a key's line but the last, with what may stand around it."""
+
+
+@cache
+def _compile_pattern(text: str) -> re.Pattern[str]:
+    """Compiled when it is first needed: most texts have no key in them."""
+    return re.compile(text)
+
+
+def redact_values(value: object) -> object:
+    """The same for what a JSON document is made of, keys as they are: `value` itself where there is nothing to hide.
+
+    All its texts are looked at in one go, since most documents hold many short ones and no secret.
+    """
+    return _redact_nested(value) if _find_spans("\n\0\n".join(_iterate_texts(value))) else value
+
+
+def _iterate_texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for each in value.values():
+                yield from _iterate_texts(each)
+        case list() | tuple():
+            for each in value:
+                yield from _iterate_texts(each)
+        case _:  # numbers and the like
+            return
+
+
+def _redact_nested(value: object) -> object:
+    match value:
+        case str():
+            return redact(value)
+        case Mapping():
+            return {key: _redact_nested(each) for key, each in value.items()}
+        case list():
+            return [_redact_nested(each) for each in value]
+        case tuple():
+            return tuple(_redact_nested(each) for each in value)
+        case _:
+            return value

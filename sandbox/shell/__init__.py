@@ -1,7 +1,0 @@
-"""What a shell command would do, judged by its parse before it runs."""
-
-from __future__ import annotations
-
-from sandbox.shell.judging import Judgement, Segment, judge_command_line, suggest_rule
-
-__all__ = ["Judgement", "Segment", "judge_command_line", "suggest_rule"]

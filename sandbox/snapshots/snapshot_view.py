@@ -1,0 +1,79 @@
+"""One snapshot as read from the store, and the comparison of two."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sandbox.snapshots.object_store import EMPTY_TREE, Entry, Store
+from sandbox.snapshots.path_state import GIT_TREE, Change, SnapshotMetadata, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One snapshot: its tree of files and what the tree cannot hold."""
+
+    store: Store
+    tree: str
+    extra: SnapshotMetadata
+
+    @staticmethod
+    def load(store: Store, snapshot: str) -> View:
+        entries = store.read_tree(snapshot)
+        extra = SnapshotMetadata.decode(store.read(entries["extra"][1]))
+        return View(store=store, tree=entries["files"][1], extra=extra)
+
+    def build_state(self, path: str, entry: Entry | None) -> State | None:
+        """The full state of the tree's `entry` at `path`; a file too large to keep has none there."""
+        if entry is not None:
+            return self.extra.build_state(path, *entry)
+        mode, mark = self.extra.large.get(path, (0, ""))
+        return State(mode=stat.S_IFREG | mode, id=mark) if mark else None
+
+    def find_entry(self, path: str) -> Entry | None:
+        """The tree's entry at one path, None if there was no file."""
+        entry = self.store.find_entry(self.tree, path)
+        return None if entry and entry[0] == GIT_TREE else entry
+
+    def has_folder(self, path: str) -> bool:
+        """There was a folder at `path`, with or without files."""
+        entry = self.store.find_entry(self.tree, path)
+        if entry and entry[0] == GIT_TREE:
+            return True
+        below = path + "/"
+        return any(each == path or each.startswith(below) for each in (*self.extra.empty, *self.extra.large))
+
+    def get_folder_mode(self, path: str) -> int | None:
+        """Permission bits of the folder at `path` ("" is the workspace), None if there was none."""
+        there = not path or self.has_folder(path)
+        return self.extra.folders.get(path, self.extra.folder) if there else None
+
+    def list_files(self) -> set[str]:
+        """All paths that have a state."""
+        return {
+            path for path, _ in self.store.iterate_differences(EMPTY_TREE, self.tree)
+        } | self.extra.large.keys()
+
+
+def compare_views(before: View, after: View) -> list[Change]:
+    """Every path whose state differs, sorted."""
+    entries = dict(before.store.iterate_differences(before.tree, after.tree))
+    others = _find_unequal_keys(before.extra.modes, after.extra.modes) | _find_unequal_keys(
+        before.extra.large, after.extra.large
+    )
+    if before.extra.usual != after.extra.usual:  # any file's mode may differ
+        others |= before.list_files() | after.list_files()
+    entries.update(
+        (path, (before.find_entry(path), after.find_entry(path))) for path in others - entries.keys()
+    )
+    changes = []
+    for path, (left, right) in sorted(entries.items()):
+        old, new = before.build_state(path, left), after.build_state(path, right)
+        if old != new:
+            changes.append(Change.from_states(path, old, new))
+    return changes
+
+
+def _find_unequal_keys(left: Mapping[str, object], right: Mapping[str, object]) -> set[str]:
+    return {path for path in left.keys() | right.keys() if left.get(path) != right.get(path)}

@@ -1,0 +1,110 @@
+"""What a path has to be so that changes to it are taken back and nothing else is: three ways, by states and lines."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.snapshots.object_store import Store
+from sandbox.snapshots.path_state import GIT_NESTED, Change, State
+from sandbox.snapshots.working_tree import WorkingTree
+
+TIMEOUT = 30.0
+"""Seconds for the merge of one file: files that are kept have 10 MB at most."""
+
+
+class Clash(Exception):
+    """The change cannot be taken back without touching what somebody else did since."""
+
+
+def compute_reverted_state(
+    workspace: WorkingTree,
+    store: Store,
+    path: str,
+    changes: Sequence[Change],
+    now: State | None,
+    *,
+    merge: bool,
+) -> State | None:
+    """The state of `path` with `changes` (the newest first) taken out of it.
+
+    now: what is there; it has the newest change in it, or what somebody made of that since
+    merge: lines that changed since are merged (as `git merge-file` does), else they are a clash
+    Raises Clash. Content that no snapshot has is stored.
+    """
+    wanted = now
+    for change in changes:
+        wanted = _revert_state(workspace, store, path, change, wanted, merge=merge)
+    return wanted
+
+
+def _revert_state(
+    workspace: WorkingTree, store: Store, path: str, change: Change, now: State | None, *, merge: bool
+) -> State | None:
+    before, after = change.before, change.after
+    if GIT_NESTED in (state.mode for state in (before, after, now) if state):
+        raise Clash("a nested repository: undo it there")
+    if now == before:  # already as it was: by hand, or by an undo that was killed half-way
+        return now
+    if now == after:
+        return _require_kept(before)
+    if not (merge and before and after and now and all(map(_is_plain_file, (before, after, now)))):
+        raise Clash("changed since")
+    mode = before.mode if now.mode == after.mode else now.mode
+    if before.id == after.id:
+        content = now.id
+    elif now.id == after.id:
+        content = before.id
+    else:
+        mine = workspace.read(path, now) if not store.has(now.id) else store.read(now.id)
+        merged = merge_lines(store.read(after.id), mine, store.read(before.id))
+        if merged is None:
+            raise Clash("changed since, in the same lines")
+        content = store.write("blob", merged)
+    if content == now.id and not store.has(content):  # what is there stays, and need not be in the store yet
+        content = store.write("blob", workspace.read(path, now))
+    return State(mode=mode, id=content)
+
+
+def _require_kept(state: State | None) -> State | None:
+    if state is not None and not state.is_kept:
+        raise Clash("its earlier content was too large to keep")
+    return state
+
+
+def _is_plain_file(state: State) -> bool:
+    return stat.S_ISREG(state.mode) and state.is_kept
+
+
+def merge_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """The three-way merge of texts, None where both sides changed the same lines, one is binary, or it takes long."""
+    if any(b"\0" in content for content in (base, ours, theirs)):
+        return None
+    with tempfile.TemporaryDirectory(prefix="patchwright-merge-") as folder:
+        names = [str(Path(folder, name)) for name in ("ours", "base", "theirs")]
+        for name, content in zip(names, (ours, base, theirs), strict=True):
+            Path(name).write_bytes(content)
+        try:
+            done = subprocess.run(
+                [require_own_program("git"), "merge-file", "-p", "-q", "--", *names],
+                cwd=folder,
+                env={
+                    "PATH": build_search_path(),
+                    "LC_ALL": "C",
+                    "GIT_CONFIG_GLOBAL": os.devnull,
+                    "GIT_CONFIG_NOSYSTEM": "1",
+                    "GIT_CEILING_DIRECTORIES": folder,
+                },
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+    return done.stdout if done.returncode == 0 else None

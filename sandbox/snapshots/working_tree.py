@@ -1,0 +1,199 @@
+"""The workspace as it is now: states of paths and changes to them, through handles of real folders."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sandbox.fs.repository import find_git_dir, read_head_commit
+from sandbox.snapshots.object_store import compute_object_id
+from sandbox.snapshots.path_state import GIT_NESTED, State
+
+# Larger files are data or build results; keeping each version would fill the disk.
+MAX_FILE_SIZE = 10_000_000
+
+# Following a link that was put in a folder's place would lead out of the workspace.
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+# Answers of the system that mean "there is no such path": a missing or non-folder component, or a link in it.
+_ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
+
+
+class WorkingTree:
+    """One workspace's files, by relative path."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def read_state(self, path: str) -> State | None:
+        """What is at `path`; None when nothing is, or it lies behind a link; a plain folder has the id ""."""
+        try:
+            with self._open_parent(path) as (folder, name):
+                return self._compute_state(path, folder, name)
+        except OSError as error:
+            if error.errno in _ABSENT:
+                return None
+            raise
+
+    def read(self, path: str, state: State) -> bytes:
+        """The bytes of the file, or a link's target, that has this state."""
+        with self._open_parent(path) as (folder, name):
+            return read_file_or_link(name, state.mode, folder)
+
+    def iterate_files_below(self, path: str) -> Iterator[str]:
+        """Every path below a folder that is not a folder itself."""
+        for folder, folders, files in os.walk(self._root / path):
+            place = Path(folder)
+            linked = [name for name in folders if (place / name).is_symlink()]
+            for name in (*files, *linked):
+                yield str((place / name).relative_to(self._root))
+
+    def write(self, path: str, state: State, content: bytes) -> None:
+        """Put a file or a link at `path` in one step, with missing parents."""
+        with self._open_parent(path, make=True) as (folder, name):
+            # The same name at each attempt: what a kill leaves behind, the repetition clears away.
+            temporary = f".patchwright-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
+            _unlink_if_present(temporary, folder)
+            try:
+                if state.is_link:
+                    os.symlink(content, temporary, dir_fd=folder)
+                else:
+                    _create_file(temporary, folder, content, stat.S_IMODE(state.mode))
+                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            except OSError:  # full, read-only: leave no litter; the old file is as it was
+                _unlink_if_present(temporary, folder)
+                raise
+
+    def remove(self, path: str) -> None:
+        """Remove a file or link."""
+        with self._open_parent(path) as (folder, name):
+            _unlink_if_present(name, folder)
+
+    def make_folder(self, path: str) -> None:
+        """Make an empty folder, with missing parents, if nothing is there or in its parents' place."""
+        try:
+            with self._open_parent(path, make=True) as (folder, name):
+                _make_folder_if_missing(name, folder)
+        except OSError as error:
+            if error.errno not in _ABSENT:  # else a file or link of the user's has taken a parent's place
+                raise
+
+    def remove_if_empty(self, path: str) -> bool:
+        """Remove a folder unless something is in it."""
+        try:
+            with self._open_parent(path) as (folder, name):
+                os.rmdir(name, dir_fd=folder)
+            return True
+        except OSError:  # not empty, not there, not a folder: then there is nothing to tidy
+            return False
+
+    def read_folder_mode(self, path: str) -> int | None:
+        """Permission bits of the folder at `path` ("" is the workspace); None if there is none."""
+        if not path:
+            return stat.S_IMODE(self._root.stat().st_mode)
+        try:
+            with self._open_parent(path) as (folder, name):
+                info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        except OSError:  # gone, or behind what cannot be entered: nothing can be done to it
+            return None
+        return stat.S_IMODE(info.st_mode) if stat.S_ISDIR(info.st_mode) else None
+
+    def set_folder_mode(self, path: str, mode: int) -> None:
+        """Give the folder at `path` other permission bits."""
+        if not path:
+            self._root.chmod(mode)
+            return
+        with self._open_parent(path) as (folder, name):
+            try:
+                handle = os.open(name, _FOLDER, dir_fd=folder)
+            except PermissionError:  # it cannot be listed, which is what the new bits may be about
+                if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    os.chmod(name, mode, dir_fd=folder)
+                return
+            try:
+                os.fchmod(handle, mode)
+            finally:
+                os.close(handle)
+
+    def iterate_folders_from(self, path: str) -> Iterator[str]:
+        """The folder at `path` and all below it, what lies deeper first."""
+        for folder, _, _ in os.walk(self._root / path, topdown=False):
+            yield os.path.relpath(folder, self._root)
+
+    def remove_empty_folders(self, path: str) -> None:
+        """Remove a folder that holds nothing but empty folders."""
+        for folder in self.iterate_folders_from(path):
+            self.remove_if_empty(folder)
+
+    def _compute_state(self, path: str, folder: int, name: str) -> State:
+        info = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISDIR(info.st_mode):
+            place = self._root / path
+            nested = find_git_dir(place) is not None
+            return (
+                State(mode=GIT_NESTED, id=read_head_commit(place))
+                if nested
+                else State(mode=stat.S_IFDIR, id="")
+            )
+        if stat.S_ISREG(info.st_mode) and info.st_size > MAX_FILE_SIZE:
+            return State(mode=info.st_mode, id=format_large_mark(info.st_size, info.st_mtime_ns))
+        if stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode):
+            return State(
+                mode=info.st_mode, id=compute_object_id("blob", read_file_or_link(name, info.st_mode, folder))
+            )
+        return State(mode=info.st_mode, id="?")  # a socket, pipe or device: equal to nothing recorded
+
+    @contextmanager
+    def _open_parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """A handle of the folder that holds `path`, reached without following any link below the root."""
+        *parents, name = path.split("/")
+        handle = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in parents:
+                if make:
+                    _make_folder_if_missing(part, handle)
+                inner = os.open(part, _FOLDER, dir_fd=handle)
+                os.close(handle)
+                handle = inner
+            yield handle, name
+        finally:
+            os.close(handle)
+
+
+def format_large_mark(size: int, mtime_ns: int) -> str:
+    """What stands for the content of a file too large to keep."""
+    return f"{size}@{mtime_ns}"
+
+
+def read_file_or_link(path: str, mode: int, folder: int | None = None) -> bytes:
+    """The bytes of a regular file, or a link's target; never of what a link leads to."""
+    if stat.S_ISLNK(mode):
+        return os.fsencode(os.readlink(path, dir_fd=folder))
+    # Non-blocking, should a pipe have taken the file's place.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, dir_fd=folder), "rb") as file:
+        return file.read()
+
+
+def _create_file(name: str, folder: int, content: bytes, mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, 0o600, dir_fd=folder), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fchmod(file.fileno(), mode)  # not by the open call: that is subject to the umask
+        os.fsync(file.fileno())
+
+
+def _unlink_if_present(name: str, folder: int) -> None:
+    with suppress(FileNotFoundError):  # already as wanted
+        os.unlink(name, dir_fd=folder)
+
+
+def _make_folder_if_missing(name: str, folder: int) -> None:
+    with suppress(FileExistsError):  # already as wanted, or opening it will tell
+        os.mkdir(name, dir_fd=folder)

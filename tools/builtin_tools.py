@@ -1,0 +1,75 @@
+"""The tools of an ordinary session, in the order in which a model is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+from tools.core.registry import Tool
+from tools.edit.format_registry import EDITORS, FORMATS, Format, describe_edit_tool
+
+TOOLS = (
+    ("tools.fs.file_tools", "read"),
+    ("tools.fs.file_tools", "list_files"),
+    ("tools.fs.search", "search"),
+    ("tools.code.code_tool", "code"),
+    ("tools.edit.edit_tools", "edit"),
+    ("tools.edit.edit_tools", "edit_symbol"),
+    ("tools.edit.edit_tools", "edit_lines"),
+    ("tools.edit.edit_tools", "apply_patch"),
+    ("tools.fs.file_tools", "write"),
+    ("tools.code.lsp.rename_tool", "rename"),
+    ("tools.shell.shell_tool", "shell"),
+    ("tools.shell.process_tool", "process"),
+    ("tools.kernel", "python"),
+    ("tools.testing", "run_tests"),
+    ("tools.session.plan", "plan"),
+    ("tools.git.git_tools", "git_status"),
+    ("tools.git.git_tools", "git_diff"),
+    ("tools.git.git_tools", "git_commit"),
+    ("tools.repair.repair_tools", "localize"),
+    ("tools.repair.repair_tools", "why_failing"),
+    ("tools.repair.repair_tools", "repair"),
+    ("tools.session.recall", "recall"),
+    ("tools.session.recall", "memory"),
+    ("tools.session.finish", "finish"),
+)
+"""Module and name of each. They are imported when a session asks for them, not with this module."""
+
+UNTOLD = (
+    ("tools.edit.multi_edit", "edit_several"),
+    ("tools.git.git_tools.bisect", "git_bisect"),
+    ("tools.git.history_tools", "git_log"),
+    ("tools.git.history_tools", "git_show"),
+    ("tools.git.history_tools", "git_blame"),
+    ("tools.kernel.saved_function_tools", "keep_function"),
+    ("tools.kernel.saved_function_tools", "kept_functions"),
+    ("tools.kernel.rollback", "put_back"),
+    ("tools.session.finish", "propose"),
+)
+"""Tools of which no model is told."""
+
+
+def load_default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
+    """All tools, imported now; of those that edit, the ones that take these formats."""
+    tools = []
+    for tool in (_load_tool(module, name) for module, name in TOOLS):
+        shown = describe_edit_tool(tool, formats) if tool.name in EDITORS else tool
+        if shown is not None:
+            tools.append(shown)
+    return tools
+
+
+def load_accepted_tools() -> list[Tool]:
+    """Every tool that edits, told or not: models call those that they know from elsewhere."""
+    return [_load_tool(module, name) for module, name in (*TOOLS, *UNTOLD) if name in _UNDERSTOOD]
+
+
+_UNDERSTOOD = EDITORS | {name for _, name in UNTOLD}
+
+
+def _load_tool(module: str, name: str) -> Tool:
+    found = getattr(import_module(module), name)
+    if not isinstance(found, Tool):
+        raise TypeError(f"{module}.{name} is not a tool but {type(found).__name__}")
+    return found

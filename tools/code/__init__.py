@@ -1,0 +1,1 @@
+"""Knowledge of the workspace's code: index, symbols, syntax, language servers, fault localization."""

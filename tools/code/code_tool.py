@@ -1,0 +1,94 @@
+"""`code`: what the index of the workspace's code knows, for a model. The machinery is imported when it is used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from sandbox.errors import UserError
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+from tools.fs.search import build_exclusion_options
+
+if TYPE_CHECKING:
+    from tools.code.index.code_index import Index
+    from tools.code.index.query_answers import Answer
+
+Answered = TypeVar("Answered")
+
+Action = Literal[
+    "outline",
+    "find",
+    "show",
+    "references",
+    "callers",
+    "callees",
+    "imports",
+    "similar",
+    "tests",
+    "locate",
+    "map",
+]
+
+
+MAP_TOKENS = 1500
+"""Of a map that a model asks for."""
+
+
+@tool(effect="read")
+async def code(action: Action, target: str, *, at: Workspace) -> Observation:
+    """Ask the code index: where a name is defined, used, called; a file's outline, imports, tests; locate: the
+    files and functions an issue or stack trace speaks of; map: what matters for a topic.
+
+    target: a name ("Cart.total"), a path (outline, imports, tests) or a text (similar, locate, map)
+    """
+    try:
+        note = ""
+        if at.servers is not None:
+            from tools.code.lsp.server_answers import answer_with_server
+
+            exact, note = await answer_with_server(
+                at, at.servers, lambda question: query_index(at, question), action, target
+            )
+            if exact is not None:
+                return Observation(text=exact.text, data={"code": exact.data})
+        found = await asyncio.to_thread(_answer_action, at, action, target)
+    except UserError as error:
+        raise ToolFailure(f"code: {error.message}. {error.hint}".rstrip(". ")) from None
+    return Observation(text=f"{found.text}\n{note}" if note else found.text, data={"code": found.data})
+
+
+def _answer_action(at: Workspace, action: str, target: str) -> Answer:
+    from tools.code.index.query_answers import Answer, answer_query
+    from tools.code.localization import build_map_answer, localize_text
+
+    def run_query(index: Index) -> Answer:
+        if action == "locate":
+            found = localize_text(index, target)
+            return Answer(text=found.text, data=found.data, empty=not found.files)
+        if action == "map":
+            return build_map_answer(index, target, MAP_TOKENS, _weigh_session_files(at))
+        return answer_query(index, action, target)
+
+    return query_index(at, run_query)
+
+
+CHANGED, READ, LATELY = 0.5, 0.15, 12
+"""How much a file that the session changed draws the map to it beside what the text speaks of, one that the model
+read, and how many of the latter count: the last ones."""
+
+
+def _weigh_session_files(at: Workspace) -> dict[str, float]:
+    near = dict.fromkeys(list(at.read)[-LATELY:], READ)
+    return near | dict.fromkeys(at.changed, CHANGED)
+
+
+def query_index(at: Workspace, question: Callable[[Index], Answered]) -> Answered:
+    """What the workspace's index answers, brought up to date. Raises UserError."""
+    from tools.code.index.code_index import ask_index
+
+    return ask_index(
+        at.root, at.settings.shared or at.settings.cache, tuple(build_exclusion_options(at)), question
+    )

@@ -1,0 +1,302 @@
+"""The index of one workspace: brought up to date before it is asked, so that what it says is what the files say."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from tools.code.index import file_listing
+from tools.code.index.file_listing import Stamp
+from tools.code.index.index_store import Store, delete_database, get_time_ns, lock_database
+from tools.code.index.parse_worker import Task, decode_text
+from tools.code.index.parsing.document_outline import is_document
+from tools.code.index.parsing.name_uses import find_name_lines
+from tools.code.index.segment_format import ENTRY, NAME, NOTHING, Outline, unpack_facts, unpack_prose_ranges
+from tools.code.index.worker_pool import read_segments
+from tools.code.languages import Language
+
+Answered = TypeVar("Answered")
+
+FEW, SELDOM = 4, 16
+"""After more changes than so few the store is tidied, else every so many times."""
+
+
+class Index:
+    """What the files of a workspace define, use, import and speak of. Use it as a context, or close it.
+
+    root: the workspace, an absolute path
+    database: where it is kept; None keeps it in memory
+    hidden: options for ripgrep that leave files out
+    """
+
+    def __init__(self, root: Path, database: Path | None, hidden: Sequence[str] = ()) -> None:
+        self.root = root
+        self._root = str(root)
+        self._database = database
+        self._hidden = hidden
+        self.store = Store(database)
+        try:
+            self._generation = self.store.generation()
+        except BaseException:  # a damaged database: whoever asked makes it anew
+            self.store.close()
+            raise
+        self.others: Sequence[str] = ()
+
+    @cached_property
+    def _files(self) -> dict[str, tuple[Stamp, int, int]]:
+        """What the database says of each file. Read after the generation: what came between is looked at again."""
+        return self.store.files()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.store.close()
+
+    # ── keeping up ─────────────────────────────────────────────────────────────────────────────────
+
+    def refresh(self, only: Sequence[str] | None = None) -> int:
+        """Look at the files again, and read those that changed. Returns how many did.
+
+        only: paths to look at; without it, all. Files that are made or removed elsewhere are not seen then.
+        """
+        known: Set[str]
+        if only is None:
+            there = file_listing.Listing(self.root, self.store.count_files(), self._hidden)
+            try:  # the folders are walked meanwhile
+                known = self._files.keys()
+                changed, gone = self._compare_stamps(known)
+            finally:
+                names = there.collect_names()
+            wanted = dict(file_listing.filter_indexed(names))
+            self.others = [name for name in names if name not in wanted]
+        else:
+            wanted = dict(file_listing.filter_indexed(only))
+            known = self._files.keys() & set(only)
+            changed, gone = self._compare_stamps(known)
+        gone |= known - wanted.keys()
+        changed = {path: stamp for path, stamp in changed.items() if path in wanted}
+        for path in wanted:
+            if path not in known and (stamp := file_listing.read_stamp(self._root, path)) is not None:
+                changed[path] = stamp
+        if not (changed or gone):
+            return 0
+        with lock_database(self._database):
+            return self._index_changes(
+                dict(sorted(changed.items())), gone, {path: wanted[path] for path in changed}
+            )
+
+    def _compare_stamps(self, paths: Iterable[str]) -> tuple[dict[str, Stamp], set[str]]:
+        """Those of the known files that are not surely what they were, with their stamps, and those that are gone."""
+        changed: dict[str, Stamp] = {}
+        gone: set[str] = set()
+        for path in paths:
+            stamp = file_listing.read_stamp(self._root, path)
+            before, read, _ = self._files[path]
+            if stamp is None:
+                gone.add(path)
+            elif before != stamp or not stamp.is_settled(read):
+                changed[path] = stamp
+        return changed, gone
+
+    def _index_changes(
+        self, changed: dict[str, Stamp], gone: set[str], languages: dict[str, Language]
+    ) -> int:
+        if self.store.generation() != self._generation:  # another session was here
+            self._reload()
+        read = get_time_ns()
+        files: dict[str, tuple[Stamp, int, int]] = {}
+        keys: dict[str, tuple[str, Stamp]] = {}
+        for path, stamp in changed.items():
+            data = file_listing.read_content(self._root, path)
+            if data is None:
+                gone = gone | {path}
+            else:
+                keys[path] = (file_listing.compute_text_key(languages[path], data), stamp)
+        numbers = self.store.find_text_numbers({key for key, _ in keys.values()})
+        tasks: dict[str, tuple[Task, int]] = {}
+        for path, (key, stamp) in keys.items():
+            if key not in numbers and key not in tasks:
+                tasks[key] = ((0, languages[path].name, key, path), stamp.size)
+        numbers.update(self._read_texts(list(tasks.values())))
+        for path, (key, stamp) in keys.items():
+            if key in numbers:
+                files[path] = (stamp, read, numbers[key])
+        before = {path: self._files[path][2] for path in files if path in self._files}
+        count = sum(number != before.get(path) for path, (_, _, number) in files.items())
+        gone = {path for path in gone if path in self._files}
+        with self.store.transaction():
+            self.store.put_files(files, gone)
+            self._tidy_occasionally(len(files) + len(gone))
+        for path in gone:
+            del self._files[path]
+        self._files.update(files)
+        self._generation = self.store.generation()
+        self._drop_views()
+        return count + len(gone)
+
+    def _tidy_occasionally(self, changes: int) -> None:
+        """Now and then: to see what is to be tidied, all texts are counted, which takes longer than one edit does."""
+        if changes > FEW or self.store.generation() % SELDOM == 0:
+            self.store.tidy()
+
+    def _read_texts(self, tasks: list[tuple[Task, int]]) -> dict[str, int]:
+        """Numbers of texts that were not there, by their keys; each segment is written as it comes."""
+        if not tasks:
+            return {}
+        start = self.store.next_number()
+        numbered = [
+            ((start + at, language, key, path), size)
+            for at, ((_, language, key, path), size) in enumerate(tasks)
+        ]
+        keys = {task[0]: task[2] for task, _ in numbered}
+        found: dict[str, int] = {}
+        for segment in read_segments(self._root, numbered):
+            with self.store.transaction():
+                self.store.add_segment(segment, keys)
+            found.update((keys[each.blob], each.blob) for each in segment.texts)
+        return found
+
+    def _reload(self) -> None:
+        """Read from the database what is held of it in memory."""
+        self._generation = self.store.generation()
+        self._files = self.store.files()
+        self._drop_views()
+
+    def _drop_views(self) -> None:
+        for name in ("by_text", "code", "code_by_text", "counts", "paths"):
+            self.__dict__.pop(name, None)
+
+    # ── what is there ──────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        """Every file that is indexed, sorted."""
+        return sorted(self._files)
+
+    @cached_property
+    def code(self) -> Sequence[str]:
+        """Those that are no documents or data."""
+        return [path for path in self.paths if not is_document(path)]
+
+    @property
+    def generation(self) -> int:
+        """A number that grows with every change."""
+        return self._generation
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._files
+
+    def get_text_number(self, path: str) -> int:
+        """The number of the file's text. Raises KeyError."""
+        return self._files[path][2]
+
+    @cached_property
+    def by_text(self) -> dict[int, list[str]]:
+        """The files that a text stands in."""
+        found: dict[int, list[str]] = {}
+        for path, (_, _, number) in self._files.items():
+            found.setdefault(number, []).append(path)
+        return found
+
+    @cached_property
+    def code_by_text(self) -> dict[int, list[str]]:
+        """The same without documents and data."""
+        found: dict[int, list[str]] = {}
+        for path in self.code:
+            found.setdefault(self._files[path][2], []).append(path)
+        return found
+
+    @cached_property
+    def counts(self) -> dict[int, tuple[int, int, int]]:
+        """Text → how many words its symbols' names, its code and its prose have."""
+        return self.store.read_word_counts()
+
+    def outline(self, path: str) -> Outline:
+        """The symbols and imports of a file; of one that is not indexed, nothing."""
+        return self.outlines([path]).get(path, NOTHING)
+
+    def outlines(self, paths: Sequence[str]) -> dict[str, Outline]:
+        """The same of several."""
+        wanted = {path: self._files[path][2] for path in paths if path in self._files}
+        found = {number: unpack_facts(data) for number, data in self.store.read_facts(set(wanted.values()))}
+        return {path: found[number] for path, number in wanted.items() if number in found}
+
+    def find_uses(self, path: str, only: str = "") -> dict[str, list[int]]:
+        """Name → lines, of a file as it is now (see `facts.marks`); only: a name, to which it is limited."""
+        if path not in self._files:
+            return {}
+        for language, said in self.store.read_prose_ranges(self._files[path][2]):
+            return find_name_lines(language, self.read_source(path), unpack_prose_ranges(said), only)
+        return {}
+
+    def find_files_with_name(self, name: str) -> list[tuple[str, int, int, int]]:
+        """Code that a name stands in: path, how often it is defined, used in all, and called. Sorted by path."""
+        found = []
+        for number, defined, used, called in self.store.read_postings(NAME + name):
+            found += [(path, defined, used, called) for path in self.by_text.get(number, ())]
+        return sorted(found)
+
+    def find_documents(self, name: str) -> list[str]:
+        """Documents that have a heading or key of this name, sorted."""
+        return sorted(
+            path
+            for number, *_ in self.store.read_postings(ENTRY + name)
+            for path in self.by_text.get(number, ())
+        )
+
+    def find_word(self, word: str) -> list[tuple[int, int, int, int]]:
+        """Texts that a word stands in: number, how often in symbols' names, in code, in prose."""
+        return [each for each in self.store.read_postings(word) if each[0] in self.by_text]
+
+    def read_source(self, path: str) -> str:
+        """The file's text now, "" if it cannot be read."""
+        data = file_listing.read_content(self._root, path)
+        return decode_text(data).replace("\r\n", "\n").replace("\r", "\n") if data is not None else ""
+
+
+def ask_index(
+    root: Path, cache: Path, hidden: Sequence[str], question: Callable[[Index], Answered]
+) -> Answered:
+    """What a question answers, put to the workspace's index once that is up to date.
+
+    A database that is damaged is made again; where the cache cannot be written, the index is in memory.
+    cache: folder of ours; hidden: options for ripgrep that leave files out
+    """
+    try:
+        database = _prepare_database_path(root, cache)
+    except OSError:
+        return _ask_once(root, None, hidden, question)
+    try:
+        return _ask_once(root, database, hidden, question)
+    except sqlite3.OperationalError:  # a full disk, a folder that is read-only
+        return _ask_once(root, None, hidden, question)
+    except sqlite3.DatabaseError:
+        delete_database(database)
+        return _ask_once(root, database, hidden, question)
+
+
+def _ask_once(
+    root: Path, database: Path | None, hidden: Sequence[str], question: Callable[[Index], Answered]
+) -> Answered:
+    with Index(root, database, hidden) as index:
+        index.refresh()
+        return question(index)
+
+
+def _prepare_database_path(root: Path, cache: Path) -> Path:
+    import hashlib
+    import os
+
+    folder = cache / "index"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.sqlite"

@@ -1,0 +1,113 @@
+"""Which files a workspace has, and which of them changed: names by ripgrep, then the system's word on each."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.code.index.parsing.file_facts import MAX_BYTES, detect_language
+from tools.code.languages import Language
+
+GRAIN = 20_000_000
+"""Nanoseconds in which a file can be changed twice without a new time stamp: kernels count in ticks of up to 10 ms.
+
+A file that was changed so shortly before it was read is read again: git calls such an entry racily clean.
+"""
+
+
+class Stamp(NamedTuple):
+    """What the system says of a file: bytes, and when content and entry last changed (ns since 1970)."""
+
+    size: int
+    mtime: int
+    ctime: int
+
+    def is_settled(self, read: int) -> bool:
+        """The file had not changed for a while when it was read, so the same stamp means the same content."""
+        return max(self.mtime, self.ctime) < read - GRAIN
+
+
+ALONE = 20_000
+"""Files up to which one thread walks the folders: several wait for one another, and take twice the time in all."""
+
+
+class Listing:
+    """Every file of a workspace that git does not ignore, looked for from now on: there is time for other work.
+
+    known: how many files there were last time
+    hidden: options for ripgrep that leave out more
+    """
+
+    def __init__(self, root: Path, known: int, hidden: Sequence[str] = ()) -> None:
+        from tools.fs.search import BASE, find_ripgrep  # with all that tools need, which workers do not
+
+        threads = ("--threads=1",) if 0 < known <= ALONE else ()
+        self._process = subprocess.Popen(
+            [find_ripgrep(root), "--files", *BASE, *threads, *hidden, "./"],
+            cwd=root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def collect_names(self) -> list[str]:
+        """Relative to the root, sorted. To be asked once, always: it ends what the listing began.
+
+        What ripgrep's code says is no matter: 1 is an empty folder, 2 that some folder is closed to us.
+        """
+        said, _ = self._process.communicate()
+        names = said.decode("utf-8", "surrogateescape").split("\n")
+        return sorted(name.removeprefix("./") for name in names if name)
+
+
+def filter_indexed(paths: Iterable[str]) -> Iterator[tuple[str, Language]]:
+    """Those that are in a language that is indexed."""
+    for path in paths:
+        name = path[path.rfind("/") + 1 :]
+        dot = name.rfind(".")
+        language = _detect_language_by_ending(name[dot:] if dot > 0 else name)
+        if language is not None:
+            yield path, language
+
+
+@lru_cache(maxsize=4096)
+def _detect_language_by_ending(ending: str) -> Language | None:
+    return detect_language(f"x{ending}" if ending.startswith(".") else ending)
+
+
+def read_stamp(root: str, path: str) -> Stamp | None:
+    """None where there is no regular file, or one too large to read."""
+    try:
+        there = os.lstat(f"{root}/{path}")
+    except (OSError, ValueError):  # gone since it was listed
+        return None
+    if not stat.S_ISREG(there.st_mode) or there.st_size > MAX_BYTES:
+        return None
+    return Stamp(there.st_size, there.st_mtime_ns, there.st_ctime_ns)
+
+
+def read_content(root: str, path: str) -> bytes | None:
+    """The file's bytes; None if it cannot be read, is no regular file any more, or is too large."""
+    try:
+        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        data = file.read(MAX_BYTES + 1)
+    return data if len(data) <= MAX_BYTES else None
+
+
+def compute_text_key(language: Language, data: bytes) -> str:
+    """What names a text in the index: its language, and the id that git would give it."""
+    import hashlib
+
+    digest = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)
+    digest.update(data)
+    return f"{language.name}:{digest.hexdigest()}"

@@ -1,0 +1,79 @@
+"""Reads texts in a process of its own: a chunk of files comes in as a line of JSON, a packed segment goes out.
+
+The process ends with its parent: it sees the end of its input. A grammar that crashes takes only the worker along.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from tools.code.index.file_listing import compute_text_key, read_content
+from tools.code.index.parsing.file_facts import Facts, extract_facts, get_language
+from tools.code.index.segment_format import Segment, build_segment
+
+Task = tuple[int, str, str, str]
+"""A text's number, its language, its key, and a path at which it stands."""
+
+LENGTH = struct.Struct("<Q")
+
+
+def read_segment(root: str, tasks: Sequence[Task]) -> Segment:
+    """The facts of texts. One that is not what it was any more is left out: its file is looked at again."""
+    return build_segment(_read_facts(root, tasks))
+
+
+def _read_facts(root: str, tasks: Sequence[Task]) -> Iterator[tuple[int, Facts]]:
+    for number, name, wanted, path in tasks:
+        data = read_content(root, path)
+        language = get_language(name)
+        if data is None or compute_text_key(language, data) != wanted:
+            continue
+        found = extract_facts(language, decode_text(data)) if b"\0" not in data[:8192] else None
+        yield number, found or _create_empty_facts(name)
+
+
+def _create_empty_facts(language: str) -> Facts:
+    return Facts(
+        language=language,
+        package="",
+        symbols=(),
+        uses={},
+        said=(),
+        imports=(),
+        code={},
+        prose={},
+        lines=0,
+    )
+
+
+def build_empty_segment(tasks: Sequence[Task]) -> Segment:
+    """What stands for texts that no worker survived."""
+    return build_segment((number, _create_empty_facts(name)) for number, name, _, _ in tasks)
+
+
+def decode_text(data: bytes) -> str:
+    """As UTF-8, else as Latin-1, in which no byte is wrong."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def main(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Serve until the input ends."""
+    gc.disable()  # facts have no cycles: looking for some among so many of them takes a tenth of the time
+    for line in incoming:
+        root, tasks = json.loads(line)
+        reply = pickle.dumps(read_segment(root, [tuple(each) for each in tasks]), pickle.HIGHEST_PROTOCOL)
+        outgoing.write(LENGTH.pack(len(reply)) + reply)
+        outgoing.flush()
+
+
+if __name__ == "__main__":
+    main(sys.stdin.buffer, sys.stdout.buffer)

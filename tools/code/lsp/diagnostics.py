@@ -1,0 +1,61 @@
+"""What a language server newly finds wrong in a file after an edit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tools.code.lsp.language_server import Diagnostic
+from tools.code.lsp.server_process import ServerGone
+from tools.core.text import clip
+
+if TYPE_CHECKING:
+    from tools.core.workspace import Workspace
+
+TIMEOUT = 5.0
+"""Seconds that an edit waits for advice, both versions together. A server that is slower to start goes on starting."""
+
+MOST = 5
+"""A change that breaks something often breaks it in many places."""
+
+MOST_LETTERS = 200
+"""Of a message: some servers explain at length."""
+
+WARNING = 2
+"""Severities above it are hints."""
+
+
+async def find_new_diagnostics(at: Workspace, path: str, before: str, after: str) -> list[str]:
+    """Errors and warnings that the edit brought in, as "cart.py:12: undefined name 'x'".
+
+    before: "" for a new file
+    Nothing where no server is named for the file, and nothing in time.
+    """
+    server = at.servers.get_server(at, path) if at.servers is not None else None
+    if server is None or before == after:
+        return []
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            known = await server.request_diagnostics(path, before) if before else []
+            now = await server.request_diagnostics(path, after)
+    except (TimeoutError, ServerGone):  # advice is not worth a failure, nor a longer wait
+        return []
+    return [
+        f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({server.name})"
+        for each in _filter_new(known, now)
+    ][:MOST]
+
+
+def _filter_new(known: list[Diagnostic], now: list[Diagnostic]) -> list[Diagnostic]:
+    """Those that were not there before, on whatever line: an edit moves the lines behind it."""
+    left = Counter(each.message for each in known if each.severity <= WARNING)
+    found = []
+    for each in sorted(now, key=lambda one: (one.severity, one.line)):
+        if each.severity > WARNING:
+            continue
+        if left[each.message]:
+            left[each.message] -= 1
+        else:
+            found.append(each)
+    return found

@@ -1,0 +1,142 @@
+"""`rename`: a name, everywhere that it means the same, as the language server of its file tells."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from sandbox.errors import UserError
+from tools.code.lsp.positions import resolve_position, uri_to_path
+from tools.code.lsp.server_process import ServerGone
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.code.index.code_index import Index
+    from tools.edit.edit_model import Update
+
+MOST_LEFT, MOST_COUNTED = 6, 500
+"""Places at which the old name still stands that are shown, and that are looked for."""
+
+
+@tool(effect="write")
+async def rename(name: str, to: str, *, at: Workspace) -> Observation:
+    """Rename a function, class, variable and all uses of that very one, in all files.
+
+    name: "Cart.total", or with a line that it stands on: "cart.py:12 total"
+    """
+    from tools.code.code_tool import query_index
+    from tools.code.lsp.server_questions import resolve_target
+    from tools.edit.apply.execute import execute_changes
+
+    if not to.isidentifier():
+        raise ToolFailure(f"rename: no change: {to!r} is no name")
+    try:
+        where = await asyncio.to_thread(query_index, at, lambda index: resolve_target(index, name))
+    except UserError as error:
+        raise ToolFailure(f"rename: no change: {error.message}") from None
+    if where is None:
+        raise ToolFailure(
+            f"rename: no change: {name!r} has no definition here, or several. Name a line that it stands on "
+            '("cart.py:12 total")'
+        )
+    servers = at.servers
+    server = servers.get_server(at, where.place.path) if servers is not None else None
+    if servers is None or server is None:
+        raise ToolFailure(
+            f"rename: no change: no language server runs for {where.place.path}; edit the places"
+        )
+    try:
+        edit = await server.request_rename(where.place, to)
+    except ServerGone as gone:
+        raise ToolFailure(f"rename: no change: the language server {server.name} says: {gone}") from None
+    updates = list(_build_updates(at, edit or {}))
+    if kept := [each.path for each in updates if servers.spared(each.path)]:
+        raise ToolFailure(
+            f"rename: no change: {kept[0]} would have to change, which a rule of the user's forbids"
+        )
+    if not updates:
+        raise ToolFailure(f"rename: no change: {server.name} finds nothing to rename at {name!r}")
+    done = await execute_changes(at, "rename", updates)
+    left = await asyncio.to_thread(query_index, at, lambda index: _find_remaining_uses(index, where.name))
+    return replace(done, text="\n".join([done.text, *left])) if left else done
+
+
+def _find_remaining_uses(index: Index, name: str) -> list[str]:
+    """Where the name still stands: a server that has not read every file renames less than it should."""
+    from itertools import islice
+
+    from tools.code.index.symbol_queries import find_definitions, find_references
+
+    places = [(each.path, each.symbol.line) for each in find_definitions(index, name)]
+    places += [(each.path, each.line) for each in islice(find_references(index, name), MOST_COUNTED)]
+    if not places:
+        return []
+    shown = ", ".join(f"{path}:{line}" for path, line in sorted(places)[:MOST_LEFT])
+    more = f" and {len(places) - MOST_LEFT} more places" if len(places) > MOST_LEFT else ""
+    return [f"the name still stands at {shown}{more}: look whether the same is meant there"]
+
+
+def _build_updates(at: Workspace, edit: Mapping[str, Any]) -> Iterator[Update]:
+    """The server's edit as ours, a file each. Raises ToolFailure for what it must not change."""
+    from tools.edit.edit_model import Replace, Update
+
+    for address, edits in _group_by_file(edit):
+        path = uri_to_path(at.root, address)
+        if path is None:
+            raise ToolFailure(f"rename: no change: it would change {address}, outside of the workspace")
+        try:
+            old = at.files.read(path).decode("utf-8")
+        except (OSError, ValueError) as error:
+            raise ToolFailure(f"rename: no change: {path}: {error}") from None
+        new = apply_server_edits(old, edits)
+        if new != old:
+            yield Update(
+                path=path, edits=(Replace(old=_normalize_newlines(old), new=_normalize_newlines(new)),)
+            )
+
+
+def _group_by_file(edit: Mapping[str, Any]) -> Iterator[tuple[object, list[Any]]]:
+    """Address and edits, out of either of the protocol's two forms."""
+    documents = edit.get("documentChanges")
+    if isinstance(documents, list):
+        for each in documents:
+            if not isinstance(each, dict) or "textDocument" not in each:
+                raise ToolFailure("rename: no change: the server would create, move or delete files")
+            yield each["textDocument"].get("uri"), each.get("edits", [])
+    else:
+        changes = edit.get("changes")
+        yield from (changes if isinstance(changes, dict) else {}).items()
+
+
+def apply_server_edits(text: str, edits: list[Any]) -> str:
+    """A text after a server's edits, which all speak of the text as it was. Raises ToolFailure for what is none."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    places: list[tuple[int, int, str]] = []
+    try:
+        for each in edits:
+            (first, column), (last, end) = (
+                resolve_position(lines, each["range"][side]) for side in ("start", "end")
+            )
+            places.append((starts[first] + column, starts[last] + end, str(each["newText"])))
+    except (KeyError, TypeError, ValueError):
+        raise ToolFailure("rename: no change: the server's answer makes no sense") from None
+    places.sort()
+    if any(start > end for start, end, _ in places) or any(
+        end > start for (_, end, _), (start, _, _) in pairwise(places)
+    ):
+        raise ToolFailure("rename: no change: the server's changes lie over each other")
+    for start, end, new in reversed(places):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _normalize_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,66 @@
+"""The tool `code` with a language server: what it answers, or why the index has to."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from tools.code.lsp.positions import Place
+from tools.code.lsp.server_process import ServerGone
+from tools.code.lsp.server_questions import ACTIONS, AskIndex, NamedPlace, build_uses, resolve_target
+from tools.core.text import clip, format_count
+
+if TYPE_CHECKING:
+    from tools.code.index.code_index import Index
+    from tools.code.index.query_answers import Answer
+    from tools.code.lsp.language_server import Server
+    from tools.code.lsp.session_servers import Servers
+    from tools.core.workspace import Workspace
+
+MAX_CODE = 120
+"""Characters of a line of code."""
+
+
+async def answer_with_server(
+    at: Workspace, servers: Servers, ask: AskIndex, action: str, target: str
+) -> tuple[Answer | None, str]:
+    """The answer of the target's language server, None where the index has to give it; and a note on why, or ""."""
+    if action not in ACTIONS:
+        return None, ""
+    where = await asyncio.to_thread(ask, lambda index: resolve_target(index, target))
+    if where is None or (action == "find" and not where.given):
+        return None, ""
+    server = servers.get_server(at, where.place.path)
+    if server is None:
+        return None, ""
+    try:
+        if action == "find":
+            places = await server.request_definitions(where.place)
+        else:
+            places = await server.request_references(where.place)
+    except ServerGone as gone:
+        return None, await servers.give_up(server, gone)
+    if not places:  # it may not have read everything yet: the index has
+        return None, ""
+    return await asyncio.to_thread(
+        ask, lambda index: _format_answer(index, action, where, places, server)
+    ), ""
+
+
+def _format_answer(
+    index: Index, action: str, where: NamedPlace, places: list[Place], server: Server
+) -> Answer:
+    from tools.code.index.query_answers import Answer, format_uses
+
+    place = f"{where.place.path}:{where.place.line}"
+    if action != "find":
+        told = build_uses(index, where.name, places, calls=action == "callers")
+        return format_uses(
+            where.name, told, f"of the one at {place}, as {server.name} tells,", calls=action == "callers"
+        )
+    lines = [f"{where.name} at {place}: {format_count(len(places), 'definition')}, as {server.name} tells"]
+    for each in places:
+        code = index.read_source(each.path).split("\n")[each.line - 1 : each.line]
+        lines.append(f"  {each.path}:{each.line}: {clip(''.join(code).strip(), MAX_CODE)}")
+    data = [{"path": each.path, "line": each.line, "column": each.column} for each in places]
+    return Answer(text="\n".join(lines), data=data)

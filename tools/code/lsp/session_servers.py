@@ -1,0 +1,60 @@
+"""The language servers of a session: one a command line, started when a file of its language is first asked about."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from tools.code.languages import match_languages
+from tools.code.lsp.language_server import Server
+from tools.code.lsp.server_process import ServerGone
+
+if TYPE_CHECKING:
+    from tools.core.surroundings import Surroundings
+
+
+def _spare_nothing(path: str) -> bool:
+    """No rule speaks of any path."""
+    return False
+
+
+class Servers:
+    """commands: language → command line, as the user's settings name them
+
+    spared: whether a rule of the user's speaks against a change of a path: which files a rename changes is known
+        only when the policy has judged it already
+    """
+
+    def __init__(self, commands: Mapping[str, str], spared: Callable[[str], bool] = _spare_nothing) -> None:
+        self.spared = spared
+        self._commands = commands
+        self._running: dict[str, Server] = {}
+        self._failed: dict[str, str] = {}
+
+    def get_server(self, at: Surroundings, path: str) -> Server | None:
+        """The server for a file; None where its language has none, or the one that it has failed before."""
+        names = [each.name for each in match_languages(path)]
+        command = next((self._commands[each] for each in reversed(names) if each in self._commands), "")
+        if not command or command in self._failed:
+            return None
+        if command not in self._running:
+            argv = shlex.split(command)
+            self._running[command] = Server(at, argv[0], argv)
+        return self._running[command]
+
+    async def give_up(self, server: Server, gone: ServerGone) -> str:
+        """Do without a server that failed, for the rest of the session if it is gone. What to tell the model."""
+        if not server.alive:
+            command = next((each for each, known in self._running.items() if known is server), "")
+            if command:
+                del self._running[command]
+                self._failed[command] = str(gone)
+            await server.close()
+        return f"(by name: the language server {server.name} has no answer, {gone})"
+
+    async def close(self) -> None:
+        """End them all. What is asked afterwards starts them again."""
+        running, self._running = list(self._running.values()), {}
+        for each in running:
+            await each.close()

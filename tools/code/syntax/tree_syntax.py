@@ -1,0 +1,191 @@
+"""Syntax of the languages that have a tree-sitter grammar.
+
+A grammar knows less than a compiler: macros, dialects and the newest syntax are errors to it. So an error is told
+where the grammar understood the file before the change; in a file that it did not understand, and in the languages
+that have macros or move fast, brackets or quotes must have stopped to match as well. Matching is counted by the
+tokens of the tree, which are found in the parts that are not understood too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tools.code.languages import Language, encode_text, measure_common_ends, parse_text
+from tools.code.syntax.syntax_problem import Problem
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+LOOSE = frozenset({"c", "cpp", "csharp", "css", "html", "jsonc", "tsx", "typescript"})
+"""More than one valid change in 200 of these brings in what the grammar does not know (real histories, 2010-2025)."""
+
+_CLOSES = {")": "(", "]": "[", "}": "{"}
+_QUOTES = frozenset({'"', "'", "`", '"""', "'''"})
+_OTHER_APOSTROPHES = frozenset({"c", "cpp", "rust"})
+"""Languages in which a single ' may be no quote: a lifetime, a separator of digits, a word of an `#error`."""
+
+_IF = frozenset({"#if", "#ifdef", "#ifndef"})
+_END = "#endif"
+_ELSE = frozenset({"#else", "#elif", "#elifdef", "#elifndef"})
+
+_UNMARKED = bytes(set(range(256)) - set(b"()[]{}\"'`/*\\#$@<>!-"))
+"""Characters that neither open nor close a bracket, a string or a comment."""
+
+
+def find_tree_problems(languages: Sequence[Language], before: str | None, after: str) -> list[Problem]:
+    """Errors that a change brought in; where a file may be in one of several languages, it must be wrong in all."""
+    found: list[Problem] = []
+    for language in languages:
+        found = _find_problems(language, before, after)
+        if not found:
+            return []
+    return found
+
+
+def find_parse_errors(language: Language, source: str) -> list[Problem]:
+    """What the grammar does not understand."""
+    return list(_iter_errors(parse_text(language, source)))
+
+
+def _find_problems(language: Language, before: str | None, after: str) -> list[Problem]:
+    if language.name in LOOSE and before is not None and _has_same_marks(before, after):
+        return []
+    tree = parse_text(language, after, before=before)
+    if not tree.root_node.has_error:
+        return []
+    old = parse_text(language, before) if before is not None else None
+    understood = old is None or not old.root_node.has_error
+    tokens = _collect_tokens(language, tree)
+    unmatched = _find_unmatched(tokens)
+    if unmatched and (old is None or not _find_unmatched(_collect_tokens(language, old))):
+        return [
+            unmatched,
+            *(
+                each
+                for each in _filter_changed_lines(_iter_errors(tree), before, after)
+                if each.line != unmatched.line
+            ),
+        ]
+    if understood and language.name not in LOOSE:
+        return list(_iter_errors(tree))
+    odd = _find_odd_quotes(tokens)
+    if odd and (old is None or not odd & _find_odd_quotes(_collect_tokens(language, old))):
+        return list(_filter_changed_lines(_iter_errors(tree), before, after))
+    return []
+
+
+def _has_same_marks(before: str, after: str) -> bool:
+    """The lines that changed have the same brackets, quotes and beginnings of comments, in the same order."""
+    old, new = encode_text(before), encode_text(after)
+    start, tail = measure_common_ends(old, new)
+    first = old.rfind(b"\n", 0, start) + 1
+    last = old.find(b"\n", len(old) - tail)
+    rest = len(old) - last if last >= 0 else 0
+    return old[first : len(old) - rest].translate(None, _UNMARKED) == new[first : len(new) - rest].translate(
+        None, _UNMARKED
+    )
+
+
+def _iter_errors(tree: Tree) -> Iterator[Problem]:
+    """Without recursion: a tree that is full of errors can be thousands of nodes deep."""
+    left: list[Node] = [tree.root_node]
+    lines: set[int] = set()
+    while left:
+        node = left.pop()
+        if not node.has_error:
+            continue
+        if not (node.is_missing or node.is_error):
+            left.extend(reversed(node.children))
+            continue
+        line = node.start_point[0] + 1
+        if line not in lines:
+            lines.add(line)
+            yield Problem(
+                line=line, message=f"{node.type!r} is missing" if node.is_missing else "cannot be parsed"
+            )
+
+
+def _filter_changed_lines(problems: Iterator[Problem], before: str | None, after: str) -> list[Problem]:
+    """Those that stand in changed lines: a bracket that is missing makes errors all over the file."""
+    new = encode_text(after)
+    start, tail = measure_common_ends(encode_text(before or ""), new)
+    first, last = new.count(b"\n", 0, start) + 1, new.count(b"\n", 0, len(new) - tail) + 1
+    return [each for each in problems if first <= each.line <= last]
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    line: int
+
+
+def _collect_tokens(language: Language, tree: Tree) -> list[_Token]:
+    """Brackets and quotes in the order in which they stand in the text.
+
+    Of the branches of conditional compilation only the first counts: each may open the same bracket.
+    """
+    ignored = "'" if language.name in _OTHER_APOSTROPHES else ""
+    found: list[_Token] = []
+    skipping = 0
+    for node in _iter_leaves(tree):
+        kind = node.type
+        if kind == "preproc_directive":  # what a directive is where the grammar does not understand its place
+            kind = (node.text or b"").decode("utf-8", "replace").replace(" ", "")
+        if not _is_counted_token(kind) or kind == ignored:
+            continue
+        if skipping:
+            skipping += (kind in _IF) - (kind == _END)
+        elif kind in _ELSE:
+            skipping = 1
+        elif kind not in _IF and kind != _END and node.end_byte > node.start_byte:
+            found.append(_Token(kind, node.start_point[0] + 1))
+    return found
+
+
+def _iter_leaves(tree: Tree) -> Iterator[Node]:
+    cursor = tree.walk()  # far faster than a query for trees that are full of errors
+    while True:
+        if cursor.goto_first_child():
+            continue
+        if cursor.node is not None:
+            yield cursor.node
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+
+
+@cache
+def _is_counted_token(kind: str) -> bool:
+    return not set(kind).isdisjoint("()[]{}") or kind in _QUOTES | _IF | _ELSE | {_END}
+
+
+def _find_unmatched(tokens: Sequence[_Token]) -> Problem | None:
+    """The first bracket that does not match, None if all do."""
+    still_open: list[tuple[str, int]] = []
+    for token in tokens:
+        for character in token.kind:
+            if character in "([{":
+                still_open.append((character, token.line))
+            elif character in _CLOSES:
+                if not still_open:
+                    return Problem(line=token.line, message=f"{character!r} closes nothing")
+                opening, line = still_open.pop()
+                if opening != _CLOSES[character]:
+                    return Problem(
+                        line=line,
+                        message=f"{opening!r} is not closed before {character!r} in line {token.line}",
+                    )
+    if still_open:
+        opening, line = still_open[-1]
+        return Problem(line=line, message=f"{opening!r} is never closed")
+    return None
+
+
+def _find_odd_quotes(tokens: Sequence[_Token]) -> set[str]:
+    """Quotes of which there is an odd number."""
+    counted = Counter(token.kind for token in tokens if token.kind in _QUOTES)
+    return {kind for kind, count in counted.items() if count % 2}

@@ -1,0 +1,1 @@
+"""The tool protocol: registry, gateway, workspace, actions and observations."""

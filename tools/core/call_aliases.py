@@ -1,0 +1,199 @@
+"""Calls as models learnt them with other agents' tools, taken as calls of ours.
+
+A model calls what it was trained on, whatever it is told: `str_replace_based_edit_tool`, `Edit(file_path, old_string,
+new_string)`, `replace_in_file(path, diff)`. What such a call means is plain from its arguments, and a refusal would
+cost a turn. Nothing is guessed: arguments that do not make up a call of ours are refused as before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tools.core.action import Action
+from tools.core.registry import Toolbox
+
+Given = dict[str, Any]
+Taken = tuple[str, Given] | None
+"""A tool of ours and its arguments; None if there is none for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAlias:
+    """Tools that do the same in many agents.
+
+    names: theirs, in lower case and without "_" and "-"; which tool of ours is meant, the arguments say
+    arguments: their names, written likewise → ours
+    taken: from arguments that have our names already
+    """
+
+    names: frozenset[str]
+    arguments: Mapping[str, str]
+    taken: Callable[[Given], Taken]
+
+
+def translate_call(action: Action, toolbox: Toolbox) -> Action:
+    """The action in the words of this toolbox: the very same one if it is so already, or if no tool here is meant."""
+    kind = next((each for each in KINDS if _normalize_name(action.tool) in each.names), None)
+    given = _call_arguments(action)
+    if kind is None or given is None or _is_ours(action, toolbox):
+        return action
+    taken = kind.taken(_rename_arguments(given, kind.arguments))
+    if taken is None or toolbox.get(taken[0]) is None:
+        return action
+    tool, arguments = taken
+    if tool == action.tool and arguments == action.arguments:
+        return action
+    return replace(action, tool=tool, arguments=arguments, raw=json.dumps(arguments), problem="")
+
+
+def _normalize_name(name: str) -> str:
+    return re.sub(r"[_\-. ]", "", name).lower()
+
+
+def _call_arguments(action: Action) -> Mapping[str, Any] | None:
+    """The arguments. A patch that stands where JSON should (so some models were taught to send it) is one, too."""
+    if not action.problem:
+        return action.arguments
+    return {"patch": action.raw} if action.raw.lstrip().startswith("*** Begin Patch") else None
+
+
+def _is_ours(action: Action, toolbox: Toolbox) -> bool:
+    """It calls a tool that is here with that tool's own arguments, and is no edit in the guise of a command."""
+    tool = toolbox.get(action.tool)
+    if tool is None or action.problem or not set(action.arguments) <= set(tool.parameters["properties"]):
+        return False
+    command = action.arguments.get("command", "")
+    return isinstance(command, str) and not _APPLIES.match(command)
+
+
+def _rename_arguments(arguments: Mapping[str, Any], names: Mapping[str, str]) -> Given:
+    """With our names; what has our name already is not overwritten."""
+    found: Given = {}
+    for name, value in arguments.items():
+        plain = _normalize_name(name)
+        own = names.get(plain, name)
+        if plain not in _REASONS:
+            found[name if own != name and (own in arguments or own in found) else own] = value
+    return found
+
+
+_REASONS = frozenset({"explanation", "description", "instruction", "instructions", "reason"})
+"""Arguments that say why, not what."""
+
+
+def _to_edit_call(given: Given) -> Taken:
+    command = given.pop("command", None)
+    if command == "view":
+        return _to_read_call(given)
+    if command not in (None, "str_replace", "create", "insert", "edit", "write"):
+        return None  # an undo, say: nothing here does that
+    if isinstance(number := given.pop("insert_line", None), int):
+        given |= {
+            "first": number + 1,
+            "last": number,
+        }  # no line is replaced; the text goes before the one after it
+    if isinstance(count := given.pop("expected_replacements", None), int) and count > 1:
+        given["all"] = True
+    if "edits" in given:
+        given["edits"] = _rename_edit_parts(given["edits"])
+    if isinstance(patch := given.get("patch"), str) and isinstance(path := given.pop("path", None), str):
+        given["patch"] = _add_patch_header(path, patch)
+    tool = next((tool for tool, needed in _NEEDS if needed <= set(given)), None)
+    return (tool, given) if tool else None
+
+
+def _rename_edit_parts(edits: object) -> object:
+    """Replacements with our names for their arguments; one may come alone, and all of them as JSON in a string."""
+    if isinstance(edits, str):
+        try:
+            edits = json.loads(edits)
+        except ValueError:  # refused for its type, when the arguments are checked
+            return edits
+    if isinstance(edits, dict):
+        edits = [edits]
+    if not isinstance(edits, list):
+        return edits
+    return [_rename_arguments(each, _EDIT) if isinstance(each, dict) else each for each in edits]
+
+
+_NEEDS = (
+    ("apply_patch", {"patch"}),
+    ("edit_several", {"path", "edits"}),
+    ("edit_lines", {"path", "first", "last", "new"}),
+    ("edit_symbol", {"path", "symbol", "new"}),
+    ("edit", {"path", "old", "new"}),
+    ("write", {"path", "content"}),
+)
+"""What tells each tool, the surest sign first."""
+
+
+def _add_patch_header(path: str, patch: str) -> str:
+    """A patch of one file, named outside of it, with the name where its format has it."""
+    first = patch.lstrip("\r\n").partition("\n")[0]
+    if re.match(r"\s*[<-]{5,9} ?SEARCH", first):
+        return f"{path}\n{patch}"
+    if re.match(r"@@ -\d", first):
+        return f"--- a/{path}\n+++ b/{path}\n{patch}"
+    if first.startswith("@@"):
+        return f"*** Begin Patch\n*** Update File: {path}\n{patch.rstrip()}\n*** End Patch\n"
+    return patch
+
+
+def _to_read_call(given: Given) -> Taken:
+    match given.pop("view_range", None):
+        case [int(start), int(end)]:
+            given |= {"start": start} if end < 0 else {"start": start, "end": end}
+    if isinstance(count := given.pop("limit", None), int):
+        given["end"] = int(given.get("start", 1)) + count - 1
+    return ("read", given) if "path" in given else None
+
+
+_APPLIES = re.compile(r"\s*apply_?patch\b")
+
+_FEEDS_PATCH = re.compile(
+    r"\s*apply_?patch\s*<<-?\s*(['\"]?)(\w+)\1[ \t]*\n(.*?)\n?^[ \t]*\2\s*", re.DOTALL | re.MULTILINE
+)
+
+
+def _to_shell_call(given: Given) -> Taken:
+    match given.get("command"):
+        case ["bash" | "sh" | "zsh", "-c" | "-lc", str(line)]:
+            given["command"] = line
+        case ["apply_patch" | "applypatch", str(patch)]:
+            return ("apply_patch", {"patch": patch})
+        case [*words] if all(isinstance(word, str) for word in words):
+            given["command"] = shlex.join(words)
+    command = given.get("command")
+    if isinstance(command, str) and (fed := _FEEDS_PATCH.fullmatch(command)):
+        return ("apply_patch", {"patch": fed[3]})
+    return ("shell", given) if command else None
+
+
+_PATH = dict.fromkeys(("filepath", "filename", "file", "targetfile", "absolutepath"), "path")
+_EDIT: Mapping[str, str] = {
+    **_PATH,
+    **dict.fromkeys(("oldstring", "oldstr", "oldtext", "search", "searchstring"), "old"),
+    **dict.fromkeys(("newstring", "newstr", "newtext", "replace", "replacement", "inserttext"), "new"),
+    **dict.fromkeys(("replaceall", "allowmultiple"), "all"),
+    **dict.fromkeys(("filetext", "contents", "filecontent", "newcontent"), "content"),
+    **dict.fromkeys(("input", "diff", "patchtext", "patchcontent"), "patch"),
+    **dict.fromkeys(("edit", "replacements", "changes"), "edits"),
+}
+_READ = {**_PATH, "startline": "start", "offset": "start", "endline": "end"}
+
+_EDITORS = """edit editfile multiedit fileedit editseveral editsymbol editlines applypatch applydiff patch replace
+    replaceinfile searchreplace searchandreplace strreplace strreplacefile strreplaceeditor strreplacebasededittool
+    texteditor fileeditor write writefile writetofile createfile create savefile insert"""
+_READERS = "read readfile view viewfile openfile cat"
+_SHELLS = "shell bash runcommand runshellcommand executecommand execcommand runterminalcmd"
+
+KINDS = (
+    ToolAlias(names=frozenset(_EDITORS.split()), arguments=_EDIT, taken=_to_edit_call),
+    ToolAlias(names=frozenset(_READERS.split()), arguments=_READ, taken=_to_read_call),
+    ToolAlias(names=frozenset(_SHELLS.split()), arguments={"cmd": "command"}, taken=_to_shell_call),
+)

@@ -1,0 +1,73 @@
+"""What a command changes, found out by snapshots before and after: for commits, undo and resuming."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sandbox.snapshots.restore import RestoreResult
+    from sandbox.snapshots.workspace_snapshots import Change, State
+
+
+class Snapshotter(Protocol):
+    """Takes trees of the workspace and tells them apart; called in threads."""
+
+    def take(self) -> str: ...
+    def list_changes(self, old: str, new: str) -> Sequence[Change]: ...
+    def list_newly_visible(self, old: str, new: str) -> Collection[str]: ...
+    def narrow_snapshot(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str: ...
+    def read_content(self, state: State) -> bytes | None: ...
+    def restore(self, before: str, after: str) -> RestoreResult: ...
+
+
+class TrackedCommand:
+    """One command. paths: what it changed and no commit of its own has taken in, once `end` was called.
+
+    take_back: undoes what changed since `begin` (or since its own last commit), as far as nobody changed it again
+    """
+
+    def __init__(self, snapshots: Snapshotter, workspace: Workspace) -> None:
+        self._snapshots = snapshots
+        self._workspace = workspace
+        self._before = self._after = ""
+        self.paths: dict[str, None] = {}
+
+    async def begin(self, tree: str = "") -> None:
+        """tree: the snapshot that was taken just now, if one was"""
+        self._before = tree or await asyncio.to_thread(self._snapshots.take)
+
+    @property
+    def after_tree(self) -> str:
+        """The snapshot at its end, "" before that."""
+        return self._after
+
+    def take_back(self) -> RestoreResult:
+        return self._snapshots.restore(self._before, self._after)
+
+    async def end(self) -> None:
+        """Note what changed since `begin` in the workspace."""
+        await asyncio.to_thread(self._note_changes)
+
+    @asynccontextmanager
+    async def pause(self) -> AsyncIterator[None]:
+        """While git's data is written: what is committed meanwhile is no change any more."""
+        await self.end()
+        try:
+            yield
+        finally:
+            self.paths = {path: None for path in self.paths if path in self._workspace.changed}
+            await self.begin()
+
+    def _note_changes(self) -> None:
+        after = self._after = self._snapshots.take()
+        if after == self._before:
+            return
+        for change in self._snapshots.list_changes(self._before, after):
+            content = self._snapshots.read_content(change.before) if change.before else None
+            self._workspace.remember_state(change.path, change.before, content)
+            self.paths[change.path] = None

@@ -1,0 +1,60 @@
+"""What somebody else changed, between two steps, in files that the session had changed: a commit must leave it out."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from typing import Literal
+
+from sandbox.snapshots.workspace_snapshots import LostObjectError
+from tools.core.change_tracker import Snapshotter
+from tools.core.workspace import ForeignEdit, Workspace
+
+
+class ConcurrentChanges:
+    """Follows the snapshots of a session's log, and keeps what lies between its steps in `Workspace.between`.
+
+    snapshots: those of the session at present; without any nothing is kept
+    tree: the last snapshot of the log so far
+    """
+
+    def __init__(
+        self, workspace: Workspace, snapshots: Callable[[], Snapshotter | None], tree: str = ""
+    ) -> None:
+        self._workspace = workspace
+        self._snapshots = snapshots
+        self._tree = tree
+
+    def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
+        """The next snapshot around a step."""
+        if when == "before":
+            self._note_changes(tree)
+        self._tree = tree
+
+    def record_undo(self, before: str, after: str) -> None:
+        """An undo, between its two snapshots: work of the session's, as a step is."""
+        self._note_changes(before)
+        self._tree = after
+
+    def _note_changes(self, tree: str) -> None:
+        at, snapshots = self._workspace, self._snapshots()
+        if snapshots is None or self._tree in ("", tree) or not (at.changed or at.undone):
+            return
+        try:
+            changes = snapshots.list_changes(self._tree, tree)
+            unseen = snapshots.list_newly_visible(self._tree, tree)
+        except LostObjectError:  # whose work these files hold by now, nobody can tell
+            at.lost.update(at.changed, at.undone)
+            return
+        # Ignored when the session changed them, and no longer: who else did meanwhile, nobody saw.
+        at.lost.update(path for path in unseen if path in at.changed or path in at.undone)
+        for change in changes:
+            path = change.path
+            if path not in at.changed and path not in at.undone:
+                continue
+            states = (change.before, change.after)
+            if any(state and stat.S_ISREG(state.mode) and not state.is_kept for state in states):
+                at.lost.add(path)
+                continue
+            edit = ForeignEdit(before=change.before, after=change.after, read=snapshots.read_content)
+            at.between.setdefault(path, []).append(edit)

@@ -1,0 +1,364 @@
+"""The one gateway: every action is parsed, judged, run and answered here, whoever asked for it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from sandbox.errors import Fault, UserError
+from sandbox.policy.decision import Approver, Decision, Policy
+from sandbox.policy.effects import Effect
+from sandbox.process.watchdog import start_death_record, stop_death_record
+from sandbox.secrets.child_environment import redact
+from tools.core.action import Action, Observation, ToolFailure, current_action
+from tools.core.action_guard import Advice, Guard
+from tools.core.call_aliases import translate_call
+from tools.core.change_tracker import Snapshotter, TrackedCommand
+from tools.core.registry import Tool, Toolbox
+from tools.core.workspace import Workspace
+
+MAX_TEXT = 24_000
+"""Characters of one observation that reach a model, whatever a tool returns: about 7k tokens (peers: 8 to 61 KB)."""
+
+KEEP_WHOLE = 500
+"""Shorter observations are not worth an artifact: leaving them out of the context saves nothing."""
+
+
+_RULES = ".gitignore"
+"""With another one of these, files come into sight, or go out of it, that nobody has touched."""
+
+
+@dataclass(slots=True)
+class _Span:
+    """From before an action that may write until after it, by snapshots; "" until there is one."""
+
+    before: str = ""
+    after: str = ""
+
+
+class Recorder(Protocol):
+    """The log, as the gateway sees it. Calls come in the order in which things happen."""
+
+    def record_action(self, action: Action, effect: Effect) -> None: ...
+    def record_decision(self, action: Action, decision: Decision, by: str) -> None: ...
+    def record_observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
+    def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None: ...
+
+
+class Gateway:
+    """parse → validate → classify → policy → snapshot → run → shape → record."""
+
+    def __init__(
+        self,
+        *,
+        toolbox: Toolbox,
+        workspace: Workspace,
+        policy: Policy,
+        recorder: Recorder,
+        snapshots: Snapshotter | None = None,
+        approver: Approver | None = None,
+        guard: Guard | None = None,
+    ) -> None:
+        self.toolbox = toolbox
+        self.workspace = workspace
+        self.policy = policy
+        self.approver = approver
+        self._guard = guard
+        self._recorder = recorder
+        self.snapshots = snapshots
+        self._tree = ""
+        self._writing = False  # something may have been written since the last snapshot
+        self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
+        self._taken: set[tuple[str, str]] = (
+            set()
+        )  # (name called, tool taken for it) of which the model has been told
+        self._followed_now: TrackedCommand | None = None  # the command that runs, if one does
+        self._passed: dict[
+            str, asyncio.Event
+        ] = {}  # the policy: of the actions that run at once, in their order
+        self._asked: dict[str, float] = {}  # seconds a person took to answer, by action: not the action's own
+        self._notes: dict[str, str] = {}  # by id of the action whose observation they go with
+
+    async def run(self, actions: Sequence[Action]) -> list[Observation]:
+        """Run one batch: neighbouring actions that only read at once, all others in order.
+
+        Each action is answered by exactly one recorded observation, also when the batch is cancelled.
+        """
+        actions = [self._translate_call(action) for action in actions]
+        answered: dict[int, Observation] = {}
+        self._open = {action.id for action in actions}
+        try:
+            for group in self._group_actions(actions):
+                self._passed = {actions[i].id: asyncio.Event() for i in group}
+                # return_exceptions: also when cancelled, each of them is waited for and records its own end
+                results = await asyncio.gather(
+                    *(self._run_action(actions[i], _Span()) for i in group), return_exceptions=True
+                )
+                for i, result in zip(group, results, strict=True):
+                    if isinstance(result, BaseException):
+                        raise result
+                    answered[i] = result
+        except BaseException:  # an interrupt, too, leaves no action unanswered; the error goes on
+            for action in actions:
+                if action.id in self._open:  # those that had started have recorded their own end
+                    self._record_observation(
+                        action, Observation(text="not run: the step was interrupted", failed=True), 0.0
+                    )
+            raise
+        return [answered[i] for i in range(len(actions))]
+
+    async def run_nested(self, action: Action) -> Observation:
+        """Run an action that the code of a running action asks for: judged, logged and shaped like any other."""
+        return await self._run_action(self._translate_call(action), None)
+
+    async def record_pending_snapshot(self) -> None:
+        """Record the tree after an action that was interrupted and may have written; whoever ends the turn does."""
+        if self._writing and self.snapshots is not None:
+            tree = await asyncio.to_thread(self.snapshots.take)
+            self._record_tree(tree, "after")
+            self._clear_writing()
+
+    def _translate_call(self, action: Action) -> Action:
+        """The action as one of our tools takes it; the first time, the model is told how that is called."""
+        ours = translate_call(action, self.toolbox)
+        tool = self.toolbox.get(ours.tool)
+        if ours is not action and tool is not None and (action.tool, ours.tool) not in self._taken:
+            self._taken.add((action.tool, ours.tool))
+            self._notes[action.id] = f"note: this call was taken as {tool.signature}; call it so"
+        return ours
+
+    def _group_actions(self, actions: Sequence[Action]) -> list[list[int]]:
+        groups: list[list[int]] = []
+        together = False
+        for i, action in enumerate(actions):
+            tool = self.toolbox.get(action.tool)
+            reads = tool is not None and tool.reads_only
+            if reads and together:
+                groups[-1].append(i)
+            else:
+                groups.append([i])
+            together = reads
+        return groups
+
+    async def _run_action(self, action: Action, span: _Span | None) -> Observation:
+        """span: None for an action inside another one, whose span it is part of"""
+        started = time.monotonic()
+        outer = current_action.set(action.id)
+        try:
+            observation = await self._execute(action, span)
+        except ToolFailure as failure:
+            observation = Observation(text=str(failure), data=failure.data, failed=True)
+        except UserError as error:
+            text = f"{action.tool}: {error.message}" + (f"\n{error.hint}" if error.hint else "")
+            observation = Observation(text=text, data={"fault": error.fault}, failed=True)
+            self._record_observation(action, observation, self._measure_seconds(action, started))
+            if error.fault is Fault.STORAGE_FULL:
+                raise  # nothing the model does can mend it: the turn ends with its work kept
+            return observation
+        except asyncio.CancelledError:
+            text = "interrupted; it may have taken effect in part"
+            self._record_observation(
+                action, Observation(text=text, failed=True), self._measure_seconds(action, started)
+            )
+            raise
+        except Exception as error:  # a fault of ours in one tool must not take the session with it
+            text = f"{action.tool}: internal error: {type(error).__name__}: {error}"
+            observation = Observation(text=text, data={"internal": repr(error)}, failed=True)
+        finally:
+            self._mark_passed(action)  # or failed before it could
+            current_action.reset(outer)
+        observation = self._record_observation(action, observation, self._measure_seconds(action, started))
+        if span is not None and span.before:
+            await self._end_span(span)
+        return observation
+
+    def _measure_seconds(self, action: Action, started: float) -> float:
+        """Seconds since `started`, without those in which a person was asked."""
+        return time.monotonic() - started - self._asked.pop(action.id, 0.0)
+
+    async def _execute(self, action: Action, span: _Span | None) -> Observation:
+        tool = self.toolbox.get(action.tool)
+        if tool is None:
+            raise ToolFailure(self._describe_unknown_tool(action.tool))
+        if action.problem:
+            raise ToolFailure(f"{tool.name}: {action.problem}\nArguments of {tool.name}: {tool.signature}")
+        arguments = tool.validate(action.arguments)
+        effect = tool.effect_of(arguments, self.workspace)
+        self._recorder.record_action(action, effect)
+        await self._permit(action, effect)
+        self._ask_guard(action)
+        if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
+            await self._begin_span(span, self.snapshots)
+        if effect.argv and self.snapshots is not None:
+            return await self._run_tracked(tool, arguments, self.snapshots, span)
+        if effect.kind == "git" and self._followed_now is not None:
+            async with self._followed_now.pause():  # so that it commits what the command changed until now
+                return await tool.run(**arguments, at=self.workspace)
+        return await tool.run(**arguments, at=self.workspace)
+
+    async def _run_tracked(
+        self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: _Span | None
+    ) -> Observation:
+        """Run a command that a model wrote and find out what it changed: a commit or an undo must know."""
+        outer, followed = self._followed_now, TrackedCommand(snapshots, self.workspace)
+        await followed.begin(span.before if span is not None else "")
+        self._followed_now = followed
+        try:
+            observation = await tool.run(**arguments, at=self.workspace)
+        finally:
+            self._followed_now = outer
+            await followed.end()
+        if span is not None:
+            span.after = followed.after_tree
+        if not followed.paths:
+            return observation
+        if observation.failed:
+            self.workspace.take_back = followed.take_back
+        return replace(observation, data={**observation.data, "changed": list(followed.paths)})
+
+    def _describe_unknown_tool(self, name: str) -> str:
+        nearest = self.toolbox.find_nearest_name(name)
+        hint = f" Did you mean {nearest}?" if nearest else ""
+        return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
+
+    async def _permit(self, action: Action, effect: Effect) -> None:
+        decision = await asyncio.to_thread(self._judge, action, effect)
+        by = "policy"
+        if decision.verdict == "ask":
+            if self.approver is None:
+                decision = Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked")
+            else:
+                await self._wait_for_earlier_actions(action)
+                self._mark_passed(action)  # the next one comes when this one's question has been put
+                by, asked = "person", time.monotonic()
+                try:
+                    decision = await self.approver.ask(action.tool, effect, decision)
+                finally:
+                    self._asked[action.id] = time.monotonic() - asked
+        self._mark_passed(action)
+        if by == "person" or decision.verdict != "allow":
+            self._recorder.record_decision(action, decision, by)
+        if decision.verdict != "allow":
+            raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
+
+    def _mark_passed(self, action: Action) -> None:
+        if (passed := self._passed.get(action.id)) is not None:
+            passed.set()
+
+    async def _wait_for_earlier_actions(self, action: Action) -> None:
+        """Until it is known what becomes of them: questions come in the order of the actions."""
+        for each, passed in self._passed.items():
+            if each == action.id:
+                return
+            await passed.wait()
+
+    def _ask_guard(self, action: Action) -> None:
+        advice = self._guard.check(action.id) if self._guard is not None else Advice()
+        if advice.refusal:
+            raise ToolFailure(f"{action.tool}: not done: {advice.refusal}", out_of_order=True)
+        if advice.note:
+            self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
+
+    def _judge(self, action: Action, effect: Effect) -> Decision:
+        confined = self.workspace.sandbox.name != "unconfined"
+        if effect.argv:
+            import shlex
+
+            from sandbox.policy.shell import judge_command_line
+
+            root = self.workspace.root
+            line = effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
+            return self.policy.decide_command(
+                judge_command_line(line, root=root), root=root, confined=confined
+            )
+        paths = tuple(self._normalize_path(each) for each in effect.paths)
+        judged = _mark_guarded_paths(replace(effect, paths=paths), self.workspace.root)
+        return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool)
+
+    def _normalize_path(self, path: str) -> str:
+        """As rules know it: relative, links followed."""
+        try:
+            return self.workspace.files.resolve_relative(path)
+        except (ValueError, OSError):  # it leads outside, or nowhere: the tool will say so
+            return path
+
+    async def _begin_span(self, span: _Span, snapshots: Snapshotter) -> None:
+        span.before = await asyncio.to_thread(snapshots.take)
+        self._record_tree(span.before, "before")
+        self._writing = True
+        self.workspace.written = None
+        start_death_record(self.workspace.at_work_marker)
+
+    async def _end_span(self, span: _Span) -> None:
+        """What is done between two spans is a person's, and so is what is done in one beside a tool that knows exactly
+        what it has written."""
+        if self.snapshots is not None:
+            tree = span.after or await asyncio.to_thread(
+                self._take_after_snapshot, self.snapshots, span.before
+            )
+            self._record_tree(tree, "after")
+            self._clear_writing()
+
+    def _clear_writing(self) -> None:
+        """The log knows what has been written."""
+        self._writing = False
+        stop_death_record(self.workspace.at_work_marker)
+
+    def _take_after_snapshot(self, snapshots: Snapshotter, before: str) -> str:
+        tree, written = snapshots.take(), self.workspace.written
+        if tree == before or written is None or any(path.endswith(_RULES) for path in written):
+            return tree
+        return snapshots.narrow_snapshot(before, tree, written)
+
+    def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:
+        if tree != self._tree:
+            self._tree = tree
+            self._recorder.record_snapshot(tree, when)
+
+    def _record_observation(self, action: Action, observation: Observation, seconds: float) -> Observation:
+        if note := self._notes.pop(action.id, ""):
+            observation = replace(observation, text=f"{observation.text}\n{note}")
+        observation = self._shape_observation(observation)
+        self._open.discard(action.id)
+        self._recorder.record_observation(action, observation, seconds)
+        return observation
+
+    def _shape_observation(self, observation: Observation) -> Observation:
+        """Redact and bound the text; keep the whole as an artifact, so that any later step can have it back."""
+        text, ref = redact(observation.text), observation.ref
+        if len(text) > KEEP_WHOLE and not ref:
+            try:
+                ref = self.workspace.artifacts.save(text.encode("utf-8", "replace"))
+            except OSError:  # disk full: the observation itself matters more than its copy
+                ref = ""
+        if len(text) > MAX_TEXT:
+            cut = len(text) - MAX_TEXT
+            half = MAX_TEXT // 2
+            text = f'{text[:half]}\n[… {cut} characters cut; recall(ref="{ref}") shows all …]\n{text[-half:]}'
+        if text == observation.text and ref == observation.ref:
+            return observation
+        return replace(observation, text=text, ref=ref)
+
+
+def _mark_guarded_paths(effect: Effect, root: Path) -> Effect:
+    """An edit of what an editor, a shell or a hook acts on reaches outside the workspace, wherever the file lies."""
+    if effect.kind != "write":
+        return effect
+    from sandbox.fs.protected_paths import find_protected_name
+
+    guards = dict.fromkeys(guard for path in effect.paths if (guard := find_protected_name(root, path)))
+    if not guards:
+        return effect
+    reason = f"editors, shells, hooks or services act on {', '.join(guards)}"
+    return replace(effect, outside=True, reason=reason)
+
+
+def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:
+    """Whether this action, answered like this, is the last of its turn."""
+    tool: Tool | None = toolbox.get(action.tool)
+    ends = (tool is not None and tool.ends) or observation.data.get("ends") is True
+    return ends and not observation.failed

@@ -1,0 +1,205 @@
+"""`@tool`: a typed function with a docstring becomes a tool with a schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import typing
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import Any
+
+from sandbox.policy.effects import Effect, EffectKind
+from tools.core.action import Observation, ToolFailure
+
+if typing.TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from tools.core.workspace import Workspace
+
+ToolFunction = Callable[..., Awaitable[Observation]]
+EffectOf = Callable[[Mapping[str, Any], "Workspace"], Effect]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    """A tool: what the model is told of it, what it touches, and the function that does it.
+
+    ends: calling it ends the turn (only `finish`)
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    run: ToolFunction
+    effect_of: EffectOf
+    reads_only: bool
+    ends: bool = False
+
+    @cached_property
+    def _arguments_model(self) -> type[BaseModel]:
+        from pydantic import ConfigDict, create_model
+
+        hints = typing.get_type_hints(self.run)
+        fields: dict[str, Any] = {}
+        for name, parameter in _list_arguments(self.run):
+            default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+            fields[name] = (hints[name], default)
+        config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
+        return create_model(f"{self.name}_arguments", __config__=config, **fields)
+
+    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Check and coerce arguments. Raises ToolFailure with one line per problem."""
+        from pydantic import ValidationError
+
+        try:
+            checked = self._arguments_model.model_validate(dict(arguments))
+        except ValidationError as error:
+            raise ToolFailure(self._explain_problems(error.errors(include_url=False))) from None
+        return {name: getattr(checked, name) for name in type(checked).model_fields}
+
+    def _explain_problems(self, problems: Sequence[Mapping[str, Any]]) -> str:
+        lines = [f"{self.name}: the arguments do not fit, so nothing was done:"]
+        for problem in problems:
+            where = ".".join(str(part) for part in problem["loc"])
+            if problem["type"] == "extra_forbidden":
+                lines.append(f"  {where}: there is no such argument")
+            else:
+                lines.append(f"  {where}: {problem['msg'].lower()} (got {problem.get('input')!r:.80})")
+        lines.append(f"Arguments of {self.name}: {self.signature}")
+        return "\n".join(lines)
+
+    @cached_property
+    def signature(self) -> str:
+        """Name and arguments on one line, the optional ones with a question mark."""
+        required = self.parameters.get("required", [])
+        names = [name if name in required else f"{name}?" for name in self.parameters["properties"]]
+        return f"{self.name}({', '.join(names)})"
+
+
+def tool(
+    effect: EffectKind | EffectOf, *, name: str | None = None, ends: bool = False
+) -> Callable[[ToolFunction], Tool]:
+    """Make a `Tool` of an async function `(arguments…, *, at: Workspace) -> Observation`.
+
+    The first paragraphs of the docstring are the description; lines `argument: text` at its end
+    describe the arguments. `effect` is a kind, or a function from validated arguments and the workspace to an Effect.
+    """
+
+    def decorate(function: ToolFunction) -> Tool:
+        text, arguments = _parse_docstring(function)
+        effect_of: EffectOf = effect if callable(effect) else _make_constant_effect(effect)
+        return Tool(
+            name=name or function.__name__,
+            description=text,
+            parameters=_build_schema(function, arguments),
+            run=function,
+            effect_of=effect_of,
+            reads_only=effect in ("read", "none"),
+            ends=ends,
+        )
+
+    return decorate
+
+
+class Toolbox:
+    """The tools of a session, in the order in which the model is told of them.
+
+    understood: more tools that are found by their name, but of which the model is not told
+    """
+
+    def __init__(self, tools: Sequence[Tool], understood: Sequence[Tool] = ()) -> None:
+        self._tools = {each.name: each for each in tools}
+        self._all = {**{each.name: each for each in understood}, **self._tools}
+
+    def __iter__(self) -> typing.Iterator[Tool]:
+        return iter(self._tools.values())
+
+    def merge(self, other: Toolbox) -> Toolbox:
+        """These tools, then those of the other that are not among them."""
+        more = [each for each in other if each.name not in self._tools]
+        return Toolbox([*self, *more], understood=[*other._all.values(), *self._all.values()])
+
+    def get(self, name: str) -> Tool | None:
+        return self._all.get(name)
+
+    def find_nearest_name(self, name: str) -> str:
+        """The known name most like an unknown one, or ""."""
+        import difflib
+
+        return next(iter(difflib.get_close_matches(name.lower(), self._tools, n=1)), "")
+
+
+def _make_constant_effect(kind: EffectKind) -> EffectOf:
+    def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+        path = arguments.get("path")
+        return Effect(kind=kind, paths=(path,) if isinstance(path, str) else ())
+
+    return effect_of
+
+
+def _list_arguments(function: ToolFunction) -> list[tuple[str, inspect.Parameter]]:
+    return [(name, p) for name, p in inspect.signature(function).parameters.items() if name != "at"]
+
+
+_ARGUMENT_LINE = re.compile(r"^(\w+): (.+)$")
+
+
+def _parse_docstring(function: ToolFunction) -> tuple[str, dict[str, str]]:
+    lines = inspect.cleandoc(function.__doc__ or "").splitlines()
+    names = {name for name, _ in _list_arguments(function)}
+    described: dict[str, str] = {}
+    kept: list[str] = []
+    last = ""
+    for line in lines:
+        match = _ARGUMENT_LINE.match(line)
+        if match and match[1] in names:
+            last = match[1]
+            described[last] = match[2]
+        elif last and line.startswith("  "):
+            described[last] += " " + line.strip()
+        else:
+            kept.append(line)
+    return "\n".join(kept).strip(), described
+
+
+_JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def _build_schema(function: ToolFunction, described: Mapping[str, str]) -> dict[str, Any]:
+    hints = typing.get_type_hints(function)
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    for name, parameter in _list_arguments(function):
+        properties[name] = _build_type_schema(hints[name])
+        if name in described:
+            properties[name]["description"] = described[name]
+        if parameter.default is inspect.Parameter.empty:
+            required.append(name)
+    schema = {"type": "object", "properties": properties}
+    return schema | {"required": required} if required else schema  # an empty list would only cost tokens
+
+
+def _build_type_schema(hint: Any) -> dict[str, Any]:
+    origin = typing.get_origin(hint)
+    if origin in (UnionType, typing.Union):
+        inner = [each for each in typing.get_args(hint) if each is not NoneType]
+        return _build_type_schema(inner[0])
+    if origin is list:
+        return {"type": "array", "items": _build_type_schema(typing.get_args(hint)[0])}
+    if origin is typing.Literal:
+        return {"type": "string", "enum": list(typing.get_args(hint))}
+    if dataclasses.is_dataclass(hint):
+        fields = typing.get_type_hints(hint)
+        return {
+            "type": "object",
+            "properties": {name: _build_type_schema(each) for name, each in fields.items()},
+            "required": [
+                each.name for each in dataclasses.fields(hint) if each.default is dataclasses.MISSING
+            ],
+        }
+    if hint in _JSON_TYPES:
+        return {"type": _JSON_TYPES[hint]}
+    raise TypeError(f"no JSON schema for {hint!r}")

@@ -1,0 +1,47 @@
+"""Protocol of a workspace's fixed part: the part that services and test runners work with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox.fs.workspace_tree import Tree
+    from sandbox.policy.decision import Mode
+    from sandbox.process.command import Sandbox
+    from tools.core.artifacts import Artifacts
+    from tools.core.tool_settings import ToolSettings
+
+
+class Surroundings(Protocol):
+    """Files, sandbox and settings of one session, as they are now.
+
+    facts: values that tools computed once for the session, by name
+    progress: called with a line of text while something long runs
+    """
+
+    @property
+    def root(self) -> Path: ...
+
+    @property
+    def files(self) -> Tree: ...
+
+    @property
+    def sandbox(self) -> Sandbox: ...
+
+    @property
+    def artifacts(self) -> Artifacts: ...
+
+    @property
+    def settings(self) -> ToolSettings: ...
+
+    @property
+    def mode(self) -> Mode: ...
+
+    @property
+    def facts(self) -> dict[str, Any]: ...
+
+    @property
+    def progress(self) -> Callable[[str], None]: ...

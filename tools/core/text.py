@@ -1,0 +1,165 @@
+"""Texts for the model: plurals, sizes, clipped lines, line numbers, diffs, fingerprints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from tools.core.file_versions import diff_sequences
+
+MAX_LINE = 500
+"""Characters of one line that are shown: longer ones are generated or minified, and say little."""
+
+
+def format_count(number: int, noun: str, many: str = "") -> str:
+    """Counted: "1 line", "2 lines", "2,310 lines", "3 more"."""
+    if number == 1 or noun == "more":
+        return f"{number:,} {noun}"
+    return f"{number:,} {many or noun + 's'}"
+
+
+def format_size(number: int) -> str:
+    """Bytes for a person: "812 bytes", "1.4 KB", "104.9 MB"."""
+    if number < 1000:
+        return format_count(number, "byte")
+    power = min((len(str(number)) - 1) // 3, 3)
+    return f"{number / 1000**power:.1f} {('', 'KB', 'MB', 'GB')[power]}"
+
+
+def clip(line: str, limit: int = MAX_LINE) -> str:
+    """A long line's beginning, saying how much is missing."""
+    if len(line) <= limit:
+        return line
+    return f"{line[:limit]} [… {len(line) - limit:,} more characters]"
+
+
+def number_lines(lines: Iterable[str], first: int, *, width: int = 1) -> list[str]:
+    """Lines as `cat -n` shows them: number, tab, text."""
+    return [f"{number:>{width}}\t{clip(line)}" for number, line in enumerate(lines, first)]
+
+
+def format_unified_diff(path: str, before: str, after: str, old_path: str = "") -> str:
+    """A unified diff; `--- /dev/null` for a file that was not there or was empty. old_path: if it moved"""
+    skipped, old, new = _trim_to_changes(before, after)
+    changes = diff_sequences(old, new)
+    if not changes:
+        return ""
+    names = (f"a/{old_path or path}" if before else "/dev/null", f"b/{path}" if after else "/dev/null")
+    parts = [f"--- {names[0]}\n", f"+++ {names[1]}\n"]
+    for group in _group_changes(changes):
+        first, last = group[0], group[-1]
+        a, b = max(first[0] - CONTEXT, 0), min(last[1] + CONTEXT, len(old))
+        c, d = max(first[2] - CONTEXT, 0), min(last[3] + CONTEXT, len(new))
+        parts.append(
+            f"@@ -{_format_range(skipped + a, skipped + b)} +{_format_range(skipped + c, skipped + d)} @@\n"
+        )
+        at = a
+        for old_first, old_end, new_first, new_end in group:
+            parts += [f" {line}" for line in old[at:old_first]]
+            parts += [f"-{line}" for line in old[old_first:old_end]]
+            parts += [f"+{line}" for line in new[new_first:new_end]]
+            at = old_end
+        parts += [f" {line}" for line in old[at:b]]
+    return "".join(_terminate_lines(parts))
+
+
+def count_changed_lines(before: str, after: str) -> tuple[int, int]:
+    """How many lines a unified diff of the two would add, and how many remove."""
+    _, old, new = _trim_to_changes(before, after)
+    changes = diff_sequences(old, new)
+    return sum(d - c for _, _, c, d in changes), sum(b - a for a, b, _, _ in changes)
+
+
+def _trim_to_changes(before: str, after: str) -> tuple[int, list[str], list[str]]:
+    """Lines of both texts without those at the start and the end that are the same, but for some of context.
+
+    Also how many were left out in front. Comparing whole strings is far cheaper than splitting them.
+    """
+    start = _measure_common_prefix(before, after)
+    for _ in range(CONTEXT + 1):
+        start = before.rfind("\n", 0, max(start, 0))
+    start += 1
+    end = _measure_common_suffix(before, after, start)
+    for _ in range(CONTEXT + 1):
+        found = before.find("\n", len(before) - end)
+        end = len(before) - found - 1 if found >= 0 else 0
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    return before.count("\n", 0, start), _split_lines(old), _split_lines(new)
+
+
+def _measure_common_prefix(one: str, other: str) -> int:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _measure_common_suffix(one: str, other: str, start: int) -> int:
+    low, high = 0, min(len(one), len(other)) - start
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+CONTEXT = 3
+"""Unchanged lines around a change in a diff, as git has it."""
+
+
+def _group_changes(changes: Sequence[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
+    """Changes whose contexts touch belong to one hunk."""
+    groups: list[list[tuple[int, int, int, int]]] = []
+    for change in changes:
+        if groups and change[0] - groups[-1][-1][1] <= 2 * CONTEXT:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
+
+
+def _format_range(first: int, end: int) -> str:
+    """Lines as a hunk's header counts them: an empty range is named by the line before it."""
+    count = end - first
+    if count == 1:
+        return str(first + 1)
+    return f"{first + 1 if count else first},{count}"
+
+
+def count_diff_lines(diff: str) -> tuple[int, int]:
+    """How many lines a unified diff adds and removes."""
+    body = diff.split("\n")[2:]  # the first two name the files
+    return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
+
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|\Z)")
+
+
+def strip_terminal_codes(output: str) -> str:
+    """Terminal output as a reader sees it: no colour codes, a progress line only in its last state."""
+    text = _ESCAPES.sub("", output)
+    return _OVERWRITTEN.sub("", text.replace("\r\n", "\n")) if "\r" in text else text
+
+
+def join_names(names: Sequence[str], limit: int) -> str:
+    """Names in a row: "a, b, c and 4 more"."""
+    shown = ", ".join(names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+def _split_lines(text: str) -> list[str]:
+    """Split at newlines only, as line numbers count (str.splitlines also splits at form feeds and others)."""
+    *whole, last = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([last] if last else [])
+
+
+def _terminate_lines(lines: Iterable[str]) -> Iterable[str]:
+    for line in lines:
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

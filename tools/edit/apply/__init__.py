@@ -1,0 +1,1 @@
+"""From an edit to changed files: locate, merge, plan, write, report."""

@@ -1,0 +1,275 @@
+"""How a tool changes files: planned, checked against what the model saw, written at once, described."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sandbox.fs.text_file import compute_fingerprint, decode_text
+from sandbox.fs.transaction.transactions import Conflict, Transactions
+from tools.code import syntax
+from tools.core.action import ToolFailure
+from tools.core.file_versions import (
+    SeenVersion,
+    create_version,
+    diff_sequences,
+    find_changed_ranges,
+    update_after_edit,
+)
+from tools.core.path_resolution import describe_missing_path, translate_path_errors
+from tools.core.text import clip, count_diff_lines, format_count, format_unified_diff
+from tools.core.workspace import Workspace
+from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, Problem, build_writes
+from tools.edit.apply.planner import plan_changes
+from tools.edit.edit_model import FileChange
+
+NEIGHBOURHOOD = 3
+"""Lines around an edit that have to be as the model saw them, when the file has changed since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppliedChange:
+    """A file that was changed, or was as it should be.
+
+    notes: lines for the model on what it should know of it
+    made_before: how it is known that the change was made before, when that was seen only by its edits
+    """
+
+    planned: PlannedFile
+    diff: str
+    added: int
+    removed: int
+    notes: tuple[str, ...]
+    made_before: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.planned.path
+
+    def as_data(self) -> dict[str, Any]:
+        rungs = [place.rung.value for place in self.planned.places]
+        data: dict[str, Any] = {"path": self.path, "diff": self.diff}
+        return {**data, "rungs": rungs} if rungs else data
+
+
+def apply_changes(at: Workspace, tool: str, changes: Sequence[FileChange]) -> list[AppliedChange]:
+    """Make all of the changes or none. Raises ToolFailure, in words for the model, when one of them cannot be made.
+
+    Files that come out as they were are among the results, with an empty diff; so are those of a call of which
+    every change had been made before.
+    """
+    at.written = {}
+    transactions = at.transactions
+    with transactions.lock_tree() as recovery:
+        try:
+            made = _apply_exclusively(at, tool, changes, transactions)
+            if recovery is not None:
+                at.written = None
+        except ToolFailure as failure:
+            if recovery is None:
+                raise
+            raise ToolFailure(f"{failure}\nnote: {recovery}", **failure.data) from None
+    if recovery is not None:
+        made[0] = replace(made[0], notes=(f"note: {recovery}", *made[0].notes))
+    return made
+
+
+def _apply_exclusively(
+    at: Workspace, tool: str, changes: Sequence[FileChange], transactions: Transactions
+) -> list[AppliedChange]:
+    try:
+        planned = plan_changes(at.files, changes, known=lambda path: path in at.read)
+    except PlanRefused as refusal:
+        if refusal.already:
+            return [_describe_already_made(each) for each in refusal.problems]
+        raise ToolFailure(_format_refusal(at, tool, refusal)) from None
+    foreign = {each.path: _check_conflicts(at, tool, each) for each in planned}
+    for each in planned:
+        _refuse_redacted_overwrite(tool, each)
+    problems = {each.path: _check_syntax(at, tool, each) for each in planned}
+    _write_planned(at, transactions, tool, planned)
+    seen = {each.path: at.read.get(each.source or each.path) for each in planned}
+    for each in planned:
+        _record_seen_version(at, each, seen[each.path], stale=bool(foreign[each.path]))
+    return [
+        _describe_change(each, (*foreign[each.path], *problems[each.path])) for each in planned if not each.to
+    ]
+
+
+def _describe_already_made(problem: Problem) -> AppliedChange:
+    nothing = PlannedFile(path=problem.path, before=b"", after=b"", old_text="", new_text="")
+    reason = "it is gone already" if problem.gone else problem.text
+    return AppliedChange(planned=nothing, diff="", added=0, removed=0, notes=(), made_before=reason)
+
+
+def _format_refusal(at: Workspace, tool: str, refusal: PlanRefused) -> str:
+    problems = refusal.problems
+    if len(problems) == 1:
+        only = problems[0]
+        if only.missing:
+            problem = describe_missing_path(at, tool, only.missing)
+            return f"{problem} To create it: write(path={only.missing!r}, content=…)"
+        others = format_count(refusal.fitting, "other change")
+        rest = f"\nNothing was written; {others} would fit." if refusal.fitting else ""
+        return f"{tool}: {only.path}: no change: {_format_problem(at, tool, only)}{rest}"
+    fits = f"; {format_count(refusal.fitting, 'other change')} would fit" if refusal.fitting else ""
+    head = f"{tool}: nothing was written: {format_count(len(problems), 'problem')}{fits}"
+    return "\n".join([head, *(f"{each.path}: {_format_problem(at, tool, each)}" for each in problems)])
+
+
+def _format_problem(at: Workspace, tool: str, problem: Problem) -> str:
+    if problem.missing:
+        return describe_missing_path(at, tool, problem.missing).partition(": ")[2]
+    if problem.folder:
+        return f"{problem.text}: use list(path={problem.path + '/'!r})"
+    return problem.text
+
+
+def _write_planned(
+    at: Workspace, transactions: Transactions, tool: str, planned: Sequence[PlannedFile]
+) -> None:
+    """Write everything, having noted what was there; where nothing is written nothing stays noted."""
+    changing = [each for each in planned if each.has_changes]
+    at.written = None
+    noted = [each.path for each in changing if each.path not in at.changed]
+    try:
+        for each in changing:
+            with translate_path_errors(tool, each.path):
+                at.remember_content(each.path, each.before)
+        with translate_path_errors(tool, planned[0].path):
+            real = {_resolve_real_path(at, each): each.after for each in changing}
+            _commit_transaction(at, transactions, tool, changing)
+        at.written = real
+    except BaseException:  # a conflict, a full disk, an interrupt: the error goes on
+        if not _was_any_written(at, changing):
+            at.written = {}
+            for path in noted:
+                at.changed.pop(path, None)
+                at.modes.pop(path, None)
+        raise
+
+
+def _resolve_real_path(at: Workspace, planned: PlannedFile) -> str:
+    """Where the file lies: what is written through a link lies elsewhere; of what is removed the link itself goes."""
+    with at.files.open_entry(planned.path, follow_last=planned.after is not None) as place:
+        return place.path
+
+
+def _commit_transaction(
+    at: Workspace, transactions: Transactions, tool: str, changing: Sequence[PlannedFile]
+) -> None:
+    try:
+        transactions.commit(build_writes(changing))
+    except Conflict as conflict:
+        if _was_any_written(at, changing):
+            rest = "The other files of this call were written: read all of them again"
+        else:
+            rest = "Read again, then edit"
+        raise ToolFailure(f"{tool}: {conflict}. {rest}.") from None
+
+
+def _was_any_written(at: Workspace, changing: Sequence[PlannedFile]) -> bool:
+    """Some change of a plan came to be."""
+    writes = [each for each in changing if each.after is not None and each.after != each.before]
+    return any(at.files.is_file(each.path) and at.files.read(each.path) == each.after for each in writes)
+
+
+def _check_conflicts(at: Workspace, tool: str, planned: PlannedFile) -> list[str]:
+    """What changed on disk since the model read the file. Raises ToolFailure if that touches what is edited."""
+    if planned.to or not planned.has_changes:
+        return []
+    if planned.source and (lost := _find_unseen_changes(at, planned.path, planned.before)):
+        raise ToolFailure(_format_conflict(tool, planned.path, *lost, "where another file would move"))
+    path = planned.source or planned.path
+    content = planned.before
+    if planned.source:
+        content = at.files.read(path) if at.files.is_file(path) else None
+    found = _find_unseen_changes(at, path, content)
+    if found is None:
+        return []
+    lines, foreign = found
+    whole = planned.after is None or not (planned.places or planned.source)
+    touched = [] if planned.after is None else diff_sequences(lines, planned.new_text.split("\n"))
+    if whole or any(_is_near_edit(first, end, touched) for first, end in foreign):
+        raise ToolFailure(_format_conflict(tool, planned.path, lines, foreign, "where you would change it"))
+    places = ", ".join(_format_line_range(first, end) for first, end in foreign[:5])
+    return [f"note: {path} has changed on disk since you read it ({places}), away from this edit"]
+
+
+def _find_unseen_changes(
+    at: Workspace, path: str, content: bytes | None
+) -> tuple[list[str], list[tuple[int, int]]] | None:
+    """A file's lines, and the ranges of those that the model has not seen; None if it knows all, or never knew any."""
+    seen = at.read.get(path)
+    if seen is None or content is None or seen.fingerprint == compute_fingerprint(content):
+        return None
+    text = decode_text(content).text
+    foreign = find_changed_ranges(seen, text)
+    return (text.split("\n"), foreign) if foreign else None
+
+
+def _is_near_edit(first: int, end: int, touched: Sequence[tuple[int, int, int, int]]) -> bool:
+    return any(
+        first < mine_end + NEIGHBOURHOOD and mine_first - NEIGHBOURHOOD < max(end, first + 1)
+        for mine_first, mine_end, _, _ in touched
+    )
+
+
+def _format_conflict(
+    tool: str, path: str, lines: Sequence[str], foreign: Sequence[tuple[int, int]], where: str
+) -> str:
+    first, end = foreign[0]
+    return (
+        f"{tool}: {path}: no change: it changed on disk since you read it, {where}.\n"
+        f"Now {_format_line_range(first, end)}:\n{_format_excerpt(lines, first, end)}\nRead it again, then edit."
+    )
+
+
+def _format_line_range(first: int, end: int) -> str:
+    if end - first > 1:
+        return f"lines {first + 1}–{end}"
+    return f"line {first + 1}" if end > first else f"lines are gone before line {first + 1}"
+
+
+def _format_excerpt(lines: Sequence[str], first: int, end: int) -> str:
+    low, high = max(first - 2, 0), min(max(end, first + 1) + 2, len(lines), first + 20)
+    return "\n".join(f"{number + 1:>6}\t{clip(lines[number])}" for number in range(low, high))
+
+
+def _refuse_redacted_overwrite(tool: str, planned: PlannedFile) -> None:
+    """What the model was shown redacted must not be written back over what stands there."""
+    from sandbox.secrets.child_environment import MARKER, explain_overwrite
+
+    if MARKER in planned.new_text and (why := explain_overwrite(planned.old_text, planned.new_text)):
+        raise ToolFailure(f"{tool}: {planned.path}: nothing was written: {why}")
+
+
+def _check_syntax(at: Workspace, tool: str, planned: PlannedFile) -> list[str]:
+    if planned.after is None or planned.before == planned.after:
+        return []
+    old = planned.old_text if planned.before is not None or planned.source else None
+    problem = syntax.format_new_problems(planned.path, old, planned.new_text)
+    if problem and at.settings.refuse_syntax_errors:
+        raise ToolFailure(f"{tool}: nothing was written: the result would not parse\n{problem}")
+    return [problem] if problem else []
+
+
+def _record_seen_version(
+    at: Workspace, planned: PlannedFile, seen: SeenVersion | None, *, stale: bool
+) -> None:
+    """The model knows what it has written; of a file that it never read it knows no more than that."""
+    if planned.after is not None and seen is not None and stale:
+        at.read[planned.path] = update_after_edit(seen, planned.old_text, planned.new_text)
+    elif planned.after is not None and (seen or (planned.before is None and not planned.source)):
+        at.read[planned.path] = create_version(compute_fingerprint(planned.after), planned.new_text)
+    else:
+        at.read.pop(planned.path, None)
+
+
+def _describe_change(planned: PlannedFile, notes: Sequence[str]) -> AppliedChange:
+    diff = format_unified_diff(planned.path, planned.old_text, planned.new_text, planned.source)
+    added, removed = count_diff_lines(diff) if diff else (0, 0)
+    return AppliedChange(
+        planned=planned, diff=diff, added=added, removed=removed, notes=(*planned.notes, *notes)
+    )

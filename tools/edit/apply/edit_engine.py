@@ -1,0 +1,209 @@
+"""Apply edits to one text: each at exactly one place, or a refusal that says what is there instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tools.edit.apply.apply_site import LocatedEdit
+from tools.edit.apply.line_endings import Origins, update_origins
+from tools.edit.apply.locate_edit import locate_hunk, locate_lines, locate_replace, locate_symbol
+from tools.edit.apply.splicing import TextSplice, merge_splices
+from tools.edit.edit_model import Edit, Hunk, Lines, Replace, Symbol
+from tools.edit.match.matchers import Rung, Source
+from tools.edit.match.refusal_messages import EditRefused, format_overlap
+
+__all__ = ["EditRefused", "EditedText", "Place", "edit_text"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an edit was made. Lines count from 1, in the text that resulted.
+
+    edit: number of the edit, from 0
+    first, last: the changed lines (last < first: lines were only removed, before line `first`)
+    note: what was undone in the given text before it fitted
+    """
+
+    edit: int
+    rung: Rung
+    first: int
+    last: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditedText:
+    """A text after its edits, and where each was made; origins: whose line ending each line has, if that was asked."""
+
+    text: str
+    places: tuple[Place, ...]
+    origins: Origins | None = None
+
+
+def edit_text(
+    text: str,
+    edits: Sequence[Edit],
+    *,
+    path: str = "",
+    strictest: bool = False,
+    origins: Origins | None = None,
+) -> EditedText:
+    """Make every edit, in order, or none: raises EditRefused (its `edit` is the number of the one that failed).
+
+    text: with "\\n" for every line ending
+    path: tells the language, for symbols and where only the syntax decides between two readings
+    strictest: only the exact rung
+    origins: of the text's lines, to learn those of the result's
+    """
+    places: list[Place] = []
+    written: list[tuple[int, int]] = []
+    position = 0
+    while position < len(edits):
+        count = _count_simultaneous_edits(edits, position)
+        source = Source(text)
+        found: list[tuple[int, LocatedEdit]] = []
+        for number in range(position, position + count):
+            if len(edits) > 1 and _is_no_op(edits[number]):
+                continue
+            try:
+                found.append((number, _locate_edit(source, edits[number], path, written, strictest)))
+            except EditRefused as refusal:
+                refusal.edit = number
+                raise
+        if origins is not None:
+            origins = update_origins(origins, text, _collect_origin_splices(source, edits, found))
+        text, places, written = _apply_splices(source, found, places, written)
+        position += count
+    return EditedText(text=text, places=tuple(places), origins=origins)
+
+
+def _count_simultaneous_edits(edits: Sequence[Edit], position: int) -> int:
+    """How many edits, from a position on, speak of the same text: the hunks of a diff do, all others go one by one."""
+    count = 0
+    while position + count < len(edits) and isinstance(edits[position + count], Hunk | Lines):
+        count += 1
+    return max(count, 1)
+
+
+def _is_no_op(edit: Edit) -> bool:
+    """Old and new are the same: alone a mistake to be told, among others no reason to refuse these."""
+    return isinstance(edit, Replace) and edit.old == edit.new
+
+
+def _locate_edit(
+    source: Source, edit: Edit, path: str, written: Sequence[tuple[int, int]], strictest: bool
+) -> LocatedEdit:
+    match edit:
+        case Replace():
+            return locate_replace(source, edit, path, written, strictest)
+        case Hunk():
+            return locate_hunk(source, edit, strictest)
+        case Lines():
+            return locate_lines(source, edit)
+        case Symbol():
+            return locate_symbol(source, edit, path)
+
+
+def _collect_origin_splices(
+    source: Source, edits: Sequence[Edit], found: Sequence[tuple[int, LocatedEdit]]
+) -> tuple[TextSplice, ...]:
+    """The splices of one step, in order: those of a diff as its marks say, those of two texts as one, since these do
+    not tell which of two equal lines goes."""
+    parts: list[TextSplice] = []
+    for number, each in found:
+        if isinstance(edits[number], Replace) and not each.apart and len(each.splices) > 1:
+            parts.append(merge_splices(source, each.splices))
+        else:
+            parts += each.splices
+    return tuple(sorted(parts, key=lambda splice: (splice.start, splice.end)))
+
+
+def _apply_splices(
+    source: Source,
+    found: Sequence[tuple[int, LocatedEdit]],
+    places: Sequence[Place],
+    written: Sequence[tuple[int, int]],
+) -> tuple[str, list[Place], list[tuple[int, int]]]:
+    """The text with all splices in place; earlier places and written ranges move with what changes before them."""
+    splices = sorted(
+        ((splice, number) for number, each in found for splice in each.splices),
+        key=lambda item: (item[0].start, item[0].end),
+    )
+    _refuse_overlaps(source, splices)
+    text = source.text
+    parts: list[str] = []
+    end = 0
+    for splice, _ in splices:
+        parts += [text[end : splice.start], splice.new]
+        end = splice.end
+    after = "".join([*parts, text[end:]])
+    only = [splice for splice, _ in splices]
+    ranges = [_shift_range(only, start, end) for start, end in written]
+    moved = [_shift_place(source, only, place) for place in places]
+    made = dict(found)
+    shift = 0
+    spans: list[tuple[int, int, int]] = []
+    for splice, number in splices:
+        start, length = splice.start + shift, len(splice.new)
+        ranges.append((start, start + length))
+        shift += length - (splice.end - splice.start)
+        if (
+            not made[number].apart
+            and (known := next((i for i, s in enumerate(spans) if s[0] == number), None)) is not None
+        ):
+            spans[known] = (number, spans[known][1], start + length)
+        else:
+            spans.append((number, start, start + length))
+    counted = _LineCounter(after)
+    for number, low, high in spans:
+        first = counted.number_at(low)
+        last = counted.number_at(max(high - 1, low)) if high > low else first - 1
+        moved.append(
+            Place(edit=number, rung=made[number].rung, first=first, last=last, note=made[number].note)
+        )
+    return after, sorted(moved, key=lambda place: place.edit), ranges
+
+
+class _LineCounter:
+    """Line numbers, from 1, of offsets asked for in rising order: the text is walked once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._offset, self._line = 0, 1
+
+    def number_at(self, offset: int) -> int:
+        if offset < self._offset:
+            return self._text.count("\n", 0, offset) + 1
+        self._line += self._text.count("\n", self._offset, offset)
+        self._offset = offset
+        return self._line
+
+
+def _refuse_overlaps(source: Source, splices: Sequence[tuple[TextSplice, int]]) -> None:
+    for (one, first), (other, second) in pairwise(splices):
+        if first != second and (other.start < one.end or (one.start, one.end) == (other.start, other.end)):
+            refusal = EditRefused(format_overlap(source, one.start, first, second))
+            refusal.edit = max(first, second)
+            raise refusal
+
+
+def _shift_range(splices: Sequence[TextSplice], start: int, end: int) -> tuple[int, int]:
+    """A range of the old text in the new one; what was cut out of it is gone from it."""
+    low = high = 0
+    for splice in splices:
+        growth = len(splice.new) - (splice.end - splice.start)
+        if splice.end <= start:
+            low += growth
+        if splice.end <= end:
+            high += growth
+    return start + low, max(end + high, start + low)
+
+
+def _shift_place(source: Source, splices: Sequence[TextSplice], place: Place) -> Place:
+    lines = 0
+    for splice in splices:
+        if source.line_at(splice.start) + 1 < place.first:
+            lines += splice.new.count("\n") - source.text.count("\n", splice.start, splice.end)
+    return replace(place, first=place.first + lines, last=place.last + lines) if lines else place

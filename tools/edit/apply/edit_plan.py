@@ -1,0 +1,88 @@
+"""What a plan is made of: what becomes of each file, and what stands against a change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sandbox.fs.text_file import compute_fingerprint
+from sandbox.fs.transaction.file_changes import Remove, Write
+from tools.edit.apply.edit_engine import Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFile:
+    """What becomes of one file. Content is None where there is no file; of a link that is removed it is its text.
+
+    places: where each edit was made
+    source: the path of the file that moved here, "" if it was here
+    to: where the file that was here moved, "" if it did not
+    mode: permission bits to set, None to keep them
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    old_text: str
+    new_text: str
+    places: tuple[Place, ...] = ()
+    source: str = ""
+    to: str = ""
+    mode: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def has_changes(self) -> bool:
+        return self.before != self.after or self.mode is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why one change cannot be made.
+
+    already: because it is made. folder: the path is that of a folder. missing: the path, if there is no such file
+    gone: it is missing because it was to be removed
+    """
+
+    path: str
+    text: str
+    already: bool = False
+    folder: bool = False
+    missing: str = ""
+    gone: bool = False
+
+
+class PlanRefused(ValueError):
+    """Some of the changes cannot be made, so none is.
+
+    fitting: how many of the others could be
+    already: there is nothing to do, because all of them are made
+    """
+
+    def __init__(self, problems: Sequence[Problem], fitting: int, *, already: bool = False) -> None:
+        super().__init__("\n".join(f"{each.path}: {each.text}" for each in problems))
+        self.problems = tuple(problems)
+        self.fitting = fitting
+        self.already = already
+
+
+class ChangeRefused(Exception):
+    """Raised within a plan: one change cannot be made."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.text)
+        self.problem = problem
+
+
+def build_writes(planned: Sequence[PlannedFile]) -> list[Write | Remove]:
+    """What a transaction has to do for a plan."""
+    writes: list[Write | Remove] = []
+    for each in planned:
+        before = None if each.before is None else compute_fingerprint(each.before)
+        if not each.has_changes:
+            continue
+        if each.after is not None:
+            writes.append(Write(path=each.path, content=each.after, before=before, mode=each.mode))
+        elif before is not None:
+            writes.append(Remove(path=each.path, before=before))
+    return writes

@@ -1,0 +1,50 @@
+"""What every edit tool does at last: make the changes, and tell the model what came of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tools.core.action import Observation
+from tools.core.workspace import Workspace
+from tools.edit.apply.change_writer import AppliedChange, apply_changes
+from tools.edit.apply.edit_observation import build_observation
+from tools.edit.apply.edit_plan import PlannedFile
+from tools.edit.edit_model import FileChange
+
+MAX_LINTED = 3
+"""Files of a call that are linted: each takes a tenth of a second or more, and a sweep over many is for the tests."""
+
+
+async def execute_changes(at: Workspace, tool: str, changes: Sequence[FileChange]) -> Observation:
+    """Make all of the changes or none. Raises ToolFailure, in words for the model."""
+    done = await asyncio.to_thread(apply_changes, at, tool, changes)
+    return await add_diagnostics(at, build_observation(tool, done), done)
+
+
+async def add_diagnostics(
+    at: Workspace, observation: Observation, changes: Sequence[AppliedChange]
+) -> Observation:
+    """The observation with what the project's own linter, and a language server, newly say of the changes."""
+    written = [
+        each.planned for each in changes if each.planned.has_changes and each.planned.after is not None
+    ]
+    notes = await _collect_lint_notes(at, written[:MAX_LINTED]) if at.settings.lint else []
+    if at.servers is not None:
+        from tools.code.lsp.diagnostics import find_new_diagnostics
+
+        found: list[str] = []
+        for planned in written[:MAX_LINTED]:
+            found += await find_new_diagnostics(at, planned.path, planned.old_text, planned.new_text)
+        notes += ["new for the language server:", *found] if found else []
+    return replace(observation, text="\n".join([observation.text, *notes])) if notes else observation
+
+
+async def _collect_lint_notes(at: Workspace, written: Sequence[PlannedFile]) -> list[str]:
+    from tools.edit.apply.lint_feedback import find_new_complaints
+
+    notes: list[str] = []
+    for planned in written:
+        notes += await find_new_complaints(at, planned.path, planned.old_text, planned.new_text)
+    return ["new for the linter:", *notes] if notes else []

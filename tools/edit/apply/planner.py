@@ -1,0 +1,380 @@
+"""Work out what changes would make of the files, in memory: all of it, or a refusal that names every problem."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from sandbox.fs.dirfd_walk import NotAFile
+from sandbox.fs.text_file import BinaryFile, TextFile, decode_text, encode_text
+from sandbox.fs.workspace_tree import Tree
+from tools.core.file_versions import diff_sequences
+from tools.core.text import format_count
+from tools.edit.apply.edit_engine import EditRefused, Place, edit_text
+from tools.edit.apply.edit_plan import ChangeRefused, PlannedFile, PlanRefused, Problem
+from tools.edit.apply.line_endings import Origins, create_origins
+from tools.edit.apply.path_variants import list_path_variants, normalize_path
+from tools.edit.edit_model import Create, Delete, Edit, FileChange, Hunk, Line, Update
+
+
+def plan_changes(
+    files: Tree,
+    changes: Sequence[FileChange],
+    *,
+    known: Callable[[str], bool] = lambda path: True,
+    strictest: bool = False,
+) -> list[PlannedFile]:
+    """What the changes make of the files, in the order in which these are first named. Raises PlanRefused.
+
+    known: whether whoever gives the changes knows what an existing file contains, so that it may be replaced whole
+    strictest: edits have to fit exactly
+    """
+    planner = _Planner(files, known, strictest)
+    problems = [found for each in changes if (found := _capture_problem(each.path, planner.add, each))]
+    problems += [found for path in planner.states if (found := _capture_problem(path, planner.finish, path))]
+    if problems:
+        already = _is_all_applied(problems, planner.planned)
+        raise PlanRefused(problems, max(len(changes) - len(problems), 0), already=already)
+    return planner.planned
+
+
+def _capture_problem(path: str, work: Callable[[_Given], None], given: _Given) -> Problem | None:
+    """What stands against a piece of work, None if it was done."""
+    try:
+        work(given)
+    except ChangeRefused as refusal:
+        return refusal.problem
+    except ValueError as refusal:  # the tree's or the encoding's: outside, protected, binary, not a file
+        return Problem(path=path, text=str(refusal))
+    except OSError as error:
+        return Problem(path=path, text=error.strerror or str(error))
+    return None
+
+
+def _is_all_applied(problems: Sequence[Problem], planned: Sequence[PlannedFile]) -> bool:
+    """What is to be removed is gone, all else as it is to be; something of it has to be there as evidence."""
+    made = all(each.already or each.gone for each in problems) and not any(
+        each.has_changes for each in planned
+    )
+    return made and (any(each.already for each in problems) or bool(planned))
+
+
+_Given = TypeVar("_Given")
+
+
+@dataclass(slots=True, kw_only=True)
+class _State:
+    """A file as it will be.
+
+    text: None where there will be none; "" of a file that is no text
+    unreadable: why it is no text: then `before` is what it goes on to contain
+    origins: of a text with several kinds of line endings, if only edits led to it
+    edits: how many edits have been made
+    """
+
+    before: bytes | None
+    like: TextFile | None = None
+    text: str | None = None
+    unreadable: str = ""
+    kept: bytes | None = None
+    origins: Origins | None = None
+    edits: int = 0
+    places: list[Place] = field(default_factory=list)
+    source: str = ""
+    to: str = ""
+    mode: int | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+class _Planner:
+    def __init__(self, files: Tree, known: Callable[[str], bool], strictest: bool) -> None:
+        self._files, self._known, self._strictest = files, known, strictest
+        self.states: dict[str, _State] = {}
+        self.planned: list[PlannedFile] = []
+
+    def add(self, change: FileChange) -> None:
+        match change:
+            case Update():
+                self._plan_update(change)
+            case Create():
+                self._plan_create(change)
+            case Delete():
+                self._plan_delete(change)
+
+    def finish(self, path: str) -> None:
+        """Put down what becomes of a file. Raises ValueError when its encoding lacks a character."""
+        state = self.states[path]
+        origin = self.states[state.source].like if state.source else state.like
+        if state.text is None:
+            after = None
+        elif state.unreadable:
+            after = state.kept
+        elif state.like and state.text == state.like.text and not state.source:
+            after = state.before
+        else:
+            after = encode_text(state.text, state.like, state.origins)
+        result = PlannedFile(
+            path=path,
+            before=state.before,
+            after=after,
+            old_text=origin.text if origin and (state.source or state.before is not None) else "",
+            new_text=state.text or "",
+            places=tuple(state.places),
+            source=state.source,
+            to=state.to,
+            mode=self._compute_mode_change(path, state),
+            notes=tuple(state.notes),
+        )
+        self.planned.append(result)
+
+    def _plan_update(self, change: Update) -> None:
+        try:
+            path, note = self._resolve_existing(change.path)
+        except ChangeRefused as refusal:
+            if change.to and self._is_already_moved(change):
+                raise ChangeRefused(
+                    Problem(path=change.path, text=f"already moved to {change.to!r}", already=True)
+                ) from None
+            raise refusal
+        self._files.check_writable(path)
+        state = self._get_state(path)
+        if state.text is None:
+            raise self._build_missing_refusal(change.path)
+        if change.edits:
+            self._plan_edits(path, state, change.edits)
+        if note:
+            state.notes.append(note)
+        state.mode = change.mode if change.mode is not None else state.mode
+        if change.to:
+            self._plan_move(path, state, change.to)
+
+    def _plan_edits(self, path: str, state: _State, edits: Sequence[Edit]) -> None:
+        text = self._require_text(state)
+        edits = _strip_carriage_returns(edits, state.like)
+        origins = state.origins
+        if state.like and state.like.exceptions and text == state.like.text:
+            origins = create_origins(text)
+        try:
+            result = edit_text(text, edits, path=path, strictest=self._strictest, origins=origins)
+        except EditRefused as refusal:
+            number = f"edit {refusal.edit + 1} of {len(edits)}: " if len(edits) > 1 else ""
+            made = refusal.already and all(self._is_already_applied(text, each, path) for each in edits)
+            raise ChangeRefused(Problem(path=path, text=number + str(refusal), already=made)) from None
+        new = [replace(place, edit=place.edit + state.edits) for place in result.places]
+        state.places = [*_shift_places(state.places, text, result.text), *new]
+        state.edits += len(edits)
+        state.text, state.origins = result.text, result.origins
+
+    def _is_already_applied(self, text: str, edit: Edit, path: str) -> bool:
+        """The edit was made already, if it stood alone."""
+        try:
+            edit_text(text, [edit], path=path, strictest=self._strictest)
+        except EditRefused as refusal:
+            return refusal.already
+        return False
+
+    def _is_already_moved(self, change: Update) -> bool:
+        """The file that is to move stands at its target, with all edits made."""
+        target = self._files.resolve_relative(normalize_path(change.to))
+        if not self._files.is_file(target):
+            return False
+        text = decode_text(self._files.read(target)).text if change.edits else ""
+        return all(self._is_already_applied(text, each, target) for each in change.edits)
+
+    def _plan_move(self, path: str, state: _State, to: str) -> None:
+        target = self._files.resolve_relative(normalize_path(to))
+        if target == path:
+            return
+        self._files.check_writable(target)
+        if self._files.is_dir(target):
+            raise ChangeRefused(Problem(path=path, text=f"cannot move to {target!r}: it is a folder"))
+        if state.before is not None and state.source:
+            raise ChangeRefused(
+                Problem(
+                    path=path, text="another file moves here and this one away: do that one after another"
+                )
+            )
+        there = self._get_state(target)
+        if there.text is not None and not self._known(target):
+            raise ChangeRefused(
+                Problem(path=path, text=f"cannot move to {target!r}: it exists and was not read")
+            )
+        source = state.source or path
+        mode = state.mode
+        if mode is None and self._files.is_file(source):
+            mode = self._read_mode(source)
+        content = state.kept if state.source else state.before
+        moved = replace(state, before=there.before, kept=content, source=source, mode=mode, to="")
+        self.states[path] = _State(before=state.before, like=None if state.source else state.like, to=target)
+        if source == target:  # there and back
+            moved.source = ""
+        self.states[target] = moved
+
+    def _plan_create(self, change: Create) -> None:
+        path = self._files.resolve_relative(normalize_path(change.path))
+        self._files.check_writable(path)
+        if self._files.is_dir(path):
+            raise ChangeRefused(Problem(path=path, text="is a folder", folder=True))
+        state = self._get_state(path)
+        if state.text and state.text != change.content:
+            if change.new:
+                raise ChangeRefused(
+                    Problem(path=path, text="is there already, and the diff makes a new file")
+                )
+            if not self._known(path):
+                raise ChangeRefused(
+                    Problem(path=path, text="exists and was not read: read it first, or edit a part of it")
+                )
+        if state.text is not None:
+            self._require_text(state)
+        state.unreadable, state.to, state.origins = "", "", None
+        state.text = change.content
+        state.mode = change.mode if change.mode is not None else state.mode
+
+    def _plan_delete(self, change: Delete) -> None:
+        if link := self._find_link(change.path):
+            path, target = link
+            self._files.check_writable(path)
+            if change.hunks:
+                self._check_deleted_content(path, os.fsdecode(target), change)
+            self.states[path] = _State(before=target)
+            return
+        try:
+            path, note = self._resolve_existing(change.path)
+        except ChangeRefused as refusal:
+            raise ChangeRefused(replace(refusal.problem, gone=bool(refusal.problem.missing))) from None
+        self._files.check_writable(path)
+        state = self._get_state(path)
+        if state.text is None:
+            raise self._build_missing_refusal(change.path)
+        if change.hunks and state.text:
+            self._check_deleted_content(path, state.text, change)
+        if note:
+            state.notes.append(note)
+        state.text, state.places, state.origins = None, [], None
+
+    def _check_deleted_content(self, path: str, text: str, change: Delete) -> None:
+        """A diff that removes a file shows what it removes: something else is not thrown away."""
+        try:
+            hunks = _strip_carriage_returns(
+                change.hunks, self.states[path].like if path in self.states else None
+            )
+            left = edit_text(text, hunks, path=path, strictest=self._strictest).text
+        except EditRefused as refusal:
+            raise ChangeRefused(
+                Problem(path=path, text=f"is not as the diff that removes it says: {refusal}")
+            ) from None
+        if left.strip():
+            kept = format_count(left.strip().count("\n") + 1, "line")
+            raise ChangeRefused(
+                Problem(path=path, text=f"the diff removes the file, but leaves {kept} of it")
+            )
+
+    def _get_state(self, path: str) -> _State:
+        if path not in self.states:
+            self.states[path] = self._load_state(path)
+        return self.states[path]
+
+    def _load_state(self, path: str) -> _State:
+        content = self._read_content(path)
+        if content is None:
+            return _State(before=None)
+        try:
+            like = decode_text(content)
+        except BinaryFile as problem:  # it can be moved and removed all the same
+            return _State(before=content, text="", unreadable=str(problem), kept=content)
+        return _State(before=content, like=like, text=like.text)
+
+    def _read_content(self, path: str) -> bytes | None:
+        """Of a file; None if none stands there. Read at once: to ask first would double what a large patch costs."""
+        try:
+            return self._files.read(path)
+        except (FileNotFoundError, NotAFile):
+            return None
+        except PermissionError:
+            if self._files.is_file(path):
+                raise
+            return None
+
+    def _require_text(self, state: _State) -> str:
+        if state.unreadable:
+            raise BinaryFile(state.unreadable)
+        return state.text or ""
+
+    def _find_link(self, path: str) -> tuple[str, bytes] | None:
+        """Path and text of the link that is named, None if it is none."""
+        for candidate in list_path_variants(path, self._files.root.name):
+            with suppress(ValueError), self._files.open_entry(candidate, follow_last=False) as place:
+                found = place.stat()
+                if found and stat.S_ISLNK(found.st_mode):
+                    return place.path, os.fsencode(os.readlink(place.name, dir_fd=place.folder))
+        return None
+
+    def _resolve_existing(self, path: str) -> tuple[str, str]:
+        """The file that is meant, and a note if the path is not quite its own."""
+        for candidate in list_path_variants(path, self._files.root.name):
+            try:
+                relative = self._files.resolve_relative(candidate)
+            except (
+                ValueError
+            ):  # another spelling may be inside; if none is, the error of the last line is told
+                continue
+            if self._has_state_or_file(relative):
+                note = (
+                    f"{path!r} was taken to mean {relative!r}"
+                    if candidate not in (path, normalize_path(path))
+                    else ""
+                )
+                return relative, note
+            if self._files.is_dir(relative) and relative != ".":
+                raise ChangeRefused(Problem(path=path, text="is a folder", folder=True))
+        self._files.resolve_relative(normalize_path(path))
+        raise self._build_missing_refusal(path)
+
+    def _has_state_or_file(self, path: str) -> bool:
+        """A change before spoke of this path, or a file stands there, which is then read."""
+        if path not in self.states and (found := self._load_state(path)).before is not None:
+            self.states[path] = found
+        return path in self.states
+
+    def _build_missing_refusal(self, path: str) -> ChangeRefused:
+        return ChangeRefused(Problem(path=path, text="no such file", missing=path))
+
+    def _read_mode(self, path: str) -> int:
+        return stat.S_IMODE((self._files.root / path).stat().st_mode)
+
+    def _compute_mode_change(self, path: str, state: _State) -> int | None:
+        """The mode that a file is to get, None if it has it."""
+        if state.text is None or state.mode is None:
+            return None
+        if state.before is not None and self._read_mode(path) == state.mode:
+            return None
+        return state.mode
+
+
+def _strip_carriage_returns(edits: Sequence[Edit], file: TextFile | None) -> Sequence[Edit]:
+    """A diff of a file with CRLF shows the CR of each line, of which the file's text here has none."""
+    if file is None or "\r\n" not in (file.newline, *file.exceptions.values()):
+        return edits
+    return [
+        replace(each, lines=tuple(Line(op, text.removesuffix("\r")) for op, text in each.lines))
+        if isinstance(each, Hunk)
+        else each
+        for each in edits
+    ]
+
+
+def _shift_places(places: Sequence[Place], before: str, after: str) -> list[Place]:
+    """Places of earlier edits, as lines of the text after later ones."""
+    if not places:
+        return []
+    changes = diff_sequences(before.split("\n"), after.split("\n"))
+    carried = []
+    for place in places:
+        shift = next((new - old for _, old, _, new in reversed(changes) if old < place.first), 0)
+        carried.append(replace(place, first=place.first + shift, last=place.last + shift))
+    return carried

@@ -1,0 +1,111 @@
+"""In which formats a model may write edits: each with the tool that takes it and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from tools.core.registry import Tool
+
+Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormatSpec:
+    """A format.
+
+    tool: takes edits in it
+    creates: new files can be written in it
+    called, example: of a format that is a text: what the model is told to write, as briefly as it can be shown
+    """
+
+    tool: str
+    creates: bool = False
+    called: str = ""
+    example: str = ""
+
+
+WAYS: Mapping[Format, FormatSpec] = {
+    "replace": FormatSpec(tool="edit"),
+    "symbol": FormatSpec(tool="edit_symbol"),
+    "lines": FormatSpec(tool="edit_lines"),
+    "patch": FormatSpec(
+        tool="apply_patch",
+        creates=True,
+        called="*** Begin Patch…",
+        example="""\
+*** Begin Patch
+*** Update File: shop/cart.py
+@@ class Cart
+     def total(self):
+-        return 0
++        return sum(self.prices)
+*** Add File: shop/tax.py
++RATE = 0.2
+*** Delete File: shop/old.py
+*** End Patch""",
+    ),
+    "blocks": FormatSpec(
+        tool="apply_patch",
+        creates=True,
+        called="SEARCH/REPLACE blocks (an empty SEARCH makes a new file)",
+        example="""\
+shop/cart.py
+<<<<<<< SEARCH
+        return 0
+=======
+        return sum(self.prices)
+>>>>>>> REPLACE""",
+    ),
+    "diff": FormatSpec(
+        tool="apply_patch",
+        creates=True,
+        called="a unified diff",
+        example="""\
+--- a/shop/cart.py
++++ b/shop/cart.py
+@@ -7,2 +7,2 @@
+     def total(self):
+-        return 0
++        return sum(self.prices)""",
+    ),
+    "whole": FormatSpec(tool="write", creates=True),
+}
+
+FORMATS: tuple[Format, ...] = tuple(WAYS)
+
+EDITORS = frozenset(way.tool for way in WAYS.values())
+"""Names of the tools that take edits."""
+
+
+def describe_edit_tool(tool: Tool, formats: Sequence[Format]) -> Tool | None:
+    """An edit tool as it is described to a model that writes in these formats, None if it takes none of them.
+
+    Whatever is described, the tool understands all: a model falls back on what it has learnt.
+    """
+    mine = [WAYS[each] for each in formats if WAYS[each].tool == tool.name]
+    if not mine:
+        return None
+    if tool.name == "write":
+        return _add_alternatives(tool, formats)
+    return _add_examples(tool, mine) if mine[0].example else tool
+
+
+def _add_alternatives(tool: Tool, formats: Sequence[Format]) -> Tool:
+    others = list(dict.fromkeys(WAYS[each].tool for each in formats if WAYS[each].tool != tool.name))
+    if not others:
+        return tool
+    return replace(tool, description=f"{tool.description} For a part of a file use {', '.join(others)}.")
+
+
+def _add_examples(tool: Tool, ways: Sequence[FormatSpec]) -> Tool:
+    names = " or ".join(way.called for way in ways)
+    shown = "\n\n".join(way.example for way in ways)
+    [argument] = tool.parameters["properties"]
+    properties = {argument: {"type": "string", "description": names}}
+    return replace(
+        tool,
+        description=f"{tool.description} For example:\n\n{shown}",
+        parameters={**tool.parameters, "properties": properties},
+    )

@@ -1,0 +1,33 @@
+"""A text file as it is now, and whether that is as the model last saw it: all of the edit engine that reading needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sandbox.fs.text_file import TextFile, compute_fingerprint, decode_text
+from tools.core.path_resolution import translate_path_errors
+from tools.core.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedFile:
+    """A text file as it is now.
+
+    stale: it is not as the model last saw it
+    """
+
+    file: TextFile
+    text: str
+    fingerprint: str
+    stale: bool
+
+
+def load_text_file(at: Workspace, tool: str, path: str) -> LoadedFile:
+    """The file's text. Raises ToolFailure for one that is binary."""
+    with translate_path_errors(tool, path):
+        content = at.files.read(path)
+        file = decode_text(content)
+    now = compute_fingerprint(content)
+    seen = at.read.get(path)
+    stale = seen is not None and seen.fingerprint != now
+    return LoadedFile(file=file, text=file.text, fingerprint=now, stale=stale)

@@ -1,0 +1,421 @@
+"""The two last rungs: an elided middle, and lines that only partly agree but are held in place by those that do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cache
+
+from tools.edit.formats.placeholders import is_omission
+from tools.edit.indentation import indent_of
+from tools.edit.match.alignment import find_extreme_alignments
+from tools.edit.match.matchers import (
+    STEPS,
+    Rung,
+    Site,
+    Source,
+    Step,
+    View,
+    build_site,
+    find_sites,
+    has_distinctive_word,
+    normalize_tokens,
+)
+
+MAX_ASSIGNMENTS = 50
+"""Ways to lay the parts around elisions over a file that are followed up: two are too many already."""
+
+FLOOR = 0.8
+"""Likeness, weighted by length, of all wanted lines to the file's. A line reworded among five is about 0.85."""
+
+LINE_FLOOR = 0.55
+"""Likeness of one line: below it, it is another line."""
+
+REMOVED_FLOOR = 0.75
+"""The same for a line that is to be replaced: what goes has to be what was meant."""
+
+MARGIN = 0.12
+"""How much less alike any other place has to be."""
+
+RIVAL = 0.8
+"""Share of what stands exactly at the best place, from which another place may be the one that is meant."""
+
+HELD = 0.4
+"""Share of what is wanted that has to stand exactly."""
+
+ALIKE, HELD_IF_ALIKE = 0.9, 0.2
+"""When all is as alike as this, less of it has to: other quotes go through all lines."""
+
+LEAST_HELD = 8
+"""Characters that have to stand exactly: brackets alone hold nothing in place."""
+
+LONGEST = 1_000
+"""Characters of a line that is compared by parts: longer ones are generated, and would take seconds."""
+
+SLACK = 4
+"""Lines that may be missing or made up on either side of what is looked for."""
+
+
+def find_elided_sites(source: Source, wanted: Sequence[str]) -> tuple[Step | None, list[Site]]:
+    """Sites of wanted lines of which some are elisions ("..."), each standing for any number of the file's lines.
+
+    The step is the strictest at which every part occurs; all parts are seen in the same way.
+    """
+    parts = list(_split_at_elisions(wanted))
+    if len(parts) < 2:
+        return None, []
+    others: list[Site] = []
+    for step in STEPS:
+        places = []
+        for start, end in parts:
+            found = find_sites(source, wanted[start:end], step)
+            if not found:
+                break
+            places.append([_offset_wanted_numbers(site, start) for site in found])
+        else:
+            if found := list(_assign_sites(source, wanted, places)):
+                return step, [*found, *others]
+            # all as it is given, but for how deep the dots are
+            others = others or list(_assign_sites(source, wanted, places, dots_tell=False))
+    return None, []
+
+
+def find_anchored_sites(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> list[Site]:
+    """Sites at which most wanted lines stand and the others are alike; best first.
+
+    removed: for each wanted line whether it is to go
+    """
+    view = source.view(_TOKENS)
+    likeness = cache(_measure_likeness)  # the places overlap: each pair of lines is met many times
+    numbers = [i for i, line in enumerate(wanted) if line.strip()]
+    keys = [normalize_tokens(wanted[i]) for i in numbers]
+    if len(keys) < 2:
+        return []
+    starts = _rank_start_rows(view.places, keys)
+    best = _find_best_alignment(view.keys, keys, starts, likeness)
+    if best is not None:
+        best = best.drop_inexact_pairs(
+            [i for i, key in enumerate(keys) if key in view.places and has_distinctive_word(key)], keys
+        )
+    if best is None or not _is_well_anchored(best, keys, [removed[i] for i in numbers]):
+        return []
+    found = [best, *_find_rivals(best, view.keys, keys, starts, likeness)]
+    if (again := _find_shifted_alignment(best, view.keys)) is not None:
+        found.append(again)
+    if len(found) == 1:
+        found += _find_alternative_alignments(best, view, keys, likeness)
+    rows = view.rows(0, len(view.keys))
+    return [
+        build_site(source, wanted, [(numbers[i], rows[row]) for i, row, _ in each.pairs]) for each in found
+    ]
+
+
+def _find_rivals(
+    best: _Alignment, lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], likeness: _Measure
+) -> list[_Alignment]:
+    """The next best, if it might be meant as well."""
+    hidden = list(lines)  # what the best place takes is nobody else's: so that one beside it is seen, too
+    for _, row, _ in best.pairs:
+        hidden[row] = "\0"
+    other = _find_best_alignment(hidden, keys, starts, likeness)
+    if other is not None and other.is_rival_of(best):
+        return [other]
+    return next(
+        (
+            [each]
+            for each in _align_exact_lines(hidden, keys, starts, RIVAL * best.held)
+            if each.is_rival_of(best)
+        ),
+        [],
+    )
+
+
+def _find_alternative_alignments(
+    best: _Alignment, view: View, keys: Sequence[str], likeness: _Measure
+) -> Iterator[_Alignment]:
+    """The same lines there, laid over the file in other ways that take as few slips."""
+    low = max(best.pairs[0][1] - SLACK, 0)
+    window = view.keys[low : best.pairs[-1][1] + 1 + SLACK]
+    reworded = {i for i, key in enumerate(keys) if key not in view.places}
+
+    def is_reworded(number: int, row: int) -> bool:
+        one, other = keys[number], window[row]
+        return number in reworded and (one.casefold() == other.casefold() or likeness(one, other) > 0.0)
+
+    known = [pair[:2] for pair in best.pairs if pair[2] == 1.0]
+    for pairs in find_extreme_alignments(keys, window, is_reworded):
+        if pairs and [(i, low + row) for i, row in pairs] != known:
+            yield _align_between_blocks(keys, window, low, [(i, row, 1) for i, row in pairs], likeness)
+
+
+def _align_exact_lines(
+    lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], least: float
+) -> Iterator[_Alignment]:
+    """Of the places of which at least this share may stand exactly, in whatever order, as much as does in order."""
+    for start in starts:
+        low, end = max(start - SLACK, 0), start + len(keys) + SLACK
+        window = lines[low:end]
+        there = set(window)
+        if (
+            _compute_weighted_likeness([(i, 0, 1.0) for i, key in enumerate(keys) if key in there], keys)
+            < least
+        ):
+            continue
+        equal = [[float(len(key)) if key == line else 0.0 for line in window] for key in keys]
+        pairs = tuple((i, low + j, 1.0) for i, j in _pair_in_order(equal))
+        share = _compute_weighted_likeness(pairs, keys)
+        if pairs:
+            yield _Alignment(pairs=pairs, likeness=share, held=share)
+
+
+def _find_shifted_alignment(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:
+    """The same alignment some lines further down or up, where all that stands exactly does so again: lines that
+    repeat one another overlap with themselves."""
+    exact = [row for _, row, likeness in best.pairs if likeness == 1.0]
+    for by in range(1, exact[-1] - exact[0] + 2):
+        for shift in (by, -by):
+            rows = range(best.pairs[0][1] + shift, best.pairs[-1][1] + shift + 1)
+            inside = rows.start >= 0 and rows.stop <= len(lines)
+            if inside and all(lines[row + shift] == lines[row] for row in exact):
+                pairs = tuple((i, row + shift, likeness) for i, row, likeness in best.pairs)
+                return replace(best, pairs=pairs)
+    return None
+
+
+_WORD = re.compile(r"\w")
+
+_Measure = Callable[[str, str], float]
+"""How alike two lines are, from 0 to 1."""
+
+_TOKENS = next(step for step in STEPS if step.rung is Rung.WHITE_SPACE and step.skips_blank)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Alignment:
+    """Pairs (wanted, file), both counted without blank lines, with the likeness of each, and of the whole.
+
+    held: share of the whole that stands exactly
+    """
+
+    pairs: tuple[tuple[int, int, float], ...]
+    likeness: float
+    held: float
+
+    def drop_inexact_pairs(self, standing: Sequence[int], keys: Sequence[str]) -> _Alignment:
+        """The same without likenesses of lines that stand somewhere to the letter: these are no others with a slip."""
+        pairs = tuple(pair for pair in self.pairs if pair[2] == 1.0 or pair[0] not in standing)
+        return _Alignment(pairs=pairs, likeness=_compute_weighted_likeness(pairs, keys), held=self.held)
+
+    def is_rival_of(self, best: _Alignment) -> bool:
+        """It might be this one that is meant: nearly as alike, or as much of it stands exactly."""
+        return self.likeness > best.likeness - MARGIN or self.held >= RIVAL * best.held
+
+
+def _split_at_elisions(wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Ranges of lines between elisions, without those that are blank throughout."""
+    start = 0
+    for i in [*(i for i, line in enumerate(wanted) if is_omission(line)), len(wanted)]:
+        if any(line.strip() for line in wanted[start:i]):
+            yield start, i
+        start = i + 1
+
+
+def _offset_wanted_numbers(site: Site, by: int) -> Site:
+    return Site(first=site.first, end=site.end, pairs=tuple((wanted + by, row) for wanted, row in site.pairs))
+
+
+def _assign_sites(
+    source: Source, wanted: Sequence[str], places: Sequence[Sequence[Site]], *, dots_tell: bool = True
+) -> Iterator[Site]:
+    """Every way to choose a place for each part such that they follow one another.
+
+    dots_tell: what is left out is no less deep than the dots that stand for it
+    """
+    left = MAX_ASSIGNMENTS
+    stack = [[site] for site in reversed(places[0])]
+    while stack and left:
+        chosen = stack.pop()
+        if len(chosen) == len(places):
+            left -= 1
+            pairs = tuple(pair for site in chosen for pair in site.pairs)
+            yield Site(first=chosen[0].first, end=chosen[-1].end, pairs=pairs)
+            continue
+        before = chosen[-1]
+        marker = next(
+            wanted[i] for i in range(before.pairs[-1][0] + 1, len(wanted)) if is_omission(wanted[i])
+        )
+        deeper = _compute_elision_depth(source, wanted, before, marker)
+        for site in reversed(places[len(chosen)]):
+            if site.first >= before.end and (
+                not dots_tell or _is_indented_at_least(source, before.end, site.first, deeper)
+            ):
+                stack.append([*chosen, site])
+
+
+def _compute_elision_depth(source: Source, wanted: Sequence[str], before: Site, marker: str) -> int:
+    """Columns by which elided lines are indented at least: as the elision is, seen from the line before it."""
+    number, row = before.pairs[-1]
+    shift = len(indent_of(source.lines[row]).expandtabs(4)) - len(indent_of(wanted[number]).expandtabs(4))
+    return len(indent_of(marker).expandtabs(4)) + shift
+
+
+def _is_indented_at_least(source: Source, first: int, end: int, columns: int) -> bool:
+    return columns <= 0 or all(
+        len(indent_of(line).expandtabs(4)) >= columns for line in source.lines[first:end] if line.strip()
+    )
+
+
+def _rank_start_rows(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
+    """Where a site may begin: lines of what is wanted that occur in the file vote, long and rare ones more."""
+    votes: Counter[int] = Counter()
+    for i, key in enumerate(keys):
+        where = places.get(key, ())
+        if len(where) <= 200:  # closing brackets stand everywhere and say nothing
+            for row in where:
+                votes[row - i] += len(key)
+    near: Counter[int] = Counter()
+    for start, weight in votes.items():
+        near[start] = sum(votes.get(start + by, 0) for by in range(-2, 3)) * 1000 + weight
+    return [max(start, 0) for start, _ in near.most_common(24)]
+
+
+def _find_best_alignment(
+    lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], likeness: _Measure
+) -> _Alignment | None:
+    best: _Alignment | None = None
+    for position in starts:
+        for low in {max(position - SLACK, 0), position}:  # with slack in front a copy there might be taken
+            alignment = _align_window(keys, lines[low : position + len(keys) + SLACK], low, likeness)
+            if alignment.pairs and (best is None or alignment.likeness > best.likeness):
+                best = alignment
+    return best
+
+
+def _align_window(keys: Sequence[str], window: Sequence[str], low: int, likeness: _Measure) -> _Alignment:
+    """Equal lines first; between them, in order, those that are most alike."""
+    blocks = SequenceMatcher(None, keys, window, autojunk=False).get_matching_blocks()
+    return _align_between_blocks(
+        keys, window, low, [(each.a, each.b, each.size) for each in blocks], likeness
+    )
+
+
+def _align_between_blocks(
+    keys: Sequence[str],
+    window: Sequence[str],
+    low: int,
+    blocks: Sequence[tuple[int, int, int]],
+    likeness: _Measure,
+) -> _Alignment:
+    """The alignment of runs of equal lines (number, row of the window, size), with those between that are alike."""
+    pairs: list[tuple[int, int, float]] = []
+    mine = there = 0
+    for first, row, size in [*blocks, (len(keys), len(window), 0)]:
+        pairs += _align_similar_lines(keys, window, (mine, first), (there, row), low, likeness)
+        pairs += [(first + i, low + row + i, 1.0) for i in range(size)]
+        mine, there = first + size, row + size
+    return _Alignment(
+        pairs=tuple(pairs),
+        likeness=_compute_weighted_likeness(pairs, keys),
+        held=_compute_weighted_likeness([pair for pair in pairs if pair[2] == 1.0], keys),
+    )
+
+
+def _compute_weighted_likeness(pairs: Sequence[tuple[int, int, float]], keys: Sequence[str]) -> float:
+    """How alike all of what is wanted is, long lines more than short ones."""
+    return sum(len(keys[i]) * likeness for i, _, likeness in pairs) / max(sum(map(len, keys)), 1)
+
+
+def _align_similar_lines(
+    keys: Sequence[str],
+    window: Sequence[str],
+    mine: tuple[int, int],
+    there: tuple[int, int],
+    low: int,
+    measure: _Measure,
+) -> list[tuple[int, int, float]]:
+    """Pairs of lines that are versions of one another: the best way to lay two short runs side by side."""
+    rows, columns = mine[1] - mine[0], there[1] - there[0]
+    if not rows or not columns or rows * columns > 400:
+        return []
+    likeness = [
+        [measure(keys[mine[0] + i], window[there[0] + j]) for j in range(columns)] for i in range(rows)
+    ]
+    beside = _pair_neighbours(likeness, first=mine[0] == 0, last=mine[1] == len(keys))
+    pairs = beside or [
+        (i, j)
+        for i, j in _pair_in_order(likeness)
+        if all(other <= likeness[i][j] - MARGIN for k, other in enumerate(likeness[i]) if k != j)
+    ]
+    return [(mine[0] + i, low + there[0] + j, likeness[i][j]) for i, j in pairs]
+
+
+def _pair_neighbours(
+    likeness: Sequence[Sequence[float]], *, first: bool, last: bool
+) -> list[tuple[int, int]]:
+    """Each line with its neighbour, if they are all alike, and none as much to another line that stands there: at the
+    ends counted from what stands exactly."""
+    rows, columns = len(likeness), len(likeness[0])
+    if columns < rows or not (first or last or rows == columns):
+        return []
+    shift = columns - rows if first else 0
+    pairs = [(i, i + shift) for i in range(rows)]
+    most = all(value < likeness[i][j] for i, j in pairs for k, value in enumerate(likeness[i]) if k != j)
+    return pairs if most and all(likeness[i][j] for i, j in pairs) else []
+
+
+def _pair_in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
+    """The pairs, none crossing another, that are most alike together."""
+    rows, columns = len(likeness), len(likeness[0])
+    best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + likeness[i][j])
+    found = []
+    i = j = 0
+    while i < rows and j < columns:
+        if likeness[i][j] and best[i][j] == best[i + 1][j + 1] + likeness[i][j]:
+            found.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _measure_likeness(one: str, other: str) -> float:
+    """0.0 below LINE_FLOOR, and where either has no word: of brackets and comment marks a letter is half of all. Bounds
+    by length and by letters come first: most pairs are far apart."""
+    enough = LINE_FLOOR * (len(one) + len(other)) / 2
+    if max(len(one), len(other)) > LONGEST or min(len(one), len(other)) < enough:
+        return 0.0
+    if (Counter(one) & Counter(other)).total() < enough:
+        return 0.0
+    if not (_WORD.search(one) and _WORD.search(other)):
+        return 0.0
+    ratio = SequenceMatcher(None, one, other, autojunk=False).ratio()
+    return ratio if ratio >= LINE_FLOOR else 0.0
+
+
+def _is_well_anchored(best: _Alignment, keys: Sequence[str], removed: Sequence[bool]) -> bool:
+    """Enough lines stand exactly, and every line that is to go is there."""
+    likeness = {i: value for i, _, value in best.pairs}
+    if best.likeness < FLOOR:
+        return False
+    characters = sum(len(keys[i]) for i, value in likeness.items() if value == 1.0)
+    if characters < LEAST_HELD or best.held < (HELD_IF_ALIKE if best.likeness >= ALIKE else HELD):
+        return False
+    rows = {i: row for i, row, _ in best.pairs}
+    return all(
+        likeness.get(i, 0.0) >= REMOVED_FLOOR and _has_adjacent_neighbour(rows, i)
+        for i, gone in enumerate(removed)
+        if gone
+    )
+
+
+def _has_adjacent_neighbour(rows: Mapping[int, int], number: int) -> bool:
+    """A line stands right beside one of its neighbours: one further off, however alike, is another."""
+    return rows.get(number - 1) == rows[number] - 1 or rows.get(number + 1) == rows[number] + 1

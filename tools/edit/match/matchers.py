@@ -1,0 +1,329 @@
+"""Where given lines stand in a file: rungs from exact to approximate, each taken only if it names one site.
+
+A rung is a way of looking at a line (its `key`). Lines that are equal under the key of a rung stand for one
+another there. What differs between the model's line and the file's is learned from the match and undone in the
+lines that the model adds (see `tools.edit.apply.hunk_merge`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from itertools import accumulate, pairwise
+
+
+class Rung(StrEnum):
+    """How a site was found, from strict to lenient."""
+
+    EXACT = "exact"
+    TRAILING = "trailing space"
+    INDENTATION = "indentation"
+    PUNCTUATION = "punctuation"
+    WHITE_SPACE = "white space"
+    ELISION = "elision"
+    ANCHORS = "anchors"
+    POSITION = "position"
+    SYMBOL = "symbol"
+    WHOLE = "whole file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A place in a file. Lines count from 0.
+
+    first, end: the lines it takes, `end` not included
+    pairs: (number of the wanted line, number of the file's line) of those that stand for one another, in order
+    """
+
+    first: int
+    end: int
+    pairs: tuple[tuple[int, int], ...]
+
+
+class Source:
+    """The lines of a text, and each line as every rung sees it (worked out when first asked for)."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        lines = text.split("\n")
+        self.ends_with_newline = len(lines) > 1 and lines[-1] == ""
+        if self.ends_with_newline or text == "":
+            lines.pop()
+        self.lines = lines
+        self._views: dict[tuple[str, bool], View] = {}
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """Characters of all lines up to each, line ends left out: summed without a loop of ours, this is hot."""
+        return list(accumulate(map(len, self.lines)))
+
+    def offset(self, number: int) -> int:
+        """Where a line begins; for the number after the last, the end of the text."""
+        if number >= len(self.lines):
+            return len(self.text)
+        return self._ends[number - 1] + number if number else 0
+
+    @cached_property
+    def tabs(self) -> bool | None:
+        """Indented by tabs, or by spaces; None if by both or not at all. Searched, not walked: this is hot."""
+        tabs = self.text.startswith("\t") or "\n\t" in self.text
+        spaces = self.text.startswith("  ") or "\n  " in self.text
+        return tabs if tabs != spaces else None
+
+    def line_at(self, offset: int) -> int:
+        """Number, from 0, of the line that holds an offset."""
+        return self.text.count("\n", 0, offset)
+
+    def view(self, step: Step) -> View:
+        name = (step.key.__name__, step.skips_blank)
+        if name not in self._views:
+            whole = self.view(replace(step, skips_blank=False)) if step.skips_blank else None
+            self._views[name] = View(self.lines, step, whole)
+        return self._views[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One way of looking at lines. skips_blank: blank lines count neither in the file nor in what is wanted"""
+
+    rung: Rung
+    key: Callable[[str], str]
+    skips_blank: bool = False
+
+
+def keep_as_is(line: str) -> str:
+    return line
+
+
+def strip_trailing(line: str) -> str:
+    return line.rstrip()
+
+
+def strip_both_ends(line: str) -> str:
+    return line.strip()
+
+
+def normalize_punctuation(line: str) -> str:
+    """Look-alikes of ASCII characters as these, what cannot be seen left out, accents as one character."""
+    if line.isascii():
+        return line.strip()
+    from unicodedata import normalize
+
+    return normalize("NFC", line).translate(LOOK_ALIKES).strip()
+
+
+def normalize_tokens(line: str) -> str:
+    """White space only where it parts two words; one kind of quotes."""
+    plain = " ".join(normalize_punctuation(line).split())
+    return _NEEDLESS.sub("", plain).replace('"', "'") if " " in plain else plain.replace('"', "'")
+
+
+LOOK_ALIKES: dict[int, str | None] = {
+    **dict.fromkeys(map(ord, "‘’‚‛′ʼ＇"), "'"),
+    **dict.fromkeys(map(ord, "“”„‟″＂"), '"'),
+    **dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-"),
+    **dict.fromkeys(
+        map(ord, "\u00a0\u1680\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"), " "
+    ),
+    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"), None),
+    ord("…"): "...",
+    ord("（"): "(",
+    ord("）"): ")",
+    ord("，"): ",",
+    ord("："): ":",
+    ord("；"): ";",
+    ord("！"): "!",
+    ord("？"): "?",
+    ord("×"): "x",
+    ord("→"): "->",
+    ord("⇒"): "=>",
+    ord("≠"): "!=",
+    ord("≤"): "<=",
+    ord("≥"): ">=",
+}
+"""Characters that editors, chats and models put where code has an ASCII one; None: cannot be seen at all."""
+
+STEPS: tuple[Step, ...] = (
+    Step(rung=Rung.EXACT, key=keep_as_is),
+    Step(rung=Rung.TRAILING, key=strip_trailing),
+    Step(rung=Rung.TRAILING, key=strip_trailing, skips_blank=True),
+    Step(rung=Rung.INDENTATION, key=strip_both_ends),
+    Step(rung=Rung.INDENTATION, key=strip_both_ends, skips_blank=True),
+    Step(rung=Rung.PUNCTUATION, key=normalize_punctuation),
+    Step(rung=Rung.WHITE_SPACE, key=normalize_tokens),
+    Step(rung=Rung.WHITE_SPACE, key=normalize_tokens, skips_blank=True),
+)
+"""From strict to lenient; elision and anchors, which are no matter of single lines, come after these."""
+
+
+def find_sites(
+    source: Source, wanted: Sequence[str], step: Step, first: int = 0, end: int | None = None
+) -> list[Site]:
+    """All places, within lines `first` to `end`, where the wanted lines stand as `step` sees them.
+
+    Blank lines around what is wanted are not looked for, but by the exact step.
+    """
+    if step.rung is Rung.EXACT:
+        head, tail = 0, len(wanted)
+    else:
+        head, tail = _trim_blank_ends(wanted)
+    indices = [i for i in range(head, tail) if not (step.skips_blank and not wanted[i].strip())]
+    keys = [step.key(wanted[i]) for i in indices]
+    if not keys or not any(keys):
+        return []
+    view = source.view(step)
+    limit = len(source.lines) if end is None else end
+    found = []
+    for position in view.find_runs(keys):
+        rows = view.rows(position, len(keys))
+        if rows[0] >= first and rows[-1] < limit:
+            pairs = list(zip(indices, rows, strict=True))
+            found.append(
+                build_site(source, wanted, pairs) if step.rung is not Rung.EXACT else _create_site(pairs)
+            )
+    return found
+
+
+def is_distinctive(text: str) -> bool:
+    """Enough to look for it in a lenient way: not only brackets and words that stand everywhere."""
+    return sum(1 for line in text.split("\n") if _WORD.search(line)) > 1 or has_distinctive_word(text)
+
+
+def has_distinctive_word(text: str) -> bool:
+    """There is more in it than brackets and words that stand everywhere."""
+    return any(word not in _EVERYWHERE for word in _WORD.findall(text))
+
+
+def build_site(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Site:
+    """The site of lines that were matched, with the blank lines between and around them that match, too."""
+    lines = source.lines
+    complete = list(pairs)
+    for (one, above), (other, below) in pairwise(pairs):
+        given, there = range(one + 1, other), range(above + 1, below)
+        if any(wanted[i].strip() for i in given):
+            complete += _pair_edge_blanks(lines, wanted, given, there)
+            continue
+        if not any(lines[row].strip() for row in there):
+            complete += zip(given, there, strict=False)
+        else:
+            complete += _pair_adjacent_blanks(lines, given, there)
+    for (number, row), by in ((pairs[0], -1), (pairs[-1], 1)):
+        number, row = number + by, row + by
+        while 0 <= number < len(wanted) and 0 <= row < len(lines):
+            if wanted[number].strip() or lines[row].strip():
+                break
+            complete.append((number, row))
+            number, row = number + by, row + by
+    return _create_site(sorted(complete))
+
+
+def _pair_edge_blanks(
+    lines: Sequence[str], wanted: Sequence[str], given: range, there: range
+) -> Iterator[tuple[int, int]]:
+    """Blank lines right below and right above matched ones, where both have as many: lines that differ lie between."""
+    for mine, theirs in ((given, there), (given[::-1], there[::-1])):
+        count = _count_leading_blank([wanted[i] for i in mine])
+        if count == _count_leading_blank([lines[row] for row in theirs]) < len(theirs):
+            yield from zip(mine[:count], theirs[:count], strict=True)
+
+
+def _count_leading_blank(lines: Sequence[str]) -> int:
+    return next((i for i, line in enumerate(lines) if line.strip()), len(lines))
+
+
+def _pair_adjacent_blanks(lines: Sequence[str], given: range, there: range) -> Iterator[tuple[int, int]]:
+    """Blank lines of which the file has as many beside the matched lines, other lines standing between; none if
+    they could be those on either side."""
+    size = min(len(given), len(there))
+    after = next((i for i in range(size) if lines[there[i]].strip()), size)
+    before = next((i for i in range(size) if lines[there[-1 - i]].strip()), size)
+    if after + before <= len(given):
+        yield from zip(given[:after], there[:after], strict=True)
+        yield from zip(given[len(given) - before :], there[len(there) - before :], strict=True)
+
+
+def _create_site(pairs: Sequence[tuple[int, int]]) -> Site:
+    return Site(first=pairs[0][1], end=pairs[-1][1] + 1, pairs=tuple(pairs))
+
+
+class View:
+    """A file's lines as one step sees them, and where each of them occurs."""
+
+    def __init__(self, lines: Sequence[str], step: Step, whole: View | None) -> None:
+        self.keys: list[str]
+        self._numbers: list[int] | None = None
+        if whole is not None:
+            self._numbers = [i for i, key in enumerate(whole.keys) if key]
+            self.keys = [whole.keys[i] for i in self._numbers]
+        else:
+            self.keys = list(lines) if step.key is keep_as_is else [step.key(line) for line in lines]
+
+    def rows(self, position: int, count: int) -> Sequence[int]:
+        """Numbers of the file's lines that a run of `count` keys takes."""
+        if self._numbers is None:
+            return range(position, position + count)
+        return self._numbers[position : position + count]
+
+    def find_runs(self, keys: Sequence[str]) -> Iterator[int]:
+        """Positions at which these keys follow one another. The longest of them is looked for first."""
+        size = len(keys)
+        wanted = list(keys)
+        back = max(range(size), key=lambda i: len(keys[i]))
+        for place in self._find_key(keys[back]):
+            start = place - back
+            if start >= 0 and self.keys[start : start + size] == wanted:
+                yield start
+
+    def _find_key(self, key: str) -> Iterator[int]:
+        """Where a key occurs: by search, which is much faster than an index that is used once."""
+        place = -1
+        while True:
+            try:
+                place = self.keys.index(key, place + 1)
+            except ValueError:  # no further one
+                return
+            yield place
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {}
+        for number, key in enumerate(self.keys):
+            places.setdefault(key, []).append(number)
+        return places
+
+
+_WORD = re.compile(r"\w+")
+_EVERYWHERE = frozenset(
+    [
+        "begin",
+        "break",
+        "continue",
+        "do",
+        "done",
+        "else",
+        "end",
+        "endif",
+        "esac",
+        "fi",
+        "finally",
+        "pass",
+        "return",
+        "then",
+        "try",
+    ]
+)
+
+_NEEDLESS = re.compile(r" (?!\w)|(?<!\w) ")
+
+
+def _trim_blank_ends(lines: Sequence[str]) -> tuple[int, int]:
+    """The lines without blank ones at both ends, as a range."""
+    head, tail = 0, len(lines)
+    while head < tail and not lines[head].strip():
+        head += 1
+    while tail > head and not lines[tail - 1].strip():
+        tail -= 1
+    return head, tail

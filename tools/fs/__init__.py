@@ -1,0 +1,1 @@
+"""Tools that read, list, write and search files of the workspace."""

@@ -1,0 +1,326 @@
+"""`search`: lines and file names that match, by ripgrep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sandbox.process.own_programs import require_own_program
+from tools.core.action import Observation, ToolFailure
+from tools.core.path_resolution import describe_missing_path, resolve_path, translate_path_errors
+from tools.core.registry import tool
+from tools.core.text import clip, format_count
+from tools.core.workspace import Workspace
+
+MAX_LINES = 200
+"""Matching lines shown in all."""
+
+MAX_LINES_PER_FILE = 40
+"""Of one file, so that one file of data does not hide the others."""
+
+MAX_CHARACTERS = 20_000
+"""Of what is shown, a little under what the gateway lets through."""
+
+MAX_LINE = 240
+"""Characters shown of a matching line."""
+
+MAX_NAMES = 20
+"""Files shown because their name matches."""
+
+MAX_COUNTED = 20_000
+"""Matching lines after which counting stops: the pattern is too wide to be of use anyway."""
+
+MAX_EVENT = 1 << 20
+"""Bytes of one matching line as ripgrep reports it; longer ones are counted, but not read."""
+
+MAX_SECONDS = 30.0
+"""A search that takes longer is cut off: its pattern or path should be narrower."""
+
+BASE = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--glob=!.git", "--color=never")
+"""For every call: a user's or repository's configuration may not change what is run, nor is .git searched."""
+
+
+@tool(effect="read")
+async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: Workspace) -> Observation:
+    """Find lines, and file names, that match a regular expression. Respects .gitignore.
+
+    pattern: ripgrep syntax, or a literal
+    path: folder or file
+    glob: only files whose name matches, e.g. "*.py"
+    """
+    where = resolve_path(at, "search", path)
+    with translate_path_errors("search", where):
+        if not (at.files.is_file(where) or at.files.is_dir(where)):
+            raise ToolFailure(describe_missing_path(at, "search", where))
+    if not pattern:
+        raise ToolFailure("search: the pattern is empty: list shows the files of a folder")
+    for name, text in (("pattern", pattern), ("glob", glob or "")):
+        if not _is_expressible(text):
+            raise ToolFailure(f"search: the {name} {text!r} holds a character that no text file has")
+    # Only for patterns that ask for it: it lets \s and negated classes match line ends as well.
+    lines = ("--multiline",) if "\n" in pattern or "\\n" in pattern else ()
+    scope = (
+        *BASE,
+        "--max-filesize=20M",
+        *lines,
+        *((f"--glob={glob}",) if glob else ()),
+        *build_exclusion_options(at),
+    )
+    hits, names = await asyncio.gather(
+        _search_content(at, scope, pattern, where), _search_names(at, scope, pattern, where)
+    )
+    text = _format_hits(hits, names, pattern, where)
+    return Observation(text=text, data=hits.as_data(names), value=hits.every)
+
+
+def build_exclusion_options(at: Workspace) -> Iterator[str]:
+    """Options that leave out what the user's rules deny reading. They go last: the last one that fits counts."""
+    for pattern in at.settings.unreadable:
+        anchored = "/" in pattern.rstrip("/")
+        place = pattern.removeprefix("./").rstrip("/")
+        yield f"--iglob=!{'/' if anchored and not place.startswith(('/', '~')) else ''}{place}"
+
+
+def _is_expressible(text: str) -> bool:
+    """It can stand on a command line: no NUL, no half of a surrogate pair."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def find_ripgrep(root: Path | None = None) -> str:
+    """ripgrep from the PATH, else the one that was installed with us. Raises UserError when there is neither."""
+    return require_own_program("rg", root)
+
+
+class Ripgrep:
+    """One run of ripgrep in the workspace. Not in the sandbox: it only reads, and starts nothing."""
+
+    def __init__(self, at: Workspace, *arguments: str, stdin: bytes | None = None) -> None:
+        self._argv = (find_ripgrep(at.root), *arguments)
+        self._cwd = at.root
+        self._stdin = stdin
+        self.problem = ""
+
+    async def stream_lines(self) -> AsyncGenerator[bytes, None]:
+        """Lines of output; overlong ones as their beginning. Ends the process when left early."""
+        process = await asyncio.create_subprocess_exec(
+            *self._argv,
+            cwd=self._cwd,
+            stdin=asyncio.subprocess.PIPE if self._stdin is not None else asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        feeding = asyncio.ensure_future(self._feed_stdin(process))
+        try:
+            async for line in _split_lines(process.stdout):
+                yield line
+            self.problem = (await process.stderr.read()).decode("utf-8", "replace").strip()
+            await process.wait()
+        finally:
+            feeding.cancel()
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()  # reads what is left: a pipe with something in it is never closed
+
+    async def _feed_stdin(self, process: asyncio.subprocess.Process) -> None:
+        if process.stdin is None or self._stdin is None:
+            return
+        try:
+            process.stdin.write(self._stdin)
+            await process.stdin.drain()
+            process.stdin.close()
+        except (BrokenPipeError, ConnectionResetError):  # it has ended: its problem says why
+            return
+
+
+async def _split_lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:
+    held = b""
+    overlong = False
+    while chunk := await stream.read(1 << 16):
+        *whole, last = chunk.split(b"\n")
+        for piece in whole:
+            yield held + piece if not overlong else held
+            held, overlong = b"", False
+        if not overlong:
+            held += last
+            overlong = len(held) > MAX_EVENT
+    if held:
+        yield held
+
+
+class Match(NamedTuple):
+    """A matching line. line: its number from 1, 0 if unknown"""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Hits:
+    """Matching lines, by file in the order of their paths.
+
+    by: how they were found when not as asked ("" for as asked)
+    every: also those that are not shown
+    stopped: counting ended before the search did
+    """
+
+    by: str = ""
+    files: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    every: list[Match] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    lines: int = 0
+    shown: int = 0
+    characters: int = 0
+    stopped: str = ""
+
+    def add_match(self, path: str, number: int, text: str) -> None:
+        self.lines += 1
+        self.every.append(Match(path, number, text.rstrip("\r\n")))
+        of_file = self.files.setdefault(path, [])
+        text = clip(text.rstrip("\r\n"), MAX_LINE)
+        room = self.shown < MAX_LINES and self.characters < MAX_CHARACTERS
+        if room and len(of_file) < MAX_LINES_PER_FILE:
+            of_file.append((number, text))
+            self.shown += 1
+            self.characters += len(text) + 10 + (len(path) if len(of_file) == 1 else 0)
+        else:
+            self.left_out[path] = self.left_out.get(path, 0) + 1
+
+    def as_data(self, names: Sequence[str]) -> dict[str, Any]:
+        places = [[path, number] for path, lines in self.files.items() for number, _ in lines]
+        return {
+            "lines": self.lines,
+            "files": len(self.files),
+            "places": places,
+            "names": list(names[:MAX_NAMES]),
+        }
+
+
+async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
+    """As asked; as a literal, if the pattern does not parse; in any letter case, if nothing matched."""
+    hits, problem = await _run_search(at, (*scope, f"--regexp={pattern}"), where)
+    if problem:
+        hits, problem = await _run_search(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), where)
+        hits.by = "taken literally, since it is not a valid regular expression"
+        if problem:
+            raise ToolFailure(f"search: {problem}")
+    elif not hits.lines and pattern.lower() != pattern.upper():
+        other, _ = await _run_search(at, (*scope, "--ignore-case", f"--regexp={pattern}"), where)
+        if other.lines:
+            other.by = "in other letter case"
+            return other
+    return hits
+
+
+async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tuple[Hits, str]:
+    import json
+
+    hits = Hits()
+    run = Ripgrep(at, "--json", "--sort=path", *arguments, "--", _to_path_argument(where))
+    path = ""
+    try:
+        async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
+            async for line in lines:
+                if len(line) > MAX_EVENT:
+                    hits.add_match(path, 0, "[a line of over 1 MB]")
+                    continue
+                event = json.loads(line)
+                if event["type"] == "begin":
+                    path = _decode_text(event["data"]["path"]).removeprefix("./")
+                elif event["type"] == "match":
+                    _add_event(hits, path, event["data"])
+                if hits.lines >= MAX_COUNTED:
+                    hits.stopped = f"stopped after {MAX_COUNTED:,} lines"
+                    break
+    except TimeoutError:  # what was found until then still helps
+        hits.stopped = f"stopped after {MAX_SECONDS:g} s"
+    return hits, run.problem
+
+
+def _add_event(hits: Hits, path: str, data: dict[str, Any]) -> None:
+    """A match over several lines is shown by its first."""
+    text = _decode_text(data["lines"])
+    hits.add_match(path, data["line_number"] or 0, text.split("\n", 1)[0])
+
+
+def _decode_text(value: dict[str, str]) -> str:
+    """ripgrep's text, which is base64 where it is not UTF-8."""
+    if "text" in value:
+        return value["text"]
+    import base64
+
+    return base64.b64decode(value["bytes"]).decode("utf-8", "replace")
+
+
+async def list_file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:
+    """All files that ripgrep would search, relative to the workspace, sorted."""
+    run = Ripgrep(at, "--files", *arguments, "--", _to_path_argument(where))
+    found: list[str] = []
+    try:
+        async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
+            async for line in lines:
+                found.append(line.decode("utf-8", "replace").removeprefix("./"))
+    except TimeoutError:  # a very slow disk: part of the names is better than none
+        pass
+    return sorted(found)
+
+
+def _to_path_argument(where: str) -> str:
+    """A path that cannot be taken for an option; results come back with the same front."""
+    return "./" if where == "." else f"./{where}"
+
+
+async def _search_names(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> list[str]:
+    """Files whose name matches; with a slash in the pattern, those whose path does."""
+    files = await list_file_names(at, scope, where)
+    subjects = files if "/" in pattern else [file.rpartition("/")[2] for file in files]
+    stdin = "\n".join(subjects).encode("utf-8", "replace")
+    base = ("--no-config", "--color=never", "--line-number", "--no-filename")
+    for how in ((), ("--fixed-strings",)):
+        run = Ripgrep(at, *base, *how, f"--regexp={pattern}", "-", stdin=stdin)
+        async with aclosing(run.stream_lines()) as lines:
+            numbers = [int(line.partition(b":")[0]) async for line in lines]
+        if not run.problem:
+            return [files[number - 1] for number in numbers]
+    return []
+
+
+def _format_hits(hits: Hits, names: Sequence[str], pattern: str, where: str) -> str:
+    place = "" if where == "." else f" in {where}"
+    how = f" ({hits.by})" if hits.by else ""
+    if hits.lines:
+        found = f"{format_count(hits.lines, 'line')} in {format_count(len(hits.files), 'file')}"
+        stopped = f", {hits.stopped}" if hits.stopped else ""
+        parts = [f"{found}{place} match {pattern!r}{how}{stopped}"]
+    else:
+        parts = [f"no line{place} matches {pattern!r}{how}" + (f" ({hits.stopped})" if hits.stopped else "")]
+    unshown = [path for path, lines in hits.files.items() if not lines]
+    for path, lines in hits.files.items():
+        if not lines:
+            continue
+        parts.append(path)
+        parts += [f"  {number}: {text}" for number, text in lines]
+        if path in hits.left_out:
+            parts.append(f"  … {hits.left_out[path]:,} more in this file")
+    if unshown:
+        number = sum(hits.left_out[path] for path in unshown)
+        parts.append(
+            f"… {number:,} more lines in {format_count(len(unshown), 'other file')}: narrow path or glob"
+        )
+    if names:
+        parts.append("files whose name matches:")
+        parts += [f"  {name}" for name in names[:MAX_NAMES]]
+        if len(names) > MAX_NAMES:
+            parts.append(f"  … {len(names) - MAX_NAMES:,} more")
+    elif not hits.lines and pattern.startswith("*"):
+        parts.append(f'To find files by a glob: search(pattern=".", glob={pattern!r}), or list')
+    return "\n".join(parts)

@@ -1,0 +1,82 @@
+"""`bring_back`: the patch that an attempt has left in a work tree of its own, applied to the user's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tools.core.action import Effect, Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.text import format_count, join_names
+from tools.core.workspace import Workspace
+from tools.git.broker import Broker
+from tools.git.git_process import Git, GitFailed
+from tools.git.worktrees import apply_patch
+
+
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+    return Effect(kind="write", paths=tuple(_list_patched_paths(at, str(arguments["patch"]))))
+
+
+@tool(effect=_effect)
+async def bring_back(patch: str, *, at: Workspace) -> Observation:
+    """Apply the patch of an attempt to the work tree: wholly, or not at all.
+
+    patch: reference of the artifact that holds it
+    """
+    return await asyncio.to_thread(_apply_attempt, at, patch)
+
+
+def _apply_attempt(at: Workspace, ref: str) -> Observation:
+    paths = _list_patched_paths(at, ref)
+    if not paths:
+        raise ToolFailure(f"bring_back: there is no patch {ref!r}")
+    noted = [path for path in paths if path not in at.changed]
+    for path in noted:
+        at.remember_content(path, _read_content(at.root / path))
+    at.written = {}
+    try:
+        apply_patch(_open_git(at), _read_patch(at, ref))
+    except GitFailed as error:
+        for path in noted:
+            at.changed.pop(path, None)
+            at.modes.pop(path, None)
+        kept = at.artifacts.find_file(ref)
+        raise ToolFailure(
+            f"bring_back: nothing was changed, since what stands here is no longer what the attempt began with: "
+            f"{error}\nThe patch is kept: git apply --3way {kept}"
+        ) from None
+    at.written = {path: _read_content(at.root / path) for path in paths}
+    return Observation(
+        text=f"{format_count(len(paths), 'file')} changed: {join_names(paths, 20)}", data={"changed": paths}
+    )
+
+
+def _open_git(at: Workspace) -> Git:
+    """As the user has it, without the filters of a repository that they do not trust."""
+    broker = Broker.from_path(at.root, at.settings.trusts)
+    return Git(at.root, alone=True, extra=broker.replacement_environment)
+
+
+def _read_patch(at: Workspace, ref: str) -> bytes:
+    path = at.artifacts.find_file(ref)
+    return path.read_bytes() if path is not None and path.is_file() else b""
+
+
+def _list_patched_paths(at: Workspace, ref: str) -> list[str]:
+    """The files that a patch changes. Renames are not in it: it was made without."""
+    patch = _read_patch(at, ref)
+    if not patch:
+        return []
+    fields = _open_git(at).run("apply", "--numstat", "-z", "-", stdin=patch).split(b"\0")
+    return [os.fsdecode(field.split(b"\t", 2)[2]) for field in fields if field]
+
+
+def _read_content(path: Path) -> bytes | None:
+    """Of a link its text; None where there is no file."""
+    if path.is_symlink():
+        return os.fsencode(path.readlink())
+    return path.read_bytes() if path.is_file() else None

@@ -1,0 +1,1 @@
+"""Commits of exactly what the session changed."""

@@ -1,0 +1,152 @@
+"""Take what others changed in a file between the session's steps out of what the session changed in it.
+
+An edit beside the session's lines goes into the version that the session is compared with, as if it had been there
+before. One of the session's own lines cannot: it is taken out of what is there now, so that the session's own version
+of them is what a commit holds, and the edit stays in the file, uncommitted.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sandbox.snapshots.three_way_merge import merge_lines
+from tools.core.workspace import ForeignEdit
+from tools.git.broker import Broker
+from tools.git.commits.git_objects import Entry, compute_blob_id, read_blobs, store_filtered_blob
+
+if TYPE_CHECKING:
+    from sandbox.snapshots.workspace_snapshots import State
+
+CLASH = "the user has since changed lines that you changed as well"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileVersion:
+    """One version of a file: a link's content is its target.
+
+    mode: as git writes it; "" when nobody noted it
+    """
+
+    mode: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChange:
+    """Two versions between which lies what the session changed, and nothing else.
+
+    clash: why there are no such versions; apart: see `Touched`
+    """
+
+    base: FileVersion | None
+    now: FileVersion | None
+    clash: str = ""
+    apart: bool = False
+
+
+class _Overlap(Exception):
+    """Both sides changed the same lines."""
+
+
+def separate_session_change(
+    broker: Broker,
+    path: str,
+    head: Entry | None,
+    base: FileVersion | None,
+    now: FileVersion | None,
+    edits: Sequence[ForeignEdit],
+) -> SessionChange:
+    """base: before the session's first change; now: what is there; edits: others' between its steps, oldest first"""
+    committed = _CommittedVersion(broker, path, head)
+    waiting: list[tuple[FileVersion | None, FileVersion | None]] = []
+    for edit in edits:
+        before, after = _read_version(edit, edit.before), _read_version(edit, edit.after)
+        if committed.equals(before):  # so the last commit has all that the session had done until then
+            base, waiting = before, []
+        if (
+            after is None or after == base or committed.equals(after)
+        ):  # nothing of the session's is left in it
+            base, waiting = after, []
+            continue
+        try:
+            base = _apply_edit(before, after, base)
+        except _Overlap:
+            waiting.append((before, after))
+    if now == base:
+        return SessionChange(base=base, now=now)
+    waiting = [edit for edit in waiting if not committed.contains_edit(*edit)]
+    own = now
+    try:
+        for before, after in reversed(waiting):
+            own = _apply_edit(after, before, own)
+    except _Overlap:
+        return SessionChange(base=base, now=now, clash=CLASH)
+    return SessionChange(base=base, now=own, apart=bool(waiting))
+
+
+class _CommittedVersion:
+    """The version in the last commit, compared as git stores contents."""
+
+    def __init__(self, broker: Broker, path: str, head: Entry | None) -> None:
+        self._broker, self._path, self._head = broker, path, head
+
+    def equals(self, version: FileVersion | None) -> bool:
+        head = self._head
+        if head is None or version is None or (head[0] == "120000") != (version.mode == "120000"):
+            return False
+        if compute_blob_id(version.content, head[1]) == head[1]:
+            return True
+        return (
+            head[0] != "120000" and store_filtered_blob(self._broker, self._path, version.content) == head[1]
+        )
+
+    def contains_edit(self, before: FileVersion | None, after: FileVersion | None) -> bool:
+        """The edit is committed: to make it again would change nothing."""
+        if self._head is None or before is None or after is None or not _are_regular_files(before, after):
+            return False
+        names = [store_filtered_blob(self._broker, self._path, each.content) for each in (before, after)]
+        texts = read_blobs(self._broker, (*names, self._head[1]))
+        there = texts[self._head[1]]
+        return names[0] != names[1] and merge_lines(texts[names[0]], texts[names[1]], there) == there
+
+
+def _apply_edit(
+    before: FileVersion | None, after: FileVersion | None, there: FileVersion | None
+) -> FileVersion | None:
+    """`there` with the change from `before` to `after` made in it. Raises _Overlap."""
+    if there == before:
+        return after
+    if there == after:
+        return there
+    if before is None or after is None or there is None or not _are_regular_files(before, after, there):
+        raise _Overlap
+    content = there.content
+    if before.content != after.content:
+        merged = merge_lines(before.content, after.content, there.content)
+        if merged is None:
+            raise _Overlap
+        content = merged
+    return FileVersion(mode=there.mode if before.mode == after.mode else after.mode, content=content)
+
+
+def _are_regular_files(*versions: FileVersion) -> bool:
+    return all(version.mode != "120000" for version in versions)
+
+
+def _read_version(edit: ForeignEdit, state: State | None) -> FileVersion | None:
+    content = edit.read(state) if state is not None else None
+    return (
+        None
+        if state is None or content is None
+        else FileVersion(mode=to_git_mode(state.mode), content=content)
+    )
+
+
+def to_git_mode(mode: int) -> str:
+    """st_mode as git writes it."""
+    if stat.S_ISLNK(mode):
+        return "120000"
+    return "100755" if mode & stat.S_IXUSR else "100644"

@@ -1,0 +1,228 @@
+"""Decide, file by file, what a commit of the session's changes holds, without anything of the user's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.git.broker import Broker, create_scratch_folder
+from tools.git.commits.changed_files import ChangedFile, find_enclosing_repository
+from tools.git.commits.git_objects import (
+    Entry,
+    compute_blob_id,
+    read_blobs,
+    store_blob,
+    store_files,
+    store_filtered_blob,
+)
+from tools.git.repository_programs import list_filter_names
+
+
+@dataclass(slots=True, kw_only=True)
+class CommitPlan:
+    """What to commit.
+
+    entries: the new entry of each path, None to delete it
+    done: paths that the last commit has already as they are now
+    left_out: paths that are not git's to commit here, and why
+    conflicts: paths in which the session's changes cannot be told from the user's, and why
+    """
+
+    entries: dict[str, Entry | None] = field(default_factory=dict)
+    done: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    conflicts: dict[str, str] = field(default_factory=dict)
+
+
+def plan_commit(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], index: Path
+) -> CommitPlan:
+    """Compare base, last commit and present of every file.
+
+    head: the entries of the last commit, which `index` holds as well
+    """
+    result = CommitPlan(left_out=_find_excluded_files(broker, files, head, index))
+    kept = [file for file in files if file.path not in result.left_out]
+    known = read_blobs(broker, (head[file.path][1] for file in kept if file.path in head))
+    present = _store_current_files(broker, kept, head, known)
+    for file in kept:
+        if file.clash:
+            result.conflicts[file.path] = file.clash
+            continue
+        _decide_entry(broker, file, head.get(file.path), present.get(file.path, ""), result)
+    _add_folder_conflicts(result, head)
+    return result
+
+
+def merge_texts(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """The three-way merge of texts, None if it conflicts or they are binary."""
+    with create_scratch_folder() as folder:
+        names = []
+        for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
+            path = folder / name
+            path.write_bytes(content)
+            names.append(str(path))
+        output = broker.run("merge-file", "-p", "-q", "--", *names, ok=range(256))
+    return output.stdout if output.returncode == 0 else None
+
+
+def _find_excluded_files(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], index: Path
+) -> dict[str, str]:
+    """Files that are not to be committed here, and why."""
+    reasons = {}
+    asked = []
+    for file in files:
+        if inner := find_enclosing_repository(broker.root, file.path, head):
+            reasons[file.path] = f"it belongs to the repository in {inner!r}"
+        elif file.lost:
+            reasons[file.path] = (
+                "what it was before is not known (too large to keep, ignored meanwhile, or the record is damaged): "
+                "the user commits it"
+            )
+        elif file.base is not None and file.path not in head:
+            reasons[file.path] = "it was the user's, and not yet in git, before you changed it"
+        else:
+            asked.append(file.path)
+    # As a user's `git add` would: ignored, unless tracked. "./": a leading colon would be a pattern's.
+    names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)
+    output = broker.run("check-ignore", "-z", "--stdin", stdin=names, index=index, ok=(0, 1))
+    ignored = {name.removeprefix("./") for name in output.split_fields()}
+    reasons |= _find_untrusted_filtered(broker, [file for file in files if file.path in asked], head)
+    return reasons | {path: "ignored by .gitignore" for path in asked if path in ignored}
+
+
+def _find_untrusted_filtered(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry]
+) -> dict[str, str]:
+    """Files that an untrusted filter would turn into something else (a cipher text, say) before git stores them."""
+    names = list_filter_names(broker.untrusted_definitions)
+    if not names:
+        return {}
+    stdin = b"".join(os.fsencode(file.path) + b"\0" for file in files)
+    fields = broker.run("check-attr", "-z", "--stdin", "filter", stdin=stdin).split_fields()
+    filtered = {path: value for path, value in zip(fields[::3], fields[2::3], strict=True) if value in names}
+    return {
+        file.path: f"the filter {filtered[file.path]!r} of this repository is not trusted: patchwright trust"
+        for file in files
+        if file.path in filtered and not _is_stored_raw(file, head.get(file.path))
+    }
+
+
+def _is_stored_raw(file: ChangedFile, head: Entry | None) -> bool:
+    """The last commit has it just as the session found it: so the filter leaves this file alone."""
+    return (
+        file.base is not None and head is not None and compute_blob_id(file.base.content, head[1]) == head[1]
+    )
+
+
+def _store_current_files(
+    broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], known: Mapping[str, bytes]
+) -> dict[str, str]:
+    """Store what is there now; returns blob ids by path."""
+    found = {}
+    plain: dict[bool, list[str]] = {True: [], False: []}
+    for file in files:
+        if file.now and file.now.mode == "120000":
+            found[file.path] = store_blob(broker, file.now.content)
+        elif file.now and file.apart:
+            found[file.path] = _store_like_git(
+                broker, file.path, file.now.content, head.get(file.path), known
+            )
+        elif file.now:
+            plain[_has_committed_crlf(head.get(file.path), known)].append(file.path)
+    return found | store_files(broker, plain[False]) | store_files(broker, plain[True], "--no-filters")
+
+
+def _store_like_git(
+    broker: Broker, path: str, content: bytes, entry: Entry | None, known: Mapping[str, bytes]
+) -> str:
+    """Store a content as git would if it were in the file."""
+    return (
+        store_blob(broker, content)
+        if _has_committed_crlf(entry, known)
+        else store_filtered_blob(broker, path, content)
+    )
+
+
+def _has_committed_crlf(entry: Entry | None, known: Mapping[str, bytes]) -> bool:
+    """git does not convert line endings of a file that is already committed with CRLF."""
+    return entry is not None and b"\r\n" in known.get(entry[1], b"")
+
+
+def _decide_entry(
+    broker: Broker, file: ChangedFile, head: Entry | None, present: str, result: CommitPlan
+) -> None:
+    if file.now is None and head is None:
+        return  # made and removed again
+    if head is not None and head[1] == present and file.now:
+        mode = _choose_mode(file, head)
+        if mode == head[0]:
+            result.done.append(file.path)
+        else:
+            result.entries[file.path] = (mode, present)
+    elif file.base is None:
+        if head is None:
+            result.entries[file.path] = (_choose_mode(file, head), present)
+        else:
+            result.conflicts[file.path] = "the user had removed it before you wrote it anew"
+    elif head is not None and _is_base_committed(broker, file, head):
+        result.entries[file.path] = (_choose_mode(file, head), present) if file.now else None
+    elif head is not None:
+        _merge_with_user_changes(broker, file, head, present, result)
+
+
+def _merge_with_user_changes(
+    broker: Broker, file: ChangedFile, head: Entry, present: str, result: CommitPlan
+) -> None:
+    if file.base is None or file.now is None:
+        result.conflicts[file.path] = "the user had uncommitted changes in it, and you deleted it"
+        return
+    if "120000" in (head[0], file.now.mode, file.base.mode):
+        result.conflicts[file.path] = "the user had changed it too, and it is a symbolic link"
+        return
+    texts = read_blobs(broker, (head[1],))
+    base = _store_like_git(broker, file.path, file.base.content, head, texts)
+    texts |= read_blobs(broker, (base, present))
+    merged = merge_texts(broker, texts[base], texts[head[1]], texts[present])
+    mode = _choose_mode(file, head)
+    if merged == texts[head[1]] and mode == head[0]:  # committed by the user
+        result.done.append(file.path)
+    elif merged is None:
+        result.conflicts[file.path] = "your changes touch lines that the user has changed and not committed"
+    else:
+        result.entries[file.path] = (mode, store_blob(broker, merged))
+
+
+def _is_base_committed(broker: Broker, file: ChangedFile, head: Entry) -> bool:
+    """The session found the file as the last commit has it."""
+    if file.base is None or (head[0] == "120000") != (file.base.mode == "120000"):
+        return False
+    if compute_blob_id(file.base.content, head[1]) == head[1]:
+        return True
+    return head[0] != "120000" and store_filtered_blob(broker, file.path, file.base.content) == head[1]
+
+
+def _choose_mode(file: ChangedFile, head: Entry | None) -> str:
+    """The present mode if the session changed it, else the committed one: a user's chmod is the user's."""
+    now = file.now.mode if file.now else ""
+    if head is None or "120000" in (head[0], now):
+        return now
+    base = file.base.mode if file.base else ""
+    return now if base and base != now else head[0]
+
+
+def _add_folder_conflicts(result: CommitPlan, head: Mapping[str, Entry]) -> None:
+    """A new file where the last commit has a folder, or below one of its files, would delete those."""
+    kept = {path for path in head if result.entries.get(path, head[path]) is not None}
+    folders = {parent for path in kept for parent in _list_parents(path)}
+    for path, entry in list(result.entries.items()):
+        if entry is not None and (path in folders or any(parent in kept for parent in _list_parents(path))):
+            result.conflicts[path] = "the user has a folder where the last commit has a file, or the reverse"
+
+
+def _list_parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -1,0 +1,25 @@
+"""Whether the repository's commit hooks may run: not when the session changed what they would execute."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tools.git.broker import Broker
+from tools.git.repository_programs import MANAGERS, find_hooks_folder, find_scripts_folder, list_active_hooks
+
+
+def find_tampered_files(broker: Broker, changed: Collection[str]) -> list[str]:
+    """Changed files, relative to the work tree, that a hook of this repository would execute or obey."""
+    hooks = list_active_hooks(broker)
+    if not hooks:
+        return []
+    root = broker.root.resolve()
+    folder = find_scripts_folder(find_hooks_folder(broker))
+    scripts = {path.resolve() for path in hooks}
+    bad = []
+    for name in changed:
+        path = root / name
+        in_folder = folder != root and path.is_relative_to(folder)
+        if in_folder or path in scripts or name in MANAGERS:
+            bad.append(name)
+    return sorted(bad)

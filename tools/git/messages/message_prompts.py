@@ -1,0 +1,60 @@
+"""What a model is asked when it writes a commit message or reviews a change, and how its answer is read."""
+
+from __future__ import annotations
+
+from tools.core.untrusted_output import enclose_in_tag
+from tools.git.messages.message_style import MOSTLY, Style
+
+
+def build_message_prompt(style: Style, diff: str) -> str:
+    """Ask for the message of a change."""
+    rules = [
+        f"Write the commit message for this change. Subject: at most {style.width} characters, imperative mood,"
+    ]
+    rules.append(
+        "what the change does for its reader. Then an empty line and why, only if that is not obvious."
+    )
+    if style.is_known:
+        if style.conventional >= MOSTLY:
+            rules.append(f"Conventional Commits; types in use: {', '.join(style.types[:8])}.")
+        if style.language != "en":
+            rules.append(f"In the language of the latest commits ({style.language}).")
+        rules.append("The latest subjects, whose form you keep:")
+        rules += [f"- {each}" for each in style.examples]
+    return "\n".join([*rules, enclose_in_tag("diff", diff)])
+
+
+def clean_message(answer: str) -> str:
+    """A message without the fences and labels that models put around it; "" for none."""
+    lines = [line.rstrip() for line in answer.strip().splitlines() if not line.startswith("```")]
+    text = "\n".join(lines).strip()
+    for label in ("commit message:", "subject:"):
+        if text.lower().startswith(label):
+            text = text[len(label) :].lstrip()
+    return text.strip('"') if "\n" not in text else text
+
+
+def build_review_prompt(diff: str, findings: str) -> str:
+    """Ask for a review of a change."""
+    return "\n".join(
+        (
+            "Review this change. Name what is wrong or risky, the worst first: bugs, missing cases, security, broken",
+            "callers, tests that prove nothing. One line each: `path:line: what is wrong and what to do`. Say nothing",
+            "of style, and nothing that the change does not touch. If nothing is wrong, answer: nothing found.",
+            *(["Checks have found already:", findings] if findings else []),
+            enclose_in_tag("diff", diff),
+        )
+    )
+
+
+def build_pull_request_prompt(style: Style, log: str, diff: str) -> str:
+    """Ask for the title and the body of a pull request."""
+    return "\n".join(
+        (
+            "Write the title and the description of a pull request for these commits. First line: the title, at most",
+            f"{style.width} characters. Then an empty line, then Markdown: what it changes and why, how it was tested",
+            "if the commits say so, what a reviewer should look at. No headings but for long ones.",
+            enclose_in_tag("log", log),
+            enclose_in_tag("diff", diff),
+        )
+    )

@@ -1,0 +1,153 @@
+"""How a repository's commit messages are written, learned from the latest ones: no setting, no guess from one."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tools.git.git_process import Git
+
+LOOKED_AT = 100
+"""Commits that are looked at. Habits of years ago are not the project's any more."""
+
+ENOUGH = 8
+"""Commits from which on a habit is one."""
+
+MOSTLY, ALWAYS = 0.6, 0.9
+"""Shares of the commits with which a habit is followed, and with which breaking it is an error."""
+
+WIDTH = 72
+"""Characters of a subject at most, unless the repository's are longer: what `git log` shows in 80 columns."""
+
+CONVENTIONAL = re.compile(r"(?P<type>[a-z]+)(?:\((?P<scope>[^()]+)\))?(?P<breaking>!)?: (?P<rest>\S.*)")
+"""A subject as https://www.conventionalcommits.org/en/v1.0.0/ has it."""
+
+_TICKET = re.compile(r"(?P<open>\[?)(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d+)(?P<close>\]?(?:: | - | |:))(?=\S)")
+_TICKET_NAME = re.compile(r"(?<![A-Za-z0-9])[A-Z][A-Z0-9]{1,9}-\d+(?![A-Za-z0-9])")
+
+_WORDS = {
+    "en": "add fix use make remove the to for and of in with from when not allow update support change rename",
+    "de": "der die das und für nicht mit ist hinzugefügt hinzufügen entfernt behoben ändern korrigiert auf bei eine",
+    "fr": "le la les des et pour une du ajout ajoute ajouter corrige corriger supprime dans avec sur pas mise",
+    "es": "el los las del y para una añade añadir agrega corrige corregir elimina con en sin cambia actualiza",
+    "pt": "o os as do da e para uma adiciona adicionar corrige remove com em sem não altera atualiza",
+}
+"""Frequent words of subjects. Words of more than one language count for each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """What most of the latest subjects have in common.
+
+    commits: how many were looked at; fewer than ENOUGH teach nothing
+    conventional: share of `type(scope): subject`; types and scopes: those in use, the most frequent first
+    scoped: share of the conventional ones with a scope
+    ticket: the form of a ticket in front, such as "[{}] ", "" if most have none; ticketed: share of those with one
+    capital, stop: share of subjects (after type or ticket) with a capital in front, with a full stop behind
+    width: characters that a subject may have
+    language: of the subjects, as "en"
+    examples: some subjects, the latest first
+    """
+
+    commits: int = 0
+    conventional: float = 0.0
+    types: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    scoped: float = 0.0
+    ticket: str = ""
+    ticketed: float = 0.0
+    capital: float = 1.0
+    stop: float = 0.0
+    width: int = WIDTH
+    language: str = "en"
+    examples: tuple[str, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """There were commits enough to learn from."""
+        return self.commits >= ENOUGH
+
+
+def learn_style(git: Git) -> Style:
+    """The style of the repository's latest commits, merges left out; the default one where there are none."""
+    if not git.run_text("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)):
+        return Style()
+    options = (f"--max-count={LOOKED_AT}", "--no-merges", "--format=%s", "--no-show-signature")
+    subjects = git.run("log", *options).decode("utf-8", "replace").splitlines()
+    return infer_style(
+        [each for each in subjects if each and not each.startswith(("Revert ", "fixup!", "squash!"))]
+    )
+
+
+def infer_style(subjects: Sequence[str]) -> Style:
+    """The style of these subjects, the latest first."""
+    number = len(subjects)
+    if not number:
+        return Style()
+    tickets = [match for each in subjects if (match := _TICKET.match(each))]
+    bare = [_TICKET.sub("", each, count=1) if _TICKET.match(each) else each for each in subjects]
+    matches = [match for each in bare if (match := CONVENTIONAL.fullmatch(each))]
+    rests = [match["rest"] if (match := CONVENTIONAL.fullmatch(each)) else each for each in bare]
+    scopes = Counter(match["scope"] for match in matches if match["scope"])
+    forms = Counter(f"{match['open']}{{}}{match['close']}" for match in tickets)
+    ticketed = len(tickets) / number
+    lengths = sorted(map(len, subjects))
+    return Style(
+        commits=number,
+        conventional=len(matches) / number,
+        types=tuple(name for name, _ in Counter(match["type"] for match in matches).most_common()),
+        scopes=tuple(name for name, _ in scopes.most_common()),
+        scoped=sum(scopes.values()) / len(matches) if matches else 0.0,
+        ticket=forms.most_common(1)[0][0] if ticketed >= MOSTLY else "",
+        ticketed=ticketed,
+        capital=sum(each[:1].isupper() for each in rests) / number,
+        stop=sum(each.endswith(".") for each in rests) / number,
+        width=max(WIDTH, lengths[int(number * 0.95) - 1] if number >= ENOUGH else 0),
+        language=_guess_language(rests),
+        examples=tuple(subjects[:12]),
+    )
+
+
+def _guess_language(subjects: Sequence[str]) -> str:
+    words = Counter(word.lower() for each in subjects for word in re.findall(r"[^\W\d_]+", each))
+    scores = {name: sum(words[word] for word in known.split()) for name, known in _WORDS.items()}
+    best = max(scores, key=lambda name: scores[name])
+    return best if scores[best] > scores["en"] else "en"
+
+
+def find_ticket(branch: str) -> str:
+    """The ticket that a branch's name holds: "PAY-12" of "feature/PAY-12-round"; "" if none."""
+    match = _TICKET_NAME.search(branch)
+    return match[0] if match else ""
+
+
+def check_message(message: str, style: Style) -> tuple[list[str], list[str]]:
+    """(errors, warnings) about a message, its comments taken out already. Errors: what nearly all commits here keep."""
+    lines = message.strip().split("\n")
+    subject = lines[0]
+    errors: list[str] = []
+    warnings: list[str] = []
+    if not subject.strip():
+        return ["the message is empty"], []
+    if subject.startswith(("Merge ", "Revert ", "fixup!", "squash!", "amend!")):
+        return [], []  # git's own words
+    if len(lines) > 1 and lines[1].strip():
+        warnings.append("the second line is not empty: git takes it for a part of the subject")
+    if len(subject) > style.width:
+        warnings.append(f"the subject has {len(subject)} characters, more than {style.width}")
+    if not style.is_known:
+        return errors, warnings
+    bare = _TICKET.sub("", subject, count=1) if _TICKET.match(subject) else subject
+    match = CONVENTIONAL.fullmatch(bare)
+    if match is None and style.conventional >= MOSTLY:
+        known = ", ".join(style.types[:6])
+        (errors if style.conventional >= ALWAYS else warnings).append(
+            f"commits here begin with a type, such as {known}: “{style.examples[0]}”"
+        )
+    if style.ticket and not _TICKET.match(subject):
+        (errors if style.ticketed >= ALWAYS else warnings).append(
+            f"commits here begin with a ticket: “{style.examples[0]}”"
+        )
+    return errors, warnings

@@ -1,0 +1,44 @@
+"""Files of repositories inside a workspace, which its snapshots leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from sandbox.errors import UserError
+from sandbox.fs.protected_paths import GIT, find_nested_git_dirs
+from sandbox.fs.repository import find_git_dir
+from tools.core.action import ToolFailure
+from tools.git.broker import LITERAL, Broker
+
+
+def find_nested_changes(root: Path, since: float) -> Mapping[str, Sequence[str]]:
+    """Uncommitted files that changed after a time (seconds since the epoch), by the folder of their repository.
+
+    What a repository ignores is left out, and so is one that git cannot read.
+    """
+    found: dict[str, list[str]] = {}
+    for entry in find_nested_git_dirs(root):
+        folder = entry.parent
+        if entry.name != GIT or find_git_dir(folder) is None:
+            continue
+        with suppress(UserError, ToolFailure):
+            if paths := [
+                path for path in _list_uncommitted_files(folder) if _read_change_time(folder / path) > since
+            ]:
+                found[folder.relative_to(root).as_posix()] = paths
+    return found
+
+
+def _list_uncommitted_files(folder: Path) -> Iterator[str]:
+    options = ("--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames")
+    for line in Broker(folder).run(LITERAL, "status", *options).split_fields():
+        yield line[3:]
+
+
+def _read_change_time(path: Path) -> float:
+    """When a file changed last; of one that is gone, the nearest folder that is left."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return path.lstat().st_ctime
+    return _read_change_time(path.parent)

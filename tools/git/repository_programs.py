@@ -1,0 +1,209 @@
+"""What a repository defines that git would run for us, outside the sandbox, and how git is kept from it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from sandbox.policy.trust import Definition
+from tools.git.git_output import GitOutput
+
+# Run by `git commit`; others (pre-push, post-checkout …) are not its business.
+COMMIT_HOOKS = (
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "reference-transaction",
+    "post-index-change",
+)
+
+# Files of hook managers that name the programs to run; their hook in .git/hooks is a mere launcher.
+MANAGERS = (
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yml",
+    ".lefthook.yaml",
+    ".overcommit.yml",
+)
+
+# husky points core.hooksPath to generated launchers in `.husky/_`; what they run lies one folder up.
+_HUSKY = "_"
+
+# Files of a folder of hooks in the work tree that are looked at: honest ones hold a handful.
+_MOST_SCRIPTS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One line of git's configuration. own: it is the repository's, not the user's or the machine's."""
+
+    key: str
+    value: str
+    own: bool
+
+
+class Repository(Protocol):
+    """A repository whose configuration can be read.
+
+    shared: its git folder, which all of its work trees share
+    """
+
+    root: Path
+    shared: Path
+
+    def run_raw(self, *arguments: str) -> GitOutput:
+        """Run a git command and return its output as bytes."""
+        ...
+
+    def read_setting(self, key: str) -> str:
+        """Return the value of a setting, "" if there is none."""
+        ...
+
+
+def read_settings(repository: Repository) -> list[Setting]:
+    """All of git's configuration here, in the order in which later lines win."""
+    fields = repository.run_raw("config", "--list", "-z", "--show-scope", "--includes").split_fields()
+    found = []
+    for scope, line in zip(fields[::2], fields[1::2], strict=True):
+        key, _, value = line.partition("\n")
+        found.append(Setting(key=key, value=value, own=scope in ("local", "worktree")))
+    return found
+
+
+def list_definitions(repository: Repository, configuration: Sequence[Setting]) -> tuple[Definition, ...]:
+    """What of this repository would run: its own settings that name programs, and the hooks of a commit."""
+    found = {
+        each.key: Definition(
+            kind="setting", name=each.key, runs=each.value, digest=_compute_digest(each.value.encode())
+        )
+        for each in configuration
+        if each.own and each.value and _find_replacement(each.key) is not None
+    }
+    return (*found.values(), *_list_hook_definitions(repository, configuration))
+
+
+def build_replacements(configuration: Sequence[Setting], untrusted: Sequence[Definition]) -> dict[str, str]:
+    """Settings that stand in for untrusted ones: the user's own value, else the one that git starts with."""
+    names = [each.name for each in untrusted if each.kind == "setting"]
+    found: dict[str, str] = {}
+    for name in names:
+        found[name] = _find_user_value(configuration, name, _find_replacement(name) or "")
+        driver, _, _ = name.rpartition(".")
+        if name.startswith("filter.") and not found[name]:  # nothing is left of it that could be required
+            found[f"{driver}.required"] = "false"
+        if name.startswith("hook."):
+            found[f"{driver}.enabled"] = "false"
+        if name.startswith("gpg."):  # it would sign by that program only, so it does not sign
+            found["commit.gpgsign"] = _find_user_value(configuration, "commit.gpgsign", "false")
+            found["gpg.format"] = _find_user_value(configuration, "gpg.format", "openpgp")
+    return found
+
+
+def list_filter_names(untrusted: Sequence[Definition]) -> set[str]:
+    """Names of the filters that are kept from running."""
+    return {each.name[7:].rpartition(".")[0] for each in untrusted if each.name.startswith("filter.")}
+
+
+def find_hooks_folder(repository: Repository) -> Path:
+    """Where git looks for hooks."""
+    configured = repository.read_setting("core.hooksPath")
+    return repository.root / configured if configured else repository.shared / "hooks"
+
+
+def list_active_hooks(repository: Repository) -> list[Path]:
+    """The hooks that a commit here would run."""
+    folder = find_hooks_folder(repository)
+    return [path for name in COMMIT_HOOKS if os.access(path := folder / name, os.X_OK) and path.is_file()]
+
+
+def find_scripts_folder(folder: Path) -> Path:
+    """The folder that holds what hooks run: theirs, or the one above where they are mere launchers."""
+    resolved = folder.resolve()
+    return resolved.parent if resolved.name == _HUSKY else resolved
+
+
+def format_warning(untrusted: Sequence[Definition]) -> str:
+    """One line on what was left out and how to turn it on, "" where nothing was."""
+    if not untrusted:
+        return ""
+    names = ", ".join(dict.fromkeys(f"{each.kind} {each.name}" for each in untrusted))
+    return f"not run, since this repository is not trusted: {names} (see and trust them: patchwright trust)"
+
+
+# Settings by which git would start a program in what we let it do, and what stands for them. Others that name
+# programs (pagers, editors, aliases, diff and merge drivers, transports) are closed by options for every repository.
+_RUN = (
+    (re.compile(r"filter\..+\.(clean|smudge|process)"), ""),
+    (re.compile(r"gpg\.(openpgp\.)?program"), "gpg"),
+    (re.compile(r"gpg\.x509\.program"), "gpgsm"),
+    (re.compile(r"gpg\.ssh\.program"), "ssh-keygen"),
+    (re.compile(r"gpg\.ssh\.defaultkeycommand"), ""),
+    (re.compile(r"hook\..+\.command"), ""),
+)
+
+
+def _find_replacement(key: str) -> str | None:
+    return next((value for pattern, value in _RUN if pattern.fullmatch(key)), None)
+
+
+def _find_user_value(configuration: Sequence[Setting], key: str, default: str) -> str:
+    values = [each.value for each in configuration if each.key == key and not each.own]
+    return values[-1] if values else default
+
+
+def _list_hook_definitions(repository: Repository, configuration: Sequence[Setting]) -> Iterator[Definition]:
+    named = [each for each in configuration if each.key == "core.hookspath"]
+    folder = find_hooks_folder(repository)
+    root = repository.root.resolve()
+    scripts = find_scripts_folder(folder)
+    inside = scripts.is_relative_to(root) or scripts.is_relative_to(repository.shared.resolve())
+    if named and not named[-1].own and not inside:
+        return  # hooks of the user's own, for all their repositories
+    hooks = list_active_hooks(repository)
+    for path in hooks:
+        yield Definition(
+            kind="hook", name=path.name, runs=str(path), digest=_compute_digest(_read_hook_content(path))
+        )
+    if not hooks:
+        return
+    others = [root / name for name in MANAGERS if (root / name).is_file()]
+    if scripts.is_relative_to(root) and scripts != root:
+        files = sorted(each for each in scripts.rglob("*") if each.is_file() and each not in hooks)
+        others += [each for each in files if each.resolve() not in {hook.resolve() for hook in hooks}][
+            :_MOST_SCRIPTS
+        ]
+    for path in others:
+        name = os.path.relpath(path, root)
+        yield Definition(
+            kind="hook", name=name, runs=str(path), digest=_compute_digest(_read_hook_content(path))
+        )
+
+
+def _read_hook_content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # not ours to read: then its identity has to do
+        return os.fsencode(path)
+
+
+def _compute_digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def build_git_environment(replaced: Mapping[str, str]) -> dict[str, str]:
+    """Settings as git's variables, after those that the user has there: a name may hold any character but NUL."""
+    try:
+        count = int(os.environ.get("GIT_CONFIG_COUNT", "0"))
+    except ValueError:  # git refuses it by itself, in its own words
+        return {}
+    found = {"GIT_CONFIG_COUNT": str(count + len(replaced))} if replaced else {}
+    for number, (key, value) in enumerate(replaced.items(), count):
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found

@@ -1,0 +1,67 @@
+"""All of a work tree staged in an index of its own, to be looked at; nothing of the user's is touched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.policy.trust import Trusts
+from tools.git.broker import Broker
+from tools.git.git_process import Git
+from tools.git.repository_programs import format_warning, list_filter_names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScratchIndex:
+    """git: with that index; warning: what of the repository did not run, in one line, "" where nothing was held back"""
+
+    git: Git
+    warning: str
+
+
+def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
+    """Stage all of the work tree in `scratch`, ignored files excepted. Raises GitFailed.
+
+    Filters of a repository that is not trusted do not run; their files are left as the last commit has them, since
+    without the filter they would show what it hides (git-crypt).
+    """
+    index = Path(git.root, git.run_text("rev-parse", "--git-path", "index"))
+    objects = Path(git.root, git.run_text("rev-parse", "--git-path", "objects"))
+    if index.is_file():
+        (scratch / "index").write_bytes(index.read_bytes())
+    (scratch / "objects").mkdir()
+    broker = Broker(git.root, trusts)
+    untrusted = [each for each in broker.untrusted_definitions if each.kind == "setting"]
+    places = {
+        "GIT_INDEX_FILE": str(scratch / "index"),
+        "GIT_OBJECT_DIRECTORY": str(scratch / "objects"),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
+    }
+    its = Git(git.root, extra={**git.extra, **broker.replacement_environment, **places})
+    its.run("add", "--all", "--", ".")
+    if names := list_filter_names(untrusted):
+        _reset_filtered_files(its, names)
+    return ScratchIndex(git=its, warning=format_warning(untrusted) if names else "")
+
+
+def _reset_filtered_files(git: Git, filters: set[str]) -> None:
+    """Take files with one of these filters back to what the last commit has."""
+    paths = git.run("diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff")
+    fields = git.run("check-attr", "-z", "--stdin", "filter", stdin=paths).split(b"\0")[:-1]
+    held = [
+        path for path, value in zip(fields[::3], fields[2::3], strict=True) if os.fsdecode(value) in filters
+    ]
+    if held:
+        git.run(
+            "reset",
+            "--quiet",
+            "--pathspec-from-file=-",
+            "--pathspec-file-nul",
+            stdin=_encode_literal_paths(held),
+        )
+
+
+def _encode_literal_paths(paths: Sequence[bytes]) -> bytes:
+    return b"".join(b":(top,literal)" + path + b"\0" for path in paths)

@@ -1,0 +1,147 @@
+"""Work trees beside the user's own: a commit checked out in a folder of ours, worked on, and brought back as one patch.
+
+Objects are shared, so that one costs only its files. git runs the repository's filters (git LFS, say) when it checks
+out: make them only where the user lets a repository do that, as in a hook that they installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.git.git_process import Git, GitFailed
+
+LINKED = (".venv", "venv", "node_modules")
+"""Folders that a project's commands need and git does not have: linked, when git ignores them, so not made anew."""
+
+_PREFIX = "patchwright-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worktree:
+    """One of them. folder: where it lies; base: the commit that it began with; git: in it
+
+    git is told where the repository is: commands that run in the folder may put a `.git` of their own there, and what
+    that configures (filters, say) must not run.
+    """
+
+    folder: Path
+    base: str
+    git: Git
+
+    @property
+    def head(self) -> str:
+        """The commit that it is at now."""
+        return self.git.run_text("rev-parse", "HEAD")
+
+    def build_patch(self) -> bytes:
+        """All that differs from the beginning, committed or not, new files included: for `git apply --3way`."""
+        self.git.run("add", "--all", "--", ".")
+        linked = [name for name in LINKED if (self.folder / name).is_symlink()]
+        if linked:
+            self.git.run("rm", "--cached", "--quiet", "--ignore-unmatch", "--", *linked)
+        options = ("--cached", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
+        return self.git.run("diff", *options, self.base)
+
+
+@contextmanager
+def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree]:
+    """A work tree of `commit` in a new folder below `folder`, on no branch; gone afterwards, whatever happens.
+
+    What a kill left behind of earlier ones is removed first. Raises GitFailed.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own, lock = _create_locked_folder(folder)
+    place = own / git.root.name
+    try:
+        git.run("worktree", "prune", ok=range(256))
+        git.run("worktree", "add", "--detach", "--quiet", str(place), commit)
+        _link_dependencies(git.root, place)
+        base = git.run_text("rev-parse", f"{commit}^{{commit}}")
+        yield Worktree(folder=place, base=base, git=_open_git_inside(git, place))
+    finally:
+        for name in LINKED:  # removed as links, never through them
+            if (place / name).is_symlink():
+                (place / name).unlink()
+        shutil.rmtree(own, ignore_errors=True)  # what cannot be removed now, git forgets below
+        os.close(lock)
+        git.run("worktree", "prune", ok=range(256))
+
+
+def commit_work_tree(git: Git) -> str:
+    """A commit of what stands in the work tree, new files included, ignored ones not; neither the index nor any
+    reference knows of it. Raises GitFailed where there is no commit yet."""
+    head = git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128))
+    if not head:
+        raise GitFailed("there is no commit yet to begin with")
+    index = Path(git.run_text("rev-parse", "--absolute-git-dir"), "index")
+    with tempfile.TemporaryDirectory(prefix="patchwright-index-") as scratch:
+        own = Path(scratch, "index")
+        if index.exists():
+            shutil.copyfile(index, own)
+        inside = Git(git.root, alone=True, extra={**git.extra, "GIT_INDEX_FILE": str(own)})
+        inside.run("add", "--all", "--", ".")
+        tree = inside.run_text("write-tree")
+    if tree == git.run_text("rev-parse", f"{head}^{{tree}}"):
+        return head
+    maker = ("-c", "user.name=Patchwright", "-c", "user.email=patchwright@localhost")
+    return git.run_text(
+        *maker, "commit-tree", "--no-gpg-sign", "-p", head, "-m", "What an attempt begins with", tree
+    )
+
+
+def apply_patch(git: Git, patch: bytes) -> None:
+    """Apply a patch to the user's work tree, index untouched: wholly or not at all. Raises GitFailed."""
+    if patch:
+        git.run("apply", "--whitespace=nowarn", "-", stdin=patch)
+
+
+def _open_git_inside(git: Git, place: Path) -> Git:
+    """git in a work tree that was just made, without what `git` does without."""
+    own = Git(place, alone=True).run_text("rev-parse", "--absolute-git-dir")
+    return Git(place, alone=True, extra={**git.extra, "GIT_DIR": own, "GIT_WORK_TREE": str(place)})
+
+
+def _create_locked_folder(folder: Path) -> tuple[Path, int]:
+    """A new folder and the descriptor that holds it, which a kill closes; those that nobody holds are removed."""
+    gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(gate, fcntl.LOCK_EX)
+        for left in folder.glob(f"{_PREFIX}*"):
+            if (lock := _lock_folder(left)) is not None:
+                shutil.rmtree(left, ignore_errors=True)
+                os.close(lock)
+        own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
+        held = os.open(own, os.O_RDONLY | os.O_DIRECTORY)
+        with suppress(OSError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return own, held
+    finally:
+        os.close(gate)
+
+
+def _lock_folder(folder: Path) -> int | None:
+    """A descriptor that holds a folder; None if another process does, or it cannot be told."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:  # gone
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _link_dependencies(root: Path, place: Path) -> None:
+    for name in LINKED:
+        if (root / name).is_dir() and not os.path.lexists(place / name):
+            (place / name).symlink_to(root / name, target_is_directory=True)

@@ -1,0 +1,28 @@
+"""`put_back`: take back what a failed block changed, to begin another way from where that one began.
+
+Tree-of-Code (Ni et al. 2024, arXiv 2412.15305): a program that does not run is a dead end of a tree, and the next one
+grows from its parent, not from its ruins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.text import join_names
+from tools.core.workspace import Workspace
+
+
+@tool(effect="write")
+async def put_back(*, at: Workspace) -> Observation:
+    """Take back the changes of the last block or command that failed; files that were changed since are left alone."""
+    take_back, at.take_back = at.take_back, None
+    if take_back is None:
+        raise ToolFailure("put_back: no command that failed has changed anything")
+    restored = await asyncio.to_thread(take_back)
+    if restored.clashes:
+        why = join_names([f"{path}: {reason}" for path, reason in restored.clashes.items()], 5)
+        raise ToolFailure(f"put_back: nothing was taken back: {why}")
+    paths = [change.path for change in restored.changes]
+    return Observation(text=f"taken back: {join_names(paths, 20)}", value=paths)

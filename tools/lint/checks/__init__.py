@@ -1,0 +1,54 @@
+"""Checks of a change before it is committed: each one a module with a function `check`, quick, and without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tools.git.git_change import Change, File
+from tools.lint.checks.finding import Finding
+
+if TYPE_CHECKING:
+    from sandbox.process.command import Sandbox
+    from tools.lint.linters import ConfiguredLinter
+
+CHECKS = ("conflicts", "secrets", "syntax", "leftovers", "sizes", "weakened", "linters")
+"""By name, which is the module's. They are imported when they are run."""
+
+_LINTERS = "linters"
+
+
+def run_checks(
+    change: Change, skip: Collection[str] = (), confined: Callable[[], Sandbox] | None = None
+) -> list[Finding]:
+    """What all checks but those in `skip` find in a change, by path and line. Empty changes cost nothing.
+
+    confined: makes what the project's linters run in, if there is something for them; without it they are left out
+    """
+    if not change.files:
+        return []
+    change.load_contents()
+    found: list[Finding] = []
+    for name in CHECKS:
+        if name not in skip and name != _LINTERS:
+            found += import_module(f"tools.lint.checks.{name}").check(change)
+    if confined is not None and _LINTERS not in skip and (jobs := list(find_linter_jobs(change))):
+        from tools.lint.checks.linters import check
+
+        found += check(change, confined(), jobs)
+    return sorted(found, key=lambda each: (each.severity, each.path, each.line))
+
+
+def find_linter_jobs(change: Change) -> Iterator[tuple[File, ConfiguredLinter]]:
+    """Files with what the project would have said of them."""
+    from tools.lint.linters import find_linters
+
+    known: dict[tuple[str, str], list[ConfiguredLinter]] = {}
+    for file in change.regular_files:
+        folder, _, name = file.path.rpartition("/")
+        alike = folder, name.rpartition(".")[2]
+        if alike not in known:
+            known[alike] = list(find_linters(change.git.root, file.path))
+        for found in known[alike]:
+            yield file, found

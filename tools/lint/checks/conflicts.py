@@ -1,0 +1,22 @@
+"""Conflict markers that a merge left behind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tools.git.git_change import Change
+from tools.lint.checks.finding import Finding
+
+_MARKER = re.compile(r"(<{7}|>{7}|\|{7})( |$)")
+
+
+def check(change: Change) -> Iterator[Finding]:
+    """New lines that open or close a conflict, in files that have both kinds: a lone one is somebody's underlining."""
+    for file in change.regular_files:
+        found = [
+            (line, match[1]) for line, text in file.iterate_added_lines() if (match := _MARKER.match(text))
+        ]
+        if {mark[0] for _, mark in found} >= {"<", ">"}:
+            for line, mark in found:
+                yield Finding(check="conflicts", path=file.path, line=line, message=f"conflict marker {mark}")

@@ -1,0 +1,79 @@
+"""The linters and formatters that projects configure: which of them a file's folder asks for, and where they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.lint.linters.linter_table import LINTERS, Linter
+from tools.lint.linters.output_readers import Complaint
+
+__all__ = ["MAX_CHARACTERS", "Complaint", "ConfiguredLinter", "Linter", "find_linters"]
+
+MAX_CHARACTERS = 2_000_000
+"""Longer files are generated: nobody lints them."""
+
+_OWN = (".venv/bin", "venv/bin", "node_modules/.bin", "vendor/bin")
+"""Where projects keep programs of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfiguredLinter:
+    """A linter that is configured, and where its program is."""
+
+    linter: Linter
+    program: Path
+
+    def build_argv(self, path: str) -> tuple[str, ...]:
+        """The command that reads the file named `path` from its input."""
+        return (str(self.program), *(each.replace("{path}", path) for each in self.linter.arguments))
+
+
+def find_linters(root: Path, path: str) -> Iterator[ConfiguredLinter]:
+    """Of each role (linting, formatting) the one that the nearest folder configures, if its program is there.
+
+    path: relative to `root`; only files are looked at, nothing is run
+    """
+    suffix = Path(path).suffix.lower()
+    roles: set[str] = set()
+    asked = [each for each in LINTERS if suffix in each.suffixes]
+    for folder in _list_parent_folders(root, path) if asked else ():
+        for linter in asked:
+            if linter.role not in roles and _is_configured(linter, folder):
+                roles.add(linter.role)
+                if (program := _find_program(root, folder, linter.program)) is not None:
+                    yield ConfiguredLinter(linter=linter, program=program)
+
+
+def _list_parent_folders(root: Path, path: str) -> Iterator[Path]:
+    """The folder of a file and those above it, up to the root."""
+    folder = (root / path).parent
+    yield from (each for each in (folder, *folder.parents) if each == root or root in each.parents)
+
+
+def _is_configured(linter: Linter, folder: Path) -> bool:
+    """A file of this very folder configures it."""
+    for name, content in linter.configured.items():
+        try:
+            if not (folder / name).is_file():  # a named pipe would be waited for
+                continue
+            text = (folder / name).read_text(encoding="utf-8", errors="replace")
+            if re.search(content, text, re.MULTILINE):
+                return True
+        except OSError:  # there is none, or none that can be read
+            continue
+    return False
+
+
+def _find_program(root: Path, folder: Path, name: str) -> Path | None:
+    """The project's own one, next to what configures it or above, else the user's."""
+    import shutil
+
+    for place in (folder, *(each for each in folder.parents if each == root or root in each.parents)):
+        for own in _OWN:
+            if (place / own / name).is_file():
+                return place / own / name
+    there = shutil.which(name)
+    return Path(there).absolute() if there else None

@@ -1,0 +1,139 @@
+"""Linters and formatters: how a project's choice of each is known, how it is called, how its answer is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tools.lint.linters.output_readers import Reader, make_line_reader, read_eslint, read_formatted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linter:
+    """A program that reads one file from its input and says what is wrong with it.
+
+    suffixes: of the files that it is for
+    configured: names of the files that configure it → pattern that a line of such a file has to fit
+    arguments: after the program; "{path}" is the file's name, relative to the folder in which it is called
+    """
+
+    program: str
+    role: Literal["lint", "format"]
+    suffixes: tuple[str, ...]
+    configured: Mapping[str, str]
+    arguments: tuple[str, ...]
+    read: Reader
+
+
+def _match_config(*names: str, holding: str = "") -> dict[str, str]:
+    return dict.fromkeys(names, holding)
+
+
+_PYTHON = (".py", ".pyi")
+_SCRIPTS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte")
+_C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm", ".proto")
+_ESLINT = tuple(
+    name
+    for base, ends in (("eslint.config", ("js", "mjs", "cjs", "ts", "mts", "cts")),
+                       (".eslintrc", ("js", "cjs", "json", "yml", "yaml")))
+    for name in (base, *(f"{base}.{end}" for end in ends))
+)  # fmt: skip
+_PRETTIER = tuple(
+    f"{base}{end}"
+    for base in (".prettierrc", "prettier.config")
+    for end in ("", ".json", ".json5", ".yml", ".yaml", ".toml", ".js", ".mjs", ".cjs", ".ts")
+)
+
+# What cannot be parsed (ruff's syntax errors, E9 of flake8) is the check `syntax`'s to say.
+LINTERS = (
+    Linter(
+        program="ruff", role="lint", suffixes=_PYTHON,
+        configured=_match_config("ruff.toml", ".ruff.toml")
+        | _match_config("pyproject.toml", holding=r"^\[tool\.ruff[.\]]"),
+        arguments=("check", "--no-fix", "--no-cache", "--quiet", "--force-exclude", "--output-format", "concise",
+                   "--stdin-filename", "{path}", "-"),
+        read=make_line_reader(r".*?:(?P<line>\d+):\d+: (?P<code>[A-Z]+\d+) (?P<message>.*)"),
+    ),
+    Linter(
+        program="flake8", role="lint", suffixes=_PYTHON,
+        configured=_match_config(".flake8", "setup.cfg", "tox.ini", holding=r"^\[flake8\]"),
+        arguments=("--format=%(row)d:%(code)s:%(text)s", "--stdin-display-name", "{path}", "-"),
+        read=make_line_reader(r"(?P<line>\d+):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),
+    ),
+    Linter(
+        program="ruff", role="format", suffixes=_PYTHON,
+        configured=_match_config("ruff.toml", ".ruff.toml", holding=r"^\[format\]")
+        | _match_config("pyproject.toml", holding=r"^\[tool\.ruff\.format\]"),
+        arguments=("format", "--no-cache", "--quiet", "--force-exclude", "--stdin-filename", "{path}", "-"),
+        read=read_formatted,
+    ),
+    Linter(
+        program="black", role="format", suffixes=_PYTHON,
+        configured=_match_config("pyproject.toml", holding=r"^\[tool\.black\]"),
+        arguments=("--quiet", "--stdin-filename", "{path}", "-"),
+        read=read_formatted,
+    ),
+    Linter(
+        program="eslint", role="lint", suffixes=_SCRIPTS,
+        configured=_match_config(*_ESLINT) | _match_config("package.json", holding=r'"eslintConfig"\s*:'),
+        arguments=("--stdin", "--stdin-filename", "{path}", "--format", "json"),
+        read=read_eslint,
+    ),
+    Linter(
+        program="prettier", role="format",
+        suffixes=(*_SCRIPTS, ".css", ".scss", ".less", ".json", ".md", ".yml", ".yaml", ".html", ".graphql"),
+        configured=_match_config(*_PRETTIER)
+        | _match_config("package.json", holding=r'^\s*"prettier"\s*:\s*[{"][^\d^~<>=*]'),
+        arguments=("--stdin-filepath", "{path}"),
+        read=read_formatted,
+    ),
+    Linter(  # the Go project's own rule: what is committed is as gofmt writes it
+        program="gofmt", role="format", suffixes=(".go",),
+        configured=_match_config("go.mod"),
+        arguments=(),
+        read=read_formatted,
+    ),
+    Linter(  # without an edition in that file it would not know how to parse what cargo tells it otherwise
+        program="rustfmt", role="format", suffixes=(".rs",),
+        configured=_match_config("rustfmt.toml", ".rustfmt.toml", holding=r"^edition\s*="),
+        arguments=("--quiet", "--emit", "stdout"),
+        read=read_formatted,
+    ),
+    Linter(
+        program="clang-format", role="format", suffixes=_C,
+        configured=_match_config(".clang-format", "_clang-format"),
+        arguments=("--assume-filename={path}",),
+        read=read_formatted,
+    ),
+    Linter(
+        program="shellcheck", role="lint", suffixes=(".sh", ".bash", ".bats", ".ksh"),
+        configured=_match_config(".shellcheckrc", "shellcheckrc"),
+        arguments=("--format=gcc", "-"),
+        read=make_line_reader(r"-:(?P<line>\d+):\d+: \w+: (?P<message>.*) \[(?P<code>SC\d+)\]"),
+    ),
+    Linter(
+        program="yamllint", role="lint", suffixes=(".yml", ".yaml"),
+        configured=_match_config(".yamllint", ".yamllint.yml", ".yamllint.yaml"),
+        arguments=("--format=parsable", "-"),
+        read=make_line_reader(
+            r"stdin:(?P<line>\d+):\d+: \[(?:error|(?P<warning>warning))\] (?P<message>.*) \((?P<code>[\w-]+)\)"
+        ),
+    ),
+    Linter(  # its format "emacs": docs.rubocop.org/rubocop/formatters.html
+        program="rubocop", role="lint", suffixes=(".rb", ".rake", ".gemspec"),
+        configured=_match_config(".rubocop.yml"),
+        arguments=("--format", "emacs", "--cache", "false", "--stdin", "{path}"),
+        read=make_line_reader(r".*?:(?P<line>\d+):\d+: [A-Z]: (?:\[Correctable\] )?"
+                   r"(?P<code>(?!Lint/Syntax)[\w/]+): (?P<message>.*)"),
+    ),
+    Linter(  # its report "emacs": PHP_CodeSniffer's wiki, "Reporting"
+        program="phpcs", role="lint", suffixes=(".php",),
+        configured=_match_config("phpcs.xml", "phpcs.xml.dist", ".phpcs.xml", ".phpcs.xml.dist"),
+        arguments=("-q", "-s", "--report=emacs", "--stdin-path={path}", "-"),
+        read=make_line_reader(
+            r".*?:(?P<line>\d+):\d+: (?:error|(?P<warning>warning)) - (?P<message>.*) \((?P<code>[\w.]+)\)"
+        ),
+    ),
+)  # fmt: skip
+"""Of one role the first that a folder configures counts."""

@@ -1,0 +1,180 @@
+"""What is asked of one server: what tools it has, and that one of them does its work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from patchwright.version import VERSION
+from tools.code.lsp.server_process import ServerGone
+from tools.core.surroundings import Surroundings
+from tools.mcp.stdio_process import McpProcess
+
+VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
+"""Of the protocol, the one that we ask for first; what we use of them is the same in all."""
+
+START_SECONDS = 30.0
+"""Until it has told its tools: some are first brought from a registry."""
+
+CALL_SECONDS = 300.0
+
+MOST_TOOLS = 128
+"""Of one server: more would fill the model's window before anything is asked."""
+
+MOST_PAGES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDescription:
+    """One tool, as its server describes it. schema: JSON schema of its arguments"""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """What came of a call. failed: the server says that it did"""
+
+    text: str
+    failed: bool
+
+
+class McpServer:
+    """One server by the name that the settings give it.
+
+    tools: as it told them when it was last started; why: it does not run, in a clause; "" if it runs or never did
+    """
+
+    def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
+        self.name = name
+        self.tools: Sequence[ToolDescription] = ()
+        self.why = ""
+        self._at = at
+        self._argv = argv
+        self._process: McpProcess | None = None
+        self._starting = asyncio.Lock()
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.alive
+
+    async def start(self) -> None:
+        """Have it run, its tools known. Raises ServerGone."""
+        async with self._starting:
+            if self.alive:
+                return
+            await self.close()
+            self._process = process = McpProcess(self._at)
+            try:
+                async with asyncio.timeout(START_SECONDS):
+                    await process.start(self._argv)
+                    await self._initialize(process)
+                    self.tools = await self._list_tools(process)
+            except TimeoutError:
+                await self._fail_start(f"it told no tools within {START_SECONDS:g} s")
+            except ServerGone as gone:
+                await self._fail_start(str(gone))
+            except asyncio.CancelledError:
+                await process.close()
+                raise
+            self.why = ""
+
+    async def try_start(self) -> None:
+        """Have it run; that it does not, `why` says."""
+        with suppress(ServerGone):
+            await self.start()
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
+        """Have a tool do its work; a server that has ended is started again. Raises ServerGone."""
+        await self.start()
+        assert self._process is not None
+        parameters = {"name": tool, "arguments": dict(arguments)}
+        try:
+            answer = await self._process.request("tools/call", parameters, CALL_SECONDS)
+        except ServerGone as gone:
+            if not self.alive:
+                self.why = str(gone)
+            raise
+        if not isinstance(answer, Mapping):
+            raise ServerGone("it answered with something that is no result")
+        return CallResult(text=_format_contents(answer), failed=answer.get("isError") is True)
+
+    async def close(self) -> None:
+        """End it; a later call starts it again."""
+        process, self._process = self._process, None
+        if process is not None:
+            await process.close()
+
+    async def _initialize(self, process: McpProcess) -> None:
+        wanted = {
+            "protocolVersion": VERSIONS[0],
+            "capabilities": {"roots": {}},
+            "clientInfo": {"name": "patchwright", "version": VERSION},
+        }
+        answer = await process.request("initialize", wanted, START_SECONDS)
+        version = answer.get("protocolVersion") if isinstance(answer, Mapping) else None
+        if version not in VERSIONS:
+            raise ServerGone(f"it speaks version {version!r} of the protocol, which is not known here")
+        process.notify("notifications/initialized")
+
+    async def _list_tools(self, process: McpProcess) -> list[ToolDescription]:
+        found: dict[str, ToolDescription] = {}
+        cursor: object = None
+        for _ in range(MOST_PAGES):
+            page = await process.request("tools/list", {"cursor": cursor} if cursor else {}, START_SECONDS)
+            if not isinstance(page, Mapping) or not isinstance(page.get("tools"), list):
+                raise ServerGone("it told no list of tools")
+            for each in page["tools"]:
+                if (tool := _parse_tool(each)) is not None and len(found) < MOST_TOOLS:
+                    found[tool.name] = tool
+            cursor = page.get("nextCursor")
+            if not cursor:
+                break
+        return list(found.values())
+
+    async def _fail_start(self, why: str) -> None:
+        self.why = why
+        await self.close()
+        raise ServerGone(why)
+
+
+def _parse_tool(tool: object) -> ToolDescription | None:
+    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
+        return None
+    schema = tool.get("inputSchema")
+    usable = isinstance(schema, Mapping) and isinstance(schema.get("properties", {}), Mapping)
+    shape = {key: each for key, each in schema.items() if key != "$schema"} if usable else {}  # type: ignore[union-attr]
+    return ToolDescription(
+        name=tool["name"],
+        description=str(tool.get("description") or tool.get("title") or ""),
+        schema={"type": "object", "properties": {}, **shape},
+    )
+
+
+def _format_contents(answer: Mapping[str, Any]) -> str:
+    """The contents as text; of what is none, that it came."""
+    parts: list[str] = []
+    contents = answer.get("content")
+    for each in contents if isinstance(contents, list) else ():
+        if not isinstance(each, Mapping):
+            continue
+        resource = each.get("resource")
+        match each.get("type"):
+            case "text":
+                parts.append(str(each.get("text", "")))
+            case "resource" if isinstance(resource, Mapping) and "text" in resource:
+                parts.append(f"{resource.get('uri', '')}:\n{resource['text']}")
+            case "resource_link":
+                parts.append(f"{each.get('name', '')}: {each.get('uri', '')}")
+            case kind:
+                parts.append(f"({kind}, {each.get('mimeType', 'of no named type')}: not shown)")
+    if not parts and "structuredContent" in answer:
+        import json
+
+        parts.append(json.dumps(answer["structuredContent"], ensure_ascii=False))
+    return "\n".join(parts)

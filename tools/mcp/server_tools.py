@@ -1,0 +1,112 @@
+"""The servers of a session, and their tools as tools of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.policy.effects import Effect
+from tools.code.lsp.server_process import ServerGone
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import Tool
+from tools.core.surroundings import Surroundings
+from tools.core.untrusted_output import enclose_in_tag
+from tools.core.workspace import Workspace
+from tools.mcp.server_connection import McpServer, ToolDescription
+
+LONGEST_NAME = 64
+"""Characters that every provider takes for a tool's name."""
+
+LONGEST_DESCRIPTION = 1_000
+
+
+class McpServers:
+    """commands: name → command line, as the user's settings have them"""
+
+    def __init__(self, at: Surroundings, commands: Mapping[str, str]) -> None:
+        self._servers = {name: McpServer(at, name, shlex.split(line)) for name, line in commands.items()}
+        self._joined = False
+
+    def __iter__(self) -> Iterator[McpServer]:
+        return iter(self._servers.values())
+
+    def get(self, name: str) -> McpServer | None:
+        return self._servers.get(name)
+
+    async def start_all(self) -> list[str]:
+        """Start them all, at once, if that was not done before; what is wrong with those that did not, a line each."""
+        if self._joined:
+            return []
+        self._joined = True
+        told = await asyncio.gather(*(_start_server(each) for each in self))
+        return [each for each in told if each]
+
+    @property
+    def tools(self) -> list[Tool]:
+        """Those of all servers that have told theirs."""
+        found: dict[str, Tool] = {}
+        for server in self:
+            for each in server.tools:
+                tool = _make_tool(server, each)
+                found.setdefault(tool.name, tool)
+        return list(found.values())
+
+    async def close(self) -> None:
+        """End them. A call starts its server again."""
+        await asyncio.gather(*(each.close() for each in self))
+
+
+@dataclass(frozen=True)
+class McpTool(Tool):
+    """A server's tool. What its arguments have to be, the server judges."""
+
+    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Tool.validate`: nothing but that the required ones are there. Raises ToolFailure."""
+        required = self.parameters.get("required")
+        missing = (
+            [str(name) for name in required if name not in arguments] if isinstance(required, list) else []
+        )
+        if missing:
+            raise ToolFailure(f"{self.name}: {', '.join(missing)} missing, so nothing was done")
+        return {"arguments": dict(arguments)}
+
+
+async def _start_server(server: McpServer) -> str:
+    try:
+        await server.start()
+    except ServerGone as gone:
+        return f"mcp server {server.name}: {gone}"
+    return ""
+
+
+def _make_tool(server: McpServer, described: ToolDescription) -> Tool:
+    async def run(arguments: Mapping[str, Any], *, at: Workspace) -> Observation:
+        try:
+            result = await server.call(described.name, arguments)
+        except ServerGone as gone:
+            raise ToolFailure(f"the mcp server {server.name} has no answer: {gone}") from None
+        about = f" server={json.dumps(server.name)}"
+        return Observation(text=enclose_in_tag("mcp-result", result.text, about), failed=result.failed)
+
+    def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+        given = json.dumps(arguments.get("arguments", {}), ensure_ascii=False)
+        return Effect(
+            kind="mcp",
+            server_tool=f"{server.name}.{described.name}",
+            call=f"{described.name} {given}",
+            reason=f"only the server {server.name} knows what that does",
+        )
+
+    return McpTool(
+        name=re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp__{server.name}__{described.name}")[:LONGEST_NAME],
+        description=f"(of the MCP server {server.name}) {described.description}"[:LONGEST_DESCRIPTION],
+        parameters=described.schema,
+        run=run,
+        effect_of=effect_of,
+        reads_only=False,
+    )

@@ -1,0 +1,1 @@
+"""The repair engine for Python: search, results and edits of a repair."""

@@ -1,0 +1,1 @@
+"""Candidate changes: generation, likelihood, order, ranking and the edits that make them."""

@@ -1,0 +1,41 @@
+"""Candidates as the search takes them: some at first, and in lots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tools.repair.engine.candidates.candidate_generation import Candidate
+
+
+class FirstCandidates:
+    """The first so many of an iterator, and those after them when `more` says that they are wanted."""
+
+    def __init__(self, candidates: Iterator[Candidate], number: int, more: Callable[[], bool]) -> None:
+        self._candidates, self._left, self._more = candidates, number, more
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return self
+
+    def __next__(self) -> Candidate:
+        if self._left <= 0 and not self._more():
+            raise StopIteration
+        self._left -= 1
+        return next(self._candidates)
+
+
+class CandidateFeed:
+    """Candidates in lots; the one that was not wanted yet is kept for later."""
+
+    def __init__(self, candidates: Iterator[Candidate]) -> None:
+        self._candidates = candidates
+        self._held: Candidate | None = None
+
+    def next_batch(self, size: int, wanted: Callable[[Candidate], bool]) -> list[Candidate]:
+        found: list[Candidate] = []
+        while len(found) < size:
+            self._held = self._held or next(self._candidates, None)
+            if self._held is None or not wanted(self._held):
+                break
+            found.append(self._held)
+            self._held = None
+        return found

@@ -1,0 +1,84 @@
+"""How likely a change is what a programmer would write, told from its text and what stands around it.
+
+A log-linear model over a few traits, fitted on fixes in the histories of libraries (Prophet, Long and Rinard 2016).
+What tells most is whether words come together in it that come together nowhere else in the file: code repeats itself
+(Hindle et al. 2012), and faults are where it does not (Ray et al. 2016).
+"""
+
+from __future__ import annotations
+
+import difflib
+import keyword
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from tools.repair.localize.word_relevance import split_name
+from tools.repair.templates import Change, Site
+from tools.repair.templates.support.source_tree import TOKEN
+from tools.repair.templates.support.weights import TRAITS, USUAL
+
+Traits = tuple[float, ...]
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_KEYWORDS = frozenset(keyword.kwlist)
+# Characters around a change that hold two tokens at least, or are too long to say anything.
+_BESIDE = 40
+
+
+def measure_traits(site: Site, change: Change, place: int, alike: int) -> Traits:
+    """What is known of a change, in the order of `TRAITS`.
+
+    place: how many changes the same template names before it, of the `alike` ones that it makes of the statement
+    """
+    source = site.source
+    old, new = TOKEN.findall(source.text[change.start : change.end]), TOKEN.findall(change.text)
+    before, after = Counter(old), Counter(new)
+    added, removed = after - before, before - after
+    names = [each for each in added if _NAME.fullmatch(each) and each not in _KEYWORDS]
+    gone = [each for each in removed if _NAME.fullmatch(each) and each not in _KEYWORDS]
+    inserted = not old
+    return (
+        _log_count(sum(added.values())),
+        _log_count(len(names)),
+        _log_count(sum(each in site.statement_words for each in names)),
+        _log_count(sum(each in site.nearby_words and each not in site.statement_words for each in names)),
+        _log_count(_count_unseen_triples(site, change, new)),
+        _log_count(
+            sum(_is_test_word(each, site.hints.told) for each in names if each not in site.statement_words)
+        ),
+        _log_count(place),
+        _log_count(alike),
+        _log_count(change.text.count("\n") + source.text.count("\n", change.start, change.end)),
+        float(inserted and site.is_block),
+        float(bool(old) and not new),
+        float(bool(old) and bool(new)),
+        float("0" in added) + float("1" in added),
+        float(added["["]),
+        difflib.SequenceMatcher(None, names[0], gone[0]).ratio() if len(names) == len(gone) == 1 else 0.0,
+    )
+
+
+def compute_likelihood(of: Traits, weights: Sequence[float] = tuple(TRAITS.values())) -> float:
+    """Relative to other changes; about 1 for what is often right."""
+    return math.exp(sum(weight * each for weight, each in zip(weights, of, strict=True)) - USUAL)
+
+
+def _is_test_word(name: str, told: frozenset[str]) -> bool:
+    words = split_name(name)
+    return bool(words) and words <= told
+
+
+def _log_count(number: int) -> float:
+    return math.log(1 + number)
+
+
+def _count_unseen_triples(site: Site, change: Change, new: Sequence[str]) -> int:
+    """Three tokens in a row, as the file has them nowhere."""
+    text = site.source.text
+    before = TOKEN.findall(text[max(0, change.start - _BESIDE) : change.start])[-2:]
+    after = TOKEN.findall(text[change.end : change.end + _BESIDE])[:2]
+    row = [*before, *new, *after]
+    known = site.source.token_triples
+    return sum(each not in known for each in zip(row, row[1:], row[2:], strict=False))

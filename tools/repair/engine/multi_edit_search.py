@@ -1,0 +1,254 @@
+"""Two changes of which neither is enough: the second is looked for on top of a first that got further.
+
+A program with two faults mostly shows when one of them is mended, though tests still fail: one more test passes, an
+exception is gone or comes later, a value is another. Such first changes are bases; each is run once more with its lines
+noted, and the search begins anew from its text, its coverage and its messages (cf. the partial repairs of multi-hunk
+search: ARJA, Yuan & Banzhaf 2018; Hercules, Saha et al. 2019).
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
+from tools.repair.engine.candidates.composed_edits import Edit
+from tools.repair.engine.validation.worker_process import Message
+from tools.repair.localize.coverage_spectrum import Frame, Spectrum, Test, is_test_file
+from tools.repair.localize.failure_analysis import extract_hints
+from tools.repair.localize.statement_ranking import rank_statements
+from tools.repair.templates import Source
+
+# Bases that are looked at more closely, and of those with which a test fails in the same words.
+MOST_BASES, ALIKE = 40, 3
+# Failing tests that a second change is judged by: one that passes will do.
+MOST_JUDGES = 3
+# Statements on top of each base that candidates are made for.
+MOST_SUSPECTS = 60
+# What the best candidate on top of a base has for a priority, about.
+USUAL = 0.4
+# How much likelier a base is half of what is wanted when more tests pass with it, when exceptions are gone or
+# others, or when it only changes what is computed. By what one right half did to forty programs with two faults.
+GAINED, FURTHER, OTHERWISE = 10.0, 10.0, 0.3
+# A test that passed and fails now: the other half must mend that as well.
+BROKEN = 4.0
+# What a test fails with that comes to its own end: all else is an exception that stops it before.
+_UNSTOPPED = ("AssertionError", "")
+_ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialPatch:
+    """A change that did not do, and in what words the failing test failed with it ("" when it passed)."""
+
+    candidate: Candidate
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchBase:
+    """A change to search on top of, with what its tests do.
+
+    sources: the files as it leaves them
+    failing: tests that fail with it, the one that is judged first at the head
+    weight: how likely it is half of what is wanted, relative to others
+    """
+
+    candidate: Candidate
+    sources: Mapping[str, Source]
+    spectrum: Spectrum
+    failing: Sequence[Test]
+    weight: float
+
+
+def select_promising(halves: Sequence[PartialPatch]) -> list[Candidate]:
+    """Those to look at more closely: what made a test pass, then by order of trial, few of those that fail alike."""
+    found: list[Candidate] = []
+    words: dict[str, int] = {}
+    for half in sorted(halves, key=lambda each: (each.said != "", each.candidate.rank)):
+        words[half.said] = words.get(half.said, 0) + 1
+        if not half.said or words[half.said] <= ALIKE:
+            found.append(half.candidate)
+    return found[:MOST_BASES]
+
+
+def build_base(
+    candidate: Candidate,
+    probed: Message,
+    sources: Mapping[str, Source],
+    spectrum: Spectrum,
+    wanted: Sequence[Test],
+) -> SearchBase | None:
+    """What a base is worth by how tests went with it; None when it cannot be built on.
+
+    wanted: how the failing tests go without it, or without the last of its changes
+    """
+    records: dict[int, Message] = {int(index): record for index, record in probed["tests"].items()}
+    now = {
+        test.index: _apply_record(test, records[test.index])
+        for test in spectrum.tests
+        if test.index in records
+    }
+    mended = _apply_candidate(candidate, sources)
+    first = next((now[t.index] for t in wanted if t.index in now and now[t.index].standing == "failed"), None)
+    broken = [
+        t for t in now.values() if t.standing == "failed" and spectrum.tests[t.index].standing == "passed"
+    ]
+    skipped = any(
+        t.standing == "skipped" != spectrum.tests[t.index].standing for t in now.values()
+    )  # no change on top of it makes up for that
+    if mended is None or skipped or (first is None and not broken):
+        return None
+    failing = [t for t in now.values() if t.standing == "failed"]
+    chance = candidate.priority * candidate.precision
+    first = first or broken[0]
+    failing.sort(key=lambda test: test is not first)
+    return SearchBase(
+        candidate=candidate,
+        sources=mended,
+        spectrum=replace(spectrum, tests=list(now.values())),
+        failing=failing,
+        weight=chance * _weigh_evidence([t for t in wanted if t.index in now], now, len(broken)),
+    )
+
+
+def select_different_tests(failing: Sequence[Test], most: int = MOST_JUDGES) -> list[Test]:
+    """The first test and others that run other lines: a second change may mend these, and a third one the first."""
+    found: list[Test] = []
+    for test in failing:
+        if len(found) < most and all(test.lines != other.lines for other in found):
+            found.append(test)
+    return found
+
+
+def removes_exception(said: str, base: SearchBase | None) -> bool:
+    """Whether a change on top of a base took the exception away that its first test ended with.
+
+    said: how that test ends with both, as the screening says it ("Type: message", cut off)
+    """
+    if base is None:
+        return False
+    test = base.failing[0]
+    stopped = test.error not in _UNSTOPPED and not test.endless
+    before = _ADDRESS.sub("0x", f"{test.error}: {test.message}")
+    return stopped and not before.startswith(said)
+
+
+def get_base_outcomes(
+    candidate: Candidate, wanted: Sequence[Test], bases: Mapping[int, SearchBase | None]
+) -> list[Test]:
+    """How the wanted tests go with what a candidate is made on top of, as far as that is known."""
+    base = bases.get(candidate.base.rank) if candidate.base else None
+    known = {test.index: test for test in base.spectrum.tests} if base else {}
+    return [known.get(test.index, test) for test in wanted]
+
+
+def generate_second_changes(
+    bases: Sequence[SearchBase],
+    first_rank: int,
+    most: int,
+    seen: set[tuple[Edit, ...]],
+    suspects: int = MOST_SUSPECTS,
+) -> Iterator[Candidate]:
+    """Second changes on all bases, by falling likelihood of both but for the first of each base.
+
+    Each outcome comes once and is added to those `seen`; they are numbered from `first_rank` on, `most` of them.
+    suspects: statements for which they are made on top of each base
+    """
+    number = 0
+    for candidate in _merge_by_priority(bases, suspects):
+        meaning = tuple(candidate.edits)
+        if meaning in seen:
+            continue
+        seen.add(meaning)
+        yield replace(candidate, rank=first_rank + number)
+        number += 1
+        if number == most:
+            return
+
+
+def _merge_by_priority(bases: Sequence[SearchBase], suspects: int) -> Iterator[Candidate]:
+    """What the bases have, the likeliest first. A base is not looked at before its turn: its candidates cost time."""
+    streams = [_generate_on_base(base, suspects) for base in bases]
+    heads: list[Candidate | None] = [None] * len(bases)
+    heap = [(-base.weight * USUAL, number) for number, base in enumerate(bases)]
+    heapq.heapify(heap)
+    while heap:
+        number = heap[0][1]
+        head = heads[number]
+        if head is not None:
+            yield head
+        following = heads[number] = next(streams[number], None)
+        if following is None:
+            heapq.heappop(heap)
+        else:
+            heapq.heapreplace(heap, (-following.priority, number))
+
+
+def _generate_on_base(base: SearchBase, most: int) -> Iterator[Candidate]:
+    suspects = rank_statements(base.sources, base.failing, base.spectrum)[:most]
+    for each in generate_candidates(suspects, base.sources, extract_hints(base.failing)):
+        priority, size = each.priority * base.weight, each.size + base.candidate.size
+        yield replace(each, base=base.candidate, priority=priority, size=size)
+
+
+def _apply_record(test: Test, record: Message) -> Test:
+    outcome = record["outcome"]
+    return replace(
+        test,
+        standing=outcome if outcome in ("passed", "skipped") else "failed",
+        endless=outcome == "timeout",
+        error=record.get("type", ""),
+        message=record.get("message", ""),
+        frames=tuple(Frame(path=p, line=line, function=name) for p, line, name in record.get("frames", ())),
+        lines={path: frozenset(lines) for path, lines in record.get("lines", {}).items()},
+    )
+
+
+def _apply_candidate(candidate: Candidate, sources: Mapping[str, Source]) -> dict[str, Source] | None:
+    texts = {path: source.text for path, source in sources.items()}
+    for part in candidate.parts:
+        text = texts[part.path]
+        texts[part.path] = text[: part.change.start] + part.change.text + text[part.change.end :]
+    with suppress(SyntaxError, ValueError, RecursionError):
+        return {
+            path: sources[path] if text == sources[path].text else Source(path, text)
+            for path, text in texts.items()
+        }
+    return None
+
+
+def _weigh_evidence(wanted: Sequence[Test], now: Mapping[int, Test], broken: int) -> float:
+    pairs = [(before, now[before.index]) for before in wanted]
+    gained = sum(b.standing == "failed" and a.standing == "passed" for b, a in pairs) / len(pairs)
+    further = sum(map(_is_further, *zip(*pairs, strict=True))) / len(pairs)
+    found = max(OTHERWISE, FURTHER * further)
+    if gained:
+        found = max(found, GAINED * (1 + gained))
+    return found / (1 + BROKEN * broken / max(1, len(now) - len(pairs)))
+
+
+def _is_further(before: Test, after: Test) -> bool:
+    """It failed by an exception or had no end, and does so no longer, or in another way and at a later place.
+
+    Another exception at the same place, before anything else is run, is mostly another mistake, as `a[max]` for `a[x]`.
+    """
+    if before.standing != "failed" or after.standing != "failed" or after.endless:
+        return False
+    if before.endless:
+        return True
+    if before.error in _UNSTOPPED or (before.error, before.message) == (after.error, after.message):
+        return False
+    return after.error in _UNSTOPPED or _runs_more_lines(before, after)
+
+
+def _runs_more_lines(before: Test, after: Test) -> bool:
+    """Of the program: of tests' own lines it is not known what was run before."""
+    return any(
+        lines - before.lines.get(path, frozenset())
+        for path, lines in after.lines.items()
+        if path != before.file and not is_test_file(path)
+    )

@@ -1,0 +1,1 @@
+"""Validation of candidates by tests: worker process, requests, full suite, behaviour comparison."""

@@ -1,0 +1,61 @@
+"""Tests that need files of their own: a copy of the project with what is mended.
+
+Some run the project in other processes, where a change is seen only when it is written; some write to its folders.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sandbox.errors import UserError
+from sandbox.process.command import Command
+from tools.core.workspace import Workspace
+from tools.repair.engine.validation.worker_process import Job
+from tools.repair.localize.coverage_spectrum import Test, is_test_file
+from tools.shell.environment import python_environment
+
+# How pytest's summary begins a line of a test that passed.
+_PASSED = "PASSED "
+# Seconds that they get, even when the time for the search is over: what was found is to be told whole.
+SECONDS = 10.0
+
+
+def runs_no_project_code(test: Test) -> bool:
+    """No line of the project is run in the test's own process."""
+    return not any(path != test.file and not is_test_file(path) for path in test.lines)
+
+
+async def find_passing_in_copy(
+    at: Workspace, job: Job, tests: Sequence[Test], texts: Mapping[str, str]
+) -> frozenset[str]:
+    """Ids of those tests that pass in a copy of the project which has these texts; none when it cannot be copied."""
+    from tools.repair.languages.project_copies import TooLarge, create_copies
+
+    try:
+        async with create_copies(at, 1) as (copy,):
+            root = copy.at.root
+            for path, text in texts.items():
+                await asyncio.to_thread((root / path).write_bytes, text.encode("utf-8"))
+            folders = [root / Path(each).relative_to(at.root) for each in job.python_path]
+            said = await _run_pytest(copy.at, job, folders, [test.id for test in tests])
+    except (TooLarge, OSError, UserError):
+        return frozenset()
+    passed = {line.removeprefix(_PASSED) for line in said.split("\n") if line.startswith(_PASSED)}
+    return frozenset(test.id for test in tests if test.id in passed)
+
+
+async def _run_pytest(at: Workspace, job: Job, folders: Sequence[Path], names: Sequence[str]) -> str:
+    options = ("-q", "-rp", "--tb=no", "-p", "no:cacheprovider", f"--rootdir={at.root}")
+    paths = {"PYTHONPATH": os.pathsep.join(map(str, folders))} if folders else {}
+    command = Command(
+        argv=(job.python, "-m", "pytest", *options, *names),
+        cwd=at.root,
+        env={**python_environment(), "PYTHONHASHSEED": "0", **paths},
+        timeout=max(job.seconds, SECONDS),
+        scope="read-only",
+        writable=(at.root,),
+    )
+    return (await at.sandbox.run(command)).stdout.text()

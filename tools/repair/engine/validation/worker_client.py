@@ -1,0 +1,238 @@
+"""What the workers are asked: candidates screened in lots, tried one by one, looked at closely, and the whole suite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tools.repair.engine.candidates.candidate_generation import Candidate
+from tools.repair.engine.validation.worker_process import Message, RequestPipe
+from tools.repair.localize.coverage_spectrum import Spectrum, Test
+from tools.repair.localize.failure_analysis import measure_test_similarity
+from tools.repair.localize.statement_ranking import get_own_lines, select_covering_tests
+from tools.repair.templates import Source
+
+# The whole suite is the last word: no test may fail there for want of a little time.
+WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
+# CPU seconds for a test of which nothing is known.
+WHOLE_CEILING = 120.0
+# CPU seconds that a test may take at least when a base is looked at: with its lines noted it is slower.
+PROBE_SECONDS = 0.3
+# The same when inputs are compared beside it, which has a limit of its own below that.
+INPUT_SECONDS = 5.0
+# Tests that say what a base is worth: failing ones, and passing ones that run the same.
+MOST_PROBED = 12, 12
+# Passing tests that a candidate is screened by when the failing one passes.
+MOST_NEAR = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How long a candidate may take: turns of loops, times the tests' limits, and CPU seconds a test at most.
+
+    number: 0 for the first time that candidates are tried, more for those that were too slow
+    """
+
+    number: int
+    fuel: int
+    factor: float
+    ceiling: float
+
+    @property
+    def is_slow(self) -> bool:
+        """A candidate may take so long that no more of them are begun than can be at work."""
+        return self.factor > 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class WorkerClient:
+    """Sends requests about candidates to the workers and keeps what is `open`: request → its candidates.
+
+    name: tells the replies to this search from late ones to another
+    cold_start: wall seconds that a new session may take to come to its first test
+    words: how failing tests end without a candidate, as far as screenings told
+    hooked: tests that end otherwise when the framework's hooks are left out
+    """
+
+    name: str
+    root: Path
+    workers: Mapping[str, RequestPipe]
+    spectrum: Spectrum
+    sources: Mapping[str, Source]
+    wanted: Sequence[Test]
+    cold_start: float
+    open: dict[str, list[Candidate]] = field(default_factory=dict)
+    words: dict[int, str] = field(default_factory=dict)
+    hooked: set[int] = field(default_factory=set)
+    asked: int = 0
+    _near: dict[tuple[str, range], list[int]] = field(default_factory=dict)
+    _alike: dict[int, float] = field(default_factory=dict)
+
+    async def send_context(self) -> None:
+        """Tell the workers what all requests are about."""
+        message: Message = {
+            "texts": {str(self.root / path): source.text for path, source in self.sources.items()},
+            "ids": [test.id for test in self.spectrum.tests],
+            "limits": [test.limit for test in self.spectrum.tests],
+        }
+        for worker in self.workers.values():
+            await worker.send(message)
+
+    async def request_screening(
+        self, batch: list[Candidate], judges: Sequence[Sequence[Test]], effort: Effort, *, alone: bool = False
+    ) -> None:
+        """Each candidate by one of its tests, in one child; what is `alone` in it is not compared with the original.
+
+        judges: of each candidate, the failing test that it is judged by, and those of which one will do as well
+        """
+        tests = [each[0] for each in judges]
+        await self._send_request("warm", batch, {
+            "screen": [test.index for test in tests],
+            "endless": sorted({test.index for test in tests if test.endless}),
+            "wordless": sorted({test.index for test in tests if not test.worded}),
+            "others": [[test.index for test in each[1:] if not test.endless] for each in judges],
+            "near": [self.find_quick_tests(candidate) for candidate in batch],
+            "candidates": [self.encode_edits(candidate) for candidate in batch],
+            "alone": alone,
+            "before": sorted(self.words.items()) if alone else [],
+            "settled": sorted(self.words),
+            "hooked": sorted(self.hooked),
+            "fuel": effort.fuel,
+            "seconds": min(effort.ceiling, max(test.limit for test in tests) * effort.factor),
+        })  # fmt: skip
+
+    async def request_probe(self, candidate: Candidate) -> None:
+        """How tests go with a candidate, and what they run."""
+        failing, passing = MOST_PROBED
+        near = self.find_passing_tests(candidate)[:passing]
+        tests = [*(test.index for test in self.wanted[:failing]), *near]
+        await self._send_request("warm", [candidate], {
+            "probe": tests,
+            "edits": self.encode_edits(candidate),
+            "seconds": max(PROBE_SECONDS, *(self.spectrum.tests[index].limit for index in tests)),
+        })  # fmt: skip
+
+    async def request_lines(
+        self, candidate: Candidate | None, tests: Sequence[int], *, inputs: bool = False
+    ) -> str:
+        """What tests run with a candidate, or as the program is; the request's name.
+
+        inputs: instead, for how many of the inputs that tests give to what is changed it does otherwise than before
+        """
+        least = INPUT_SECONDS if inputs else PROBE_SECONDS
+        return await self._send_request("warm", [candidate] if candidate else [], {
+            "probe": list(tests),
+            "edits": self.encode_edits(candidate) if candidate else [],
+            "inputs": inputs,
+            "seconds": max(least, *(self.spectrum.tests[index].limit for index in tests)),
+        })  # fmt: skip
+
+    async def request_trial(self, candidate: Candidate, effort: Effort, mode: str) -> None:
+        """From fresh state: the failing tests, then the passing ones that run the statement.
+
+        A cold trial collects the failing tests' files alone, so those of other files are left to the whole suite.
+        """
+        near, files = (
+            self.find_passing_tests(candidate),
+            sorted({test.collection_file for test in self.wanted}),
+        )
+        if mode == "cold":
+            near = [index for index in near if self.spectrum.tests[index].collection_file in files]
+        await self._send_request(mode, [candidate], {
+            "edits": self.encode_edits(candidate),
+            "files": files if all(files) else [],
+            "stages": [
+                {
+                    "tests": [test.index for test in self.wanted],
+                    "stop": "unless-some" if candidate.base is None else "never",
+                },
+                {"tests": near, "stop": "first"},
+            ],
+            "factor": effort.factor,
+            "ceiling": max(effort.ceiling, 1.5),
+            "start": self.cold_start,
+        })  # fmt: skip
+
+    async def request_suite_run(
+        self,
+        about: Candidate,
+        edits: list[list[object]],
+        stage: Message,
+        effort: Effort,
+        files: Sequence[str] = (),
+        ceiling: float = WHOLE_CEILING,
+    ) -> str:
+        """A session of some files, or of everything; the request's name.
+
+        ceiling: CPU seconds that a test may take at most
+        """
+        return await self._send_request("cold", [about], {
+            "edits": edits,
+            "files": list(files),
+            "stages": [stage],
+            "factor": max(effort.factor, WHOLE_FACTOR),
+            "floor": WHOLE_FLOOR,
+            "ceiling": ceiling,
+            "start": self.cold_start,
+        })  # fmt: skip
+
+    async def _send_request(self, mode: str, about: list[Candidate], message: Message) -> str:
+        self.asked += 1
+        name = f"{self.name}.{self.asked}"
+        self.open[name] = about
+        await self.workers[mode].send({"id": name, **message})
+        return name
+
+    def encode_edits(self, candidate: Candidate) -> list[list[object]]:
+        """(absolute path, start, end, text) of each."""
+        return [[str(self.root / each.path), each.start, each.end, each.text] for each in candidate.edits]
+
+    def find_passing_tests(self, candidate: Candidate) -> list[int]:
+        """Passing tests that run what is changed, in their order."""
+        found: set[int] = set()
+        for path, lines in self._iter_changed_lines(candidate):
+            if (path, lines) not in self._near:
+                passing = self.spectrum.select_tests("passed")
+                self._near[path, lines] = [t.index for t in select_covering_tests(passing, path, lines)]
+            found.update(self._near[path, lines])
+        return sorted(found)
+
+    def find_quick_tests(self, candidate: Candidate, most: int = MOST_NEAR, slowest: int = 0) -> list[int]:
+        """The quickest passing tests that run what is changed, none slower than in step `slowest`."""
+        near = [self.spectrum.tests[index] for index in self.find_passing_tests(candidate)]
+        return [
+            t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:most] if t.slowness <= slowest
+        ]
+
+    def find_similar_tests(self, candidate: Candidate, most: int, slowest: int) -> list[int]:
+        """Quick passing tests that run what is changed, those first that run most of what a failing one runs."""
+        near = (self.spectrum.tests[index] for index in self.find_passing_tests(candidate))
+        quick = [test for test in near if test.slowness <= slowest]
+        return [
+            test.index
+            for test in sorted(quick, key=lambda t: (-self._get_similarity_to_failing(t), t.index))[:most]
+        ]
+
+    def changes_import_time_code(self, candidate: Candidate) -> bool:
+        """Whether what is changed ran while modules were imported, so that other tests may be collected."""
+        imported = self.spectrum.imported
+        return any(
+            not imported.get(path, frozenset()).isdisjoint(lines)
+            for path, lines in self._iter_changed_lines(candidate)
+        )
+
+    def _get_similarity_to_failing(self, test: Test) -> float:
+        if test.index not in self._alike:
+            self._alike[test.index] = measure_test_similarity(self.wanted[0], test) if self.wanted else 0.0
+        return self._alike[test.index]
+
+    def _iter_changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
+        """The lines of the statements that are changed, counted in the text before any change."""
+        first = candidate.parts[0]
+        yield first.path, get_own_lines(first.suspect.statement)
+        if candidate.base is not None:
+            for edit in candidate.edits:
+                text = self.sources[edit.path].text
+                line = text.count("\n", 0, edit.start) + 1
+                yield edit.path, range(line, line + text.count("\n", edit.start, edit.end) + 1)

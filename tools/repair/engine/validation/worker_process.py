@@ -1,0 +1,219 @@
+"""Our side of a worker: starts it in the sandbox, sends candidates over a named pipe, reads what came of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import UserError
+from sandbox.process.command import Command, Completed, Limits
+from tools.core.workspace import Workspace
+from tools.repair.engine.validation.budget_clock import JOBS, LONGEST, BudgetClock
+from tools.shell.environment import python_environment
+
+Message = dict[str, Any]
+# "warm" tries changes in modules that are imported already, "cold" in new test sessions.
+MODES = ("warm", "cold")
+
+WORKER = Path(__file__).parents[2] / "patchwright_worker"
+# CPU seconds after which a test is taken for endless, if those before it used no more; the same of one that is named.
+SLOW, SLOW_NAMED = 1.5, 20.0
+# Between our pipe being full and the worker reading on; it reads between two children.
+_PIPE_PAUSE = 0.002
+# Seconds by the clock between two looks at the time, at least.
+_SHORTEST_WAIT = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a worker is started with.
+
+    overlay: text that stands in for files on disk, by path relative to the root: fixes found earlier
+    arguments: test files to collect; empty for everything
+    named: tests that are known to fail: they are few, and worth more time to tell slow from endless
+    why: the tests whose first failure is to be traced back; all of them if they hold ""; none if empty
+    check: run the tests plainly as well, to learn which of them are steady
+    seconds: of the repair's clock, after which the worker is of no more use
+    trace_seconds: wall seconds for the baseline; what did not run by then stays unknown
+    """
+
+    python: str
+    python_path: Sequence[str]
+    overlay: Mapping[str, str]
+    arguments: Sequence[str]
+    named: Sequence[str]
+    check: bool
+    why: Sequence[str] = ()
+    trace_seconds: float
+    seconds: float
+
+
+class Replies:
+    """What the workers say, in the order in which it arrives; each message carries the mode it is `from`.
+
+    clock: what deadlines count in; it is told of what the workers use
+    """
+
+    def __init__(self, clock: BudgetClock | None = None) -> None:
+        self.clock = clock or BudgetClock()
+        self._queue: asyncio.Queue[Message] = asyncio.Queue()
+        self._spent: dict[str, float] = {}
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds that the workers have used, as far as they said."""
+        return sum(self._spent.values())
+
+    def put(self, message: Message) -> None:
+        if "spent" in message:
+            before = self._spent.get(message["from"], 0.0)
+            self._spent[message["from"]] = message["spent"]
+            self.clock.add_worker_seconds(message["spent"] - before)
+        self._queue.put_nowait(message)
+
+    async def next(self, seconds: float) -> Message | None:
+        """The next message; None when the time is over."""
+        try:
+            return await asyncio.wait_for(self._queue.get(), max(0.0, seconds))
+        except TimeoutError:  # the caller's budget is spent
+            return None
+
+    async def wait_until(self, deadline: float) -> Message | None:
+        """The next message; None when the clock stands at the deadline."""
+        while (left := deadline - self.clock.now()) > 0:
+            message = await self.next(max(left, _SHORTEST_WAIT))
+            if message is not None:
+                return message
+        return None
+
+    async def wait_for_kind(self, kind: str, seconds: float) -> Message | None:
+        """The next message of this kind, or the one that says why none will come; seconds of the clock."""
+        deadline = self.clock.now() + seconds
+        while (message := await self.wait_until(deadline)) is not None:
+            if message["kind"] in (kind, "failed", "ended"):
+                return message
+        return None
+
+
+class RequestPipe:
+    """The way to one mode of a worker: a named pipe, open from start to close."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path, 0o600)
+        self.path = path
+        # Open for both ends, so that opening never waits; when we are gone the worker sees the end of it.
+        self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self.ended = False
+
+    async def send(self, message: Message) -> None:
+        data = json.dumps(message).encode() + b"\n"
+        while data:
+            try:
+                data = data[os.write(self._pipe, data) :]
+            except BlockingIOError:  # the pipe is full: the worker will read on
+                if self.ended:
+                    return
+                await asyncio.sleep(_PIPE_PAUSE)
+
+    def close(self) -> None:
+        os.close(self._pipe)
+
+
+class WorkerProcess:
+    """A worker process, from start to close. It serves both modes: one process starts, the other is its child."""
+
+    def __init__(self, at: Workspace, job: Job, replies: Replies) -> None:
+        self._at, self._job = at, job
+        self._replies = replies
+        self._rest = b""
+        self._task: asyncio.Task[None] | None = None
+        self.requests: dict[str, RequestPipe] = {}
+        self.output = ""
+
+    async def __aenter__(self) -> WorkerProcess:
+        # The cache folder is ours, outside the workspace; a fresh folder in it for each worker.
+        await asyncio.to_thread(self._at.settings.cache.mkdir, parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix="repair-", dir=self._at.settings.cache))
+        self.requests = {mode: RequestPipe(self.folder / mode) for mode in MODES}
+        self._write_config()
+        self._task = asyncio.create_task(self._run_process())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for each in self.requests.values():
+            each.close()
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):  # we asked for it
+                await self._task
+        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+
+    @property
+    def records(self) -> Path:
+        return self.folder / "records"
+
+    def _write_config(self) -> None:
+        job, root = self._job, self._at.root.resolve()
+        config = {
+            "root": str(root),
+            "pipes": {mode: str(each.path) for mode, each in self.requests.items()},
+            "lock": str(self.folder / "lock"),
+            "records": str(self.records),
+            "python_path": list(job.python_path),
+            "overlay": {str(root / path): text for path, text in job.overlay.items()},
+            "arguments": list(job.arguments),
+            "jobs": JOBS,
+            "trace_seconds": job.trace_seconds,
+            "slow_seconds": min(SLOW_NAMED if job.named else SLOW, job.trace_seconds / 4),
+            "check": job.check,
+            "why": list(job.why),
+            "named": list(job.named),
+        }
+        (self.folder / "config").write_text(json.dumps(config), encoding="utf-8")
+
+    async def _run_process(self) -> None:
+        command = Command(
+            argv=(self._job.python, str(WORKER), str(self.folder / "config")),
+            cwd=self._at.root,
+            env={**python_environment(), "PYTHONHASHSEED": "0", **self._build_hypothesis_variables()},
+            timeout=self._job.seconds * LONGEST,
+            stderr="separate",
+            scope="read-only",
+            readable=(WORKER,),
+            writable=(self.folder,),
+            limits=Limits(),
+        )
+        try:
+            done = await self._at.sandbox.run(command, self._receive_output)
+            self._note_end(done)
+        except UserError as error:  # the interpreter cannot be started
+            self.output = error.message
+        finally:
+            for each in self.requests.values():
+                each.ended = True
+            self._replies.put({"kind": "ended", "from": "warm"})
+
+    def _build_hypothesis_variables(self) -> dict[str, str]:
+        """A folder for what Hypothesis keeps, if the project has none: else its tables take seconds each time."""
+        if (self._at.root / ".hypothesis").exists():
+            return {}
+        return {"HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis")}
+
+    def _receive_output(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._replies.put(json.loads(line))
+
+    def _note_end(self, done: Completed) -> None:
+        self.output = done.stderr.text()[-2000:]
+        for capture in (done.stdout, done.stderr):
+            if capture.spill is not None:
+                capture.spill.unlink(missing_ok=True)

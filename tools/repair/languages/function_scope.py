@@ -1,0 +1,66 @@
+"""What a template for any language sees, a function that may be at fault, and what it gives: changes of its bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tools.code.symbols import Definition
+from tools.repair.languages.parsed_source import ParsedFile, get_text
+from tools.repair.languages.tree_nodes import (
+    CALLS,
+    get_condition,
+    get_line,
+    get_operator,
+    is_callee,
+    is_value,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Bytes of a file that give way to a text. why: a sentence part for people"""
+
+    start: int
+    end: int
+    text: str
+    why: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """prior: how often such a change is right, relative to others; precision: the same when the tests pass"""
+
+    name: str
+    prior: float
+    precision: float
+    changes: Callable[[Scope], Iterator[Change]]
+
+
+class Scope:
+    """A function that may be at fault, with what stands in it."""
+
+    def __init__(self, code: ParsedFile, function: Definition) -> None:
+        self.code, self.function = code, function
+        self.nodes = list(code.iter_nodes(function.own_first, function.last))
+        self.binaries = [
+            n for n in self.nodes if n.type == "binary_expression" and get_operator(n) is not None
+        ]
+        self.calls = [n for n in self.nodes if n.type in CALLS]
+        self.conditions = [c for n in self.nodes if (c := get_condition(n)) is not None]
+        self.values = [n for n in self.nodes if is_value(n)]
+
+    @property
+    def variables(self) -> list[str]:
+        """Names that are read or written here, those used most in front."""
+        counted = Counter(get_text(n) for n in self.nodes if n.type == "identifier" and not is_callee(n))
+        return [name for name, _ in sorted(counted.items(), key=lambda each: (-each[1], each[0]))]
+
+    def create_change(self, node: Node, new: str, why: str) -> Change:
+        return Change(start=node.start_byte, end=node.end_byte, text=new, why=why, line=get_line(node))

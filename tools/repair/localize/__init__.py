@@ -1,0 +1,1 @@
+"""Fault localization: coverage spectrum, suspicious statements, evidence from failures, history and hints."""

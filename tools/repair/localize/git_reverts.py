@@ -1,0 +1,128 @@
+"""What the failing tests' files were before: as they are committed, and as they were before each of the last commits.
+
+Where a program worked once, the fault is in what was changed since (delta debugging, Zeller 1999). Instead of running
+the tests on older versions, each change since is taken back alone, as a candidate like any other.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from sandbox.errors import UserError
+from sandbox.fs.repository import find_root
+from tools.git.git_process import Git
+from tools.repair.localize.statement_ranking import Suspect, get_own_lines, reweigh_suspects
+from tools.repair.templates import Source
+from tools.repair.templates.support.source_tree import Hunk
+
+# Commits that changed the files, of so many that are looked at; versions of all files that are read, and files.
+MOST_COMMITS, MOST_LOOKED_AT, MOST_VERSIONS, MOST_FILES = 12, 100, 16, 60
+# Hunks of one version, and lines of one: what is more is another program.
+MOST_HUNKS, MOST_LINES = 20, 30
+# How much more suspicious a statement is that is not as it was committed, or that a late commit changed.
+UNCOMMITTED, LATE = 1.3, 1.1
+
+
+def attach_past_hunks(root: Path, sources: Mapping[str, Source]) -> None:
+    """Give each source the hunks by which it differs from what it was. Without a repository there are none."""
+    if find_root(root) is None or not sources:
+        return
+    paths = sorted(path for path in sources if "\n" not in path)[:MOST_FILES]
+    git = Git(root, alone=True)
+    try:
+        versions = [(path, f"HEAD:./{path}", "") for path in paths]
+        late = _list_recent_changes(git, paths)
+        versions += [(path, f"{commit}^:./{path}", commit[:10]) for commit, path in late[:MOST_VERSIONS]]
+        texts = _read_versions(git, [name for _, name, _ in versions])
+    except UserError:  # no commit yet, or a repository that git itself refuses
+        return
+    for (path, _, since), text in zip(versions, texts, strict=True):
+        if text is not None and text != sources[path].text:
+            known = {(each.start, each.end, each.text) for each in sources[path].hunks}
+            found = compute_revert_hunks(sources[path].text, text, since)
+            sources[path].hunks += [each for each in found if (each.start, each.end, each.text) not in known]
+
+
+def compute_revert_hunks(now: str, before: str, since: str) -> list[Hunk]:
+    """What to put in the place of what, so that one change since is taken back; none if too much is other."""
+    new, old = now.splitlines(keepends=True), before.splitlines(keepends=True)
+    starts = [0]
+    for line in new:
+        starts.append(starts[-1] + len(line))
+    matcher = difflib.SequenceMatcher(None, new, old, autojunk=False)
+    codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    if len(codes) > MOST_HUNKS:
+        return []
+    return [
+        Hunk(
+            start=starts[a],
+            end=starts[b],
+            text="".join(old[c:d]),
+            first=a + 1,
+            last=max(a + 1, b),
+            since=since,
+        )
+        for _, a, b, c, d in codes
+        if max(b - a, d - c) <= MOST_LINES
+    ]
+
+
+def boost_recent_changes(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> list[Suspect]:
+    """The suspects, those first, of what tests cannot tell apart, that were changed lately."""
+    lines: dict[str, dict[int, float]] = {}
+    for path, source in sources.items():
+        for each in source.hunks:
+            factor = LATE if each.since else UNCOMMITTED
+            for line in range(each.first, each.last + 1):
+                lines.setdefault(path, {})[line] = max(factor, lines.get(path, {}).get(line, 1.0))
+    if not lines:
+        return list(suspects)
+    factors = [
+        max((lines.get(each.path, {}).get(line, 1.0) for line in get_own_lines(each.statement)), default=1.0)
+        for each in suspects
+    ]
+    return reweigh_suspects(suspects, factors)
+
+
+def _list_recent_changes(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
+    """(commit, path) of what the last commits changed, the newest first."""
+    # git is not asked for the paths: where they changed last long ago, it would go through all of a long history.
+    told = git.run(
+        "log", f"--max-count={MOST_LOOKED_AT}", "--no-merges", "--no-renames", "--no-show-signature", "--relative",
+        "--name-only", "--format=%x01%H",
+    ).decode("utf-8", "replace")  # fmt: skip
+    found: list[tuple[str, str]] = []
+    commits = 0
+    for entry in told.split("\x01")[1:]:
+        commit, *names = [line for line in entry.split("\n") if line]
+        touched = [(commit, name) for name in names if name in paths]
+        commits += bool(touched)
+        if commits > MOST_COMMITS:
+            break
+        found += touched
+    return found
+
+
+def _read_versions(git: Git, names: Sequence[str]) -> list[str | None]:
+    """The text of each version; None for what is not there or no text. No filter of the repository's is run."""
+    data = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
+    found: list[str | None] = []
+    for _ in names:
+        head, _, data = data.partition(b"\n")
+        kind = head.split(b" ")
+        if len(kind) != 3 or kind[1] != b"blob":
+            found.append(None)
+            continue
+        size = int(kind[2])
+        found.append(_decode_text(data[:size]))
+        data = data[size + 1 :]
+    return found
+
+
+def _decode_text(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return None

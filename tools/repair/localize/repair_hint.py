@@ -1,0 +1,102 @@
+"""What somebody who looked at the failure says: where the fault may be, and of which kind it is.
+
+A few words name places and kinds. More describe the fault, as a report does: then places count by how much the text
+speaks of them, as `patchwright localize` tells from words, names and history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from tools.core.workspace import Workspace
+
+# How much more suspicious a place is that the hint names (a file; a function), and a kind of change likelier. A hint
+# may be wrong: what it does not name is still tried, only later.
+FILE, FUNCTION, KIND = 2.0, 3.0, 4.0
+
+# Words after which a hint is also read as a description, and after which it is nothing else: in so many, names of
+# functions and kinds stand by chance.
+DESCRIPTION, PROSE = 8, 25
+# What the best file of a description, and its best function, add to a place's suspiciousness, of which it is a part:
+# files are right more often than functions, and tests have seen where the fault can be.
+SPOKEN_FILE, SPOKEN_FUNCTION = 0.5, 0.5
+# Places of a description that count.
+SPOKEN_FILES, SPOKEN_FUNCTIONS = 10, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Words such as "cart.py", "Cart.total", "src/cart.py::total", "off by one" or "comparison"; "" says nothing.
+
+    files, functions: what a description speaks of: path, and path with qualified name → how much, from 0 to 1
+    """
+
+    said: str = ""
+    files: Mapping[str, float] = field(default_factory=dict)
+    functions: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def weigh_place(self, path: str, function: str) -> float:
+        """What a place's suspiciousness is multiplied with."""
+        return max(self._weigh_by_name(path, function), self._weigh_by_description(path, function))
+
+    def _weigh_by_description(self, path: str, function: str) -> float:
+        inside = self.functions.get((path, function), 0.0)
+        return 1.0 + SPOKEN_FILE * self.files.get(path, 0.0) + SPOKEN_FUNCTION * inside
+
+    def _weigh_by_name(self, path: str, function: str) -> float:
+        found = 1.0
+        pure = PurePosixPath(path)
+        if any(word in (path, pure.name, pure.stem) or path.endswith("/" + word) for word in self._words):
+            found *= FILE
+        parts = function.split(".")
+        if function and any(word == function or word == parts[-1] for word in self._words):
+            found *= FUNCTION
+        return found
+
+    def weigh_template(self, template: str) -> float:
+        """The same for a template's prior: the first word of its name that says something is in the hint."""
+        first = next((part for part in template.split("_") if len(part) > 2), template)
+        said = {_stem_word(word) for word in re.findall(r"[a-z]+", self.said.lower())} if self._words else ()
+        return KIND if _stem_word(first) in said else 1.0
+
+    @property
+    def _words(self) -> Sequence[str]:
+        if len(self.said.split()) > PROSE:
+            return ()
+        return [word for word in re.split(r"[\s,;()`'\"]+|::", self.said) if word]
+
+
+NO_HINT = Hint()
+
+Key = TypeVar("Key")
+
+
+def parse_hint(at: Workspace, said: str) -> Hint:
+    """A hint, and what it speaks of in the workspace if it describes something."""
+    if len(said.split()) < DESCRIPTION:
+        return Hint(said)
+    from tools.code.code_tool import query_index
+    from tools.code.localization import localize_text
+
+    found = query_index(
+        at, lambda index: localize_text(index, said, files=SPOKEN_FILES, functions=SPOKEN_FUNCTIONS)
+    )
+    return Hint(
+        said,
+        files=_normalize_scores({each.path: each.score for each in found.files}),
+        functions=_normalize_scores({(each.path, each.symbol.name): each.score for each in found.functions}),
+    )
+
+
+def _normalize_scores(scores: Mapping[Key, float]) -> dict[Key, float]:
+    most = max(scores.values(), default=0.0) or 1.0
+    return {key: score / most for key, score in scores.items()}
+
+
+def _stem_word(word: str) -> str:
+    return word.rstrip("s") if len(word) > 3 else word

@@ -1,0 +1,1 @@
+"""Test frameworks of the project: collection, runs, failures and names of tests."""

@@ -1,0 +1,1 @@
+"""The project's code in the running process: compiled, exchanged, instrumented and called aside."""

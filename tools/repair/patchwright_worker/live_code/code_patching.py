@@ -1,0 +1,184 @@
+"""Patched source in memory: behind the import system, or put into functions that exist already."""
+
+from __future__ import annotations
+
+import gc
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import linecache
+import os
+import sys
+import types
+from typing import TYPE_CHECKING, ClassVar
+
+from ..tracing.line_recorder import get_code_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from typing import Any
+
+
+class Overlay(importlib.abc.MetaPathFinder):
+    """Serves modules from patched text: `texts` maps absolute paths to what stands in for the file.
+
+    instrumented: the code to take for a file, or None for the file as it is
+    """
+
+    texts: ClassVar[dict[str, str]] = {}
+    instrumented: ClassVar[Callable[[str], types.CodeType | None] | None] = None
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if not Overlay.texts and Overlay.instrumented is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path) or _find_package_spec(name, path)
+        if spec is None or spec.origin is None:
+            return None
+        instrumented = (
+            Overlay.instrumented is not None and type(spec.loader) is importlib.machinery.SourceFileLoader
+        )
+        if spec.origin not in Overlay.texts and not instrumented:
+            return None
+        locations = spec.submodule_search_locations
+        loader = OverlayLoader(name, spec.origin)
+        return importlib.util.spec_from_file_location(
+            name, spec.origin, loader=loader, submodule_search_locations=locations
+        )
+
+
+def _find_package_spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
+    """A package that is looked for in its own folder, as pytest does with `--import-mode=importlib`."""
+    parent, _, last = name.rpartition(".")
+    for folder in path or ():
+        first = os.path.join(folder, "__init__.py")
+        is_parent = folder in getattr(sys.modules.get(parent), "__path__", ())
+        if os.path.basename(folder) == last and not is_parent and os.path.isfile(first):
+            return importlib.util.spec_from_file_location(name, first, submodule_search_locations=[folder])
+    return None
+
+
+class OverlayLoader(importlib.machinery.SourceFileLoader):
+    def get_code(self, fullname: str) -> types.CodeType:
+        code = Overlay.instrumented(self.path) if Overlay.instrumented is not None else None
+        text = Overlay.texts.get(self.path)
+        if text is not None:  # decorators that compile their functions anew look there for the source
+            linecache.cache[self.path] = len(text), None, text.splitlines(True), self.path
+        if code is None and text is not None:
+            code = compile_source(text, self.path)
+        return code or super().get_code(fullname)  # type: ignore[return-value]  # there is source
+
+    def get_data(self, path: str) -> bytes:
+        text = Overlay.texts.get(str(path))
+        return super().get_data(path) if text is None else text.encode()
+
+
+def compile_source(text: str, path: str) -> types.CodeType:
+    code = compile(text, path, "exec", dont_inherit=True)
+    assert isinstance(code, types.CodeType)
+    return code
+
+
+def apply_edits(text: str, edits: Sequence[Sequence[Any]]) -> str:
+    """Replace spans of `text`; each edit is (start, end, replacement), none overlapping another."""
+    for start, end, replacement in sorted(edits, key=lambda edit: edit[0], reverse=True):
+        text = text[:start] + replacement + text[end:]
+    return text
+
+
+class NeedsImport(Exception):
+    """The change is not inside a live function, so the module must be imported anew."""
+
+
+class Swapper:
+    """Puts new code into functions that exist already, wherever references to them are held."""
+
+    def __init__(self, root: str) -> None:
+        prefix = root + os.sep
+        self._functions: dict[tuple[str, types.CodeType], list[types.FunctionType]] = {}
+        self._places: dict[tuple[str, int, str], list[types.FunctionType]] = {}
+        gc.unfreeze()  # what a project's tests have put aside is not among the objects
+        for each in gc.get_objects():
+            if type(each) is types.FunctionType and each.__code__.co_filename.startswith(prefix):
+                code = each.__code__
+                self._functions.setdefault((code.co_filename, code), []).append(each)
+                place = (code.co_filename, code.co_firstlineno, code.co_name)
+                self._places.setdefault(place, []).append(each)
+
+    def list_paths(self) -> set[str]:
+        """Files whose functions exist."""
+        return {path for path, _, _ in self._places}
+
+    def count_functions(self, paths: Collection[str]) -> int:
+        """How many functions of some files exist."""
+        return sum(len(functions) for (path, _, _), functions in self._places.items() if path in paths)
+
+    def find_functions(self, path: str, first_line: int, name: str) -> list[types.FunctionType]:
+        """The function objects that were made from the definition at that line."""
+        return self._places.get((path, first_line, name), [])
+
+    def swap_functions(self, path: str, old_text: str, new_text: str, imported_lines: set[int]) -> None:
+        """Raises SyntaxError if the new text does not compile, NeedsImport if swapping cannot serve it."""
+        old, new = compile_source(old_text, path), compile_source(new_text, path)
+        for before, after in self._iter_changed(old, new):
+            if any(line in imported_lines for line in get_code_lines(before) - {before.co_firstlineno}):
+                raise NeedsImport("it ran while modules were imported, so its results may be stored")
+            live = self._functions.get((path, before), [])
+            if not live:
+                raise NeedsImport("nothing refers to that function")
+            for function in live:
+                exchange_code(function, after)
+        # What stands behind a change of several lines is the same, and its lines are counted in the new text as well.
+        for before, after in _iter_moved(old, new):
+            for function in self._functions.get((path, before), []):
+                exchange_code(function, after)
+
+    def _iter_changed(
+        self, old: types.CodeType, new: types.CodeType
+    ) -> Iterator[tuple[types.CodeType, types.CodeType]]:
+        """Pairs of function codes that differ, found below module and class bodies that do not."""
+        before, after = _list_child_codes(old), _list_child_codes(new)
+        if not _has_same_shell(old, new) or len(before) != len(after):
+            raise NeedsImport("module or class level code changed")
+        for first, second in zip(before, after):
+            if _is_same_code(first, second):
+                continue
+            if first.co_flags & 0x1 or first.co_name.startswith("<"):  # CO_OPTIMIZED: a function, not a class
+                yield first, second
+            else:
+                yield from self._iter_changed(first, second)
+
+
+def _iter_moved(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
+    """Pairs of function codes that are equal but for the lines at which they stand, however deep."""
+    for first, second in zip(_list_child_codes(old), _list_child_codes(new)):
+        if first.co_firstlineno != second.co_firstlineno and _is_same_code(first, second):
+            yield first, second
+        yield from _iter_moved(first, second)
+
+
+def exchange_code(function: types.FunctionType, code: types.CodeType) -> None:
+    """Put new code into a function. Raises NeedsImport when it closes over other variables than the old."""
+    if function.__code__.co_freevars != code.co_freevars:
+        raise NeedsImport("it closes over other variables")
+    function.__code__ = code
+
+
+def _list_child_codes(code: types.CodeType) -> list[types.CodeType]:
+    return [each for each in code.co_consts if isinstance(each, types.CodeType)]
+
+
+def _has_same_shell(a: types.CodeType, b: types.CodeType) -> bool:
+    def collect_facts(code: types.CodeType) -> tuple[Any, ...]:
+        constants = [repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)]
+        table = getattr(code, "co_exceptiontable", b"")
+        names = (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars)
+        counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+        return (code.co_name, code.co_code, constants, table, names, counts)
+
+    return collect_facts(a) == collect_facts(b)
+
+
+def _is_same_code(a: types.CodeType, b: types.CodeType) -> bool:
+    """Equal but for line numbers."""
+    first, second = _list_child_codes(a), _list_child_codes(b)
+    return _has_same_shell(a, b) and len(first) == len(second) and all(map(_is_same_code, first, second))

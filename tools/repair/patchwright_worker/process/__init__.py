@@ -1,0 +1,1 @@
+"""Forked children with limits, and the JSON lines that processes exchange."""

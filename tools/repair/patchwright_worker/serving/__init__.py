@@ -1,0 +1,1 @@
+"""Serving requests: baseline, warm and cold mode, screening and trials of candidates."""

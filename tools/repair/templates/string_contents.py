@@ -1,0 +1,142 @@
+"""Templates for what stands inside strings: regular expressions, and texts that a failing test expects otherwise.
+
+Regular expressions are changed as mutation testing does it (MutRex: Arcaini, Gargantini and Riccobene 2017), inverted.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tokenize
+import warnings
+from collections.abc import Iterator
+
+from tools.repair.templates.support.rewording import find_rewordings
+from tools.repair.templates.support.template_site import Change, Site, template
+
+# In the text of a string that is a regular expression, as it is written: what is found, and what it may be meant to be.
+_EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"(?<=[\w\]).}])\+", ("*", "?", "{1,2}")),
+    (r"(?<=[\w\]).}])\*(?!\?)", ("+", "*?", "?")),
+    (r"(?<=[\w\]).}])\?", ("*", "")),
+    (r"(?<!\\)\.(?![*+])", (r"\.", "[^\n]")),
+    (r"(?<!\\)\.(?=[*+])", (r"\S", r"[\s\S]")),
+    (r"\\\.", (".",)),
+    (r" (?=[*+?])", (r"\s", r"[ \t]")),
+    (r"\\s(?![*+?{])", (r"\s+", r"\s*")),
+    (r"\\s\+", (r"\s*", r"[ \t]+")),
+    (r"\\s\*", (r"\s+", r"[ \t]*")),
+    (r"\\d(?![*+?{])", (r"\d+", r"\d*")),
+    (r"\\w(?![*+?{\]])", (r"\w+", r"[\w-]", r"[\w.]")),
+    (r"\\d", (r"[0-9]", r"\w")),
+    (r"\\b", (r"\B",)),
+    (r"(?<![\[\\])\^", (r"\A",)),
+    (r"(?<!\\)\$", (r"\Z",)),
+    (r"(?<![A-Z-])a-z(?!A)", ("a-zA-Z", "a-z0-9")),
+    (r"(?<![a-z-])A-Z(?!a)", ("A-Za-z", "A-Z0-9", r"\w")),
+    (r"A-Za-z|a-zA-Z", (r"\w", "A-Za-z0-9")),
+    (r"A-Z[À-ÿ]-[À-ÿ]|0-9", (r"\w", r"\d")),
+    (r"\{(\d+)\}", (r"+", r"*")),
+    (r"\{(\d+),(\d+)\}", ("+", "*")),
+)
+_REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]| [*+]|[)\]][*+?]|^\^|\$$")
+_BODY = re.compile(r"(?s)^([rRbBuU]*)('''|\"\"\"|'|\")(.*)\2$")
+# What a class of characters is extended by, what stands at the end of an expression.
+_MEMBERS = (r"\w", r"\s", r"\-", r"\.", "_", "0-9", "'", '"')
+_LONGEST = 300
+
+
+@template(prior=0.8, precision=0.8)
+def regular_expression(site: Site) -> Iterator[Change]:
+    """A part of a regular expression another way: quantifier, class, anchor, escape, a part made optional (MutRex)."""
+    for node in site.nodes:
+        for start, body, raw in _iter_regex_literals(site, node):
+            yield from _iter_variants(start, body, raw)
+
+
+@template(prior=2.5, precision=0.8)
+def expected_text(site: Site) -> Iterator[Change]:
+    """A string that differs from what the failing assertion expects in one part (constant from the oracle: ARJA-p)."""
+    for node in site.nodes:
+        is_format = isinstance(node, ast.JoinedStr)
+        if is_format or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+            start, end = site.source.get_span(node)
+            written = site.source.text[start:end]
+            for each in find_rewordings(written, site.hints.texts):
+                text = re.sub(r"[{}]", r"\g<0>\g<0>", each.text) if is_format else each.text
+                yield _create_change(start, written, each.start, each.end, text)
+
+
+def _iter_regex_literals(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
+    """(offset, text as written, whether it is raw) of a string that is taken for a regular expression."""
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
+        return
+    value = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+    if _REGEX.search(value) and _is_valid_regex(value):
+        yield from (piece for piece in _iter_literal_pieces(site, node) if len(piece[1]) <= _LONGEST)
+
+
+def _iter_literal_pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
+    """(offset, text as written, whether it is raw) of each literal that a string is put together from."""
+    start, end = site.source.get_span(node)
+    lines = f"({site.source.text[start:end]})".splitlines(keepends=True)
+    try:
+        tokens = [t for t in tokenize.generate_tokens(iter(lines).__next__) if t.type == tokenize.STRING]
+    except (
+        tokenize.TokenError,
+        IndentationError,
+        StopIteration,
+    ):  # a string inside an f-string, out of its place
+        return
+    for token in tokens:
+        row, column = token.start
+        written = _BODY.match(token.string)
+        if written is not None:
+            place = start - 1 + sum(map(len, lines[: row - 1])) + column + written.start(3)
+            yield place, written[3], "r" in written[1].lower()
+
+
+def _iter_variants(start: int, body: str, raw: bool) -> Iterator[Change]:
+    for pattern, others in _EDITS:
+        for match in re.finditer(pattern, body):
+            for other in others:
+                if _escape_text(other, raw) != match[0]:
+                    yield _create_change(start, body, match.start(), match.end(), _escape_text(other, raw))
+    for text in ("$", r"\b", r"\Z", r"\s*"):
+        if not body.endswith(text):
+            yield _create_change(start, body, len(body), len(body), _escape_text(text, raw))
+    for text in ("^", r"\b", r"\s*"):
+        if not body.startswith(text):
+            yield _create_change(start, body, 0, 0, _escape_text(text, raw))
+    for match in re.finditer(r"(?<!\\)\]", body):
+        for text in _MEMBERS:
+            yield _create_change(start, body, match.start(), match.start(), _escape_text(text, raw))
+    for match in re.finditer(r"(?<!\\)\)(?![*+?{])", body):
+        for text in ("?", "*", "+"):
+            yield _create_change(start, body, match.end(), match.end(), text)
+    for match in re.finditer(r"\\[dwsS](?![*+?{])|[^\\\W](?=[^*+?{\w]|$)|[^\w\s\\()[\]{}*+?^$|.]$", body):
+        yield _create_change(start, body, match.end(), match.end(), "?")
+
+
+def _create_change(start: int, body: str, first: int, last: int, text: str) -> Change:
+    old, new = body, body[:first] + text + body[last:]
+    why = f"`{_shorten_text(old)}` should be `{_shorten_text(new)}`"
+    return Change(start=start + first, end=start + last, text=text, why=why)
+
+
+def _escape_text(text: str, raw: bool) -> str:
+    return text if raw else text.replace("\\", "\\\\")
+
+
+def _shorten_text(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:28]}…{text[-28:]}"
+
+
+def _is_valid_regex(value: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # the project's own affair
+            re.compile(value)
+    except (re.error, RecursionError, OverflowError):  # prose, a format, or another dialect
+        return False
+    return True

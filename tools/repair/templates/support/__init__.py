@@ -1,0 +1,1 @@
+"""Support for templates: parsed source, site, precedence, name similarity, fitted weights."""

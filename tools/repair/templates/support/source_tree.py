@@ -1,0 +1,406 @@
+"""One file as templates see it: its text, its syntax tree, and the names that are bound in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tools.repair.templates.support.code_usage import CodeUsage, iter_operands
+
+# Longer texts are no names of anything.
+LONGEST_MEMBER = 40
+# A word, a number or a sign.
+TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """What was changed since an earlier version: put `text` in the place of the characters start…end to take it back.
+
+    first, last: its lines, of what is only left out the line behind it
+    since: the commit that changed it; "" for what is not committed
+    """
+
+    start: int
+    end: int
+    text: str
+    first: int
+    last: int
+    since: str
+
+
+class Source:
+    """One file's text with its syntax tree, and the way from tree positions to character offsets.
+
+    hunks: how it differs from what it was, as far as that is known
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.hunks: list[Hunk] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # the project's own affair
+            self.tree = ast.parse(text)
+        self._names_in: dict[Function, list[str]] = {}
+        self._names_of: dict[str, frozenset[str]] = {}
+        self._nodes_in: dict[Function, list[ast.AST]] = {}
+        self._lines = text.split("\n")
+        self._starts = [0]
+        for line in self._lines:
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self.parents: dict[ast.AST, ast.AST] = {
+            child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)
+        }
+
+    def to_offset(self, line: int, column: int) -> int:
+        """Characters before a position whose column counts UTF-8 bytes, as `ast` has it."""
+        text = self._lines[line - 1]
+        if not text.isascii():
+            column = len(text.encode()[:column].decode())
+        return self._starts[line - 1] + column
+
+    def get_span(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> tuple[int, int]:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self.to_offset(node.lineno, node.col_offset), self.to_offset(
+            node.end_lineno, node.end_col_offset
+        )
+
+    def get_text(self, node: ast.expr | ast.stmt | ast.keyword | ast.excepthandler) -> str:
+        start, end = self.get_span(node)
+        return self.text[start:end]
+
+    def iter_format_expressions(self, literal: ast.JoinedStr) -> Iterator[ast.expr]:
+        """What stands in the braces of an f-string, format specifications included, where its positions are exact.
+
+        Before Python 3.12 they are now and then of another place, so that the text there has to say the same.
+        """
+        for part in literal.values:
+            if isinstance(part, ast.FormattedValue):
+                if self._has_exact_position(part.value):
+                    yield part.value
+                if isinstance(part.format_spec, ast.JoinedStr):
+                    yield from self.iter_format_expressions(part.format_spec)
+
+    def _has_exact_position(self, node: ast.expr) -> bool:
+        if sys.version_info >= (3, 12):
+            return True
+        if node.lineno != node.end_lineno or not 0 < node.lineno <= len(self._lines):
+            return False
+        try:
+            there = ast.parse(self.get_text(node), mode="eval").body
+        except (SyntaxError, ValueError):
+            return False
+        return ast.dump(there) == ast.dump(node)
+
+    @cached_property
+    def hunks_at(self) -> dict[ast.stmt, list[Hunk]]:
+        """The hunks, each at the first statement that begins in it, else at the one around it or behind it."""
+        found: dict[ast.stmt, list[Hunk]] = {}
+        ordered = sorted(self.statements, key=lambda each: (each.lineno, each.col_offset))
+        for hunk in self.hunks:
+            inside = [each for each in ordered if hunk.first <= each.lineno <= hunk.last]
+            around = [each for each in ordered if each.lineno < hunk.first <= (each.end_lineno or 0)]
+            behind = [each for each in ordered if each.lineno > hunk.last]
+            place = next(iter([*inside, *around[::-1], *behind]), None)
+            if place is not None:
+                found.setdefault(place, []).append(hunk)
+        return found
+
+    def get_line_start(self, line: int) -> int:
+        return self._starts[line - 1]
+
+    def get_indentation(self, line: int) -> str:
+        text = self._lines[line - 1]
+        return text[: len(text) - len(text.lstrip())]
+
+    @cached_property
+    def usage(self) -> CodeUsage:
+        """How the file does things: what its other places have to lend to one that lacks it."""
+        return CodeUsage(self)
+
+    @cached_property
+    def token_triples(self) -> frozenset[tuple[str, str, str]]:
+        """Every three tokens that stand in a row."""
+        row = TOKEN.findall(self.text)
+        return frozenset(zip(row, row[1:], row[2:], strict=False))
+
+    @cached_property
+    def statements(self) -> list[ast.stmt]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, ast.stmt)]
+
+    @cached_property
+    def module_names(self) -> dict[str, ast.AST]:
+        """Names bound at module level, with what binds them."""
+        found: dict[str, ast.AST] = {}
+        for node in _iter_outside_functions(self.tree):
+            for name in _list_bound_names(node):
+                found.setdefault(name, node)
+        return found
+
+    @cached_property
+    def imports_everything(self) -> bool:
+        """Some `from … import *` binds names that the text does not show."""
+        imports = (n for n in ast.walk(self.tree) if isinstance(n, ast.ImportFrom))
+        return any(each.name == "*" for node in imports for each in node.names)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name and attribute that the file reads or binds."""
+        every = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name | ast.Attribute)]
+        return frozenset(node.id if isinstance(node, ast.Name) else node.attr for node in every)
+
+    @cached_property
+    def constants(self) -> list[tuple[str, ast.stmt]]:
+        """Names that assignments of the module or of its classes bind, each with its statement."""
+        found: list[tuple[str, ast.stmt]] = []
+        for node in _iter_outside_functions(self.tree):
+            if isinstance(node, ast.ClassDef):
+                inside: list[ast.AST] = [*node.body]
+            else:
+                inside = [node]
+            for each in inside:
+                if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign):
+                    found.extend((name, each) for name in _list_bound_names(each))
+        return found
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        return [node for node in ast.walk(self.tree) if isinstance(node, Function)]
+
+    @cached_property
+    def attributes(self) -> list[str]:
+        """Attribute and method names that occur or are defined in the file, sorted."""
+        found = {node.attr for node in ast.walk(self.tree) if isinstance(node, ast.Attribute)}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ClassDef):
+                for each in node.body:
+                    found.update(_list_bound_names(each))
+        return sorted(name for name in found if not name.startswith("__"))
+
+    @cached_property
+    def assigned_attributes(self) -> frozenset[str]:
+        """Attributes that are assigned to anywhere in the file."""
+        stored = (
+            n for n in ast.walk(self.tree) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        )
+        return frozenset(node.attr for node in stored)
+
+    @cached_property
+    def attributes_bound(self) -> frozenset[str]:
+        """Attributes that something in the file gives a value: methods, class variables, assignments."""
+        classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
+        named = {name for node in classes for each in node.body for name in _list_bound_names(each)}
+        return self.assigned_attributes | named
+
+    @cached_property
+    def strings(self) -> list[str]:
+        values = {
+            n.value for n in ast.walk(self.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        }
+        return sorted(value for value in values if 0 < len(value) < 40 and "\n" not in value)
+
+    def list_names(self, function: Function) -> list[str]:
+        if function not in self._names_in:
+            names, around = list_local_names(function), self.find_enclosing_function(function)
+            self._names_in[function] = list(
+                dict.fromkeys(names + (self.list_names(around) if around else []))
+            )
+        return self._names_in[function]
+
+    def list_nodes(self, function: Function | None) -> list[ast.AST]:
+        """All nodes of a function, or none; of the same function they are asked for again and again."""
+        if function is None:
+            return []
+        if function not in self._nodes_in:
+            self._nodes_in[function] = list(ast.walk(function))
+        return self._nodes_in[function]
+
+    @cached_property
+    def keywords(self) -> dict[str, Counter[str]]:
+        """Keyword arguments as they are written, by the last name of what they are passed to; most of one line."""
+        found: dict[str, Counter[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call):
+                name = (
+                    node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                )
+                for each in node.keywords:
+                    text = self.get_text(each)
+                    if each.arg and "\n" not in text:
+                        found.setdefault(name, Counter())[text] += 1
+        return found
+
+    @cached_property
+    def definitions(self) -> dict[str, list[ast.arguments]]:
+        """What functions, methods and classes are called with, by their names."""
+        found: dict[str, list[ast.arguments]] = {}
+        for function in self.functions:
+            above = self.parents[function]
+            is_made = function.name == "__init__" and isinstance(above, ast.ClassDef)
+            name = above.name if is_made and isinstance(above, ast.ClassDef) else function.name
+            found.setdefault(name, []).append(function.args)
+        return found
+
+    @cached_property
+    def members(self) -> dict[str, Counter[str]]:
+        """Attributes by the plain name that they are read from, for names that begin a chain of them."""
+        found: dict[str, Counter[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found.setdefault(node.value.id, Counter())[node.attr] += 1
+        return found
+
+    @cached_property
+    def displays(self) -> list[frozenset[str]]:
+        """The texts of each list, tuple, set and dictionary that is written down and holds several."""
+        found = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
+                held = node.keys if isinstance(node, ast.Dict) else node.elts
+                values = [each.value for each in held if isinstance(each, ast.Constant)]
+                texts = [each for each in values if isinstance(each, str) and len(each) < LONGEST_MEMBER]
+                if len(texts) > 1:
+                    found.append(frozenset(texts))
+        return found
+
+    @cached_property
+    def bare_calls(self) -> Counter[str]:
+        """Methods that are called without arguments."""
+        every = (n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and not n.args and not n.keywords)
+        return Counter(each.func.attr for each in every if isinstance(each.func, ast.Attribute))
+
+    @cached_property
+    def conditions(self) -> Counter[str]:
+        """Names and attributes whose truth is asked for somewhere in the file."""
+        found: Counter[str] = Counter()
+        nodes = ast.walk(self.tree)
+        for node in iter_operands(
+            [each.test for each in nodes if isinstance(each, ast.If | ast.While | ast.IfExp)]
+        ):
+            if isinstance(node, ast.Name | ast.Attribute):
+                found[self.get_text(node)] += 1
+        return found
+
+    def find_names(self, text: str) -> frozenset[str]:
+        """The names that an expression of this file reads."""
+        if text not in self._names_of:
+            nodes = ast.walk(ast.parse(f"({text})", mode="eval"))  # it may go over several lines
+            self._names_of[text] = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+        return self._names_of[text]
+
+    @cached_property
+    def one_argument_calls(self) -> Counter[str]:
+        """How often each function, by the name it is called by, is called with one argument."""
+        every = (n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and len(n.args) == 1)
+        plain = (n.func for n in every if not n.keywords and isinstance(n.func, ast.Name | ast.Attribute))
+        return Counter(self.get_text(each) for each in plain)
+
+    def find_enclosing_function(self, node: ast.AST) -> Function | None:
+        """The function around a node."""
+        above = self.parents.get(node)
+        while above is not None and not isinstance(above, Function):
+            above = self.parents.get(above)
+        return above
+
+    def find_enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        above = self.parents.get(node)
+        while above is not None and not isinstance(above, ast.ClassDef):
+            above = self.parents.get(above)
+        return above
+
+    def get_block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that `statement` is one of."""
+        above = self.parents[statement]
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(above, name, None)
+            if isinstance(block, list) and statement in block:
+                return block
+        return [statement]
+
+
+def _iter_outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop(0)
+        yield node
+        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _list_bound_names(node: ast.AST) -> list[str]:
+    if isinstance(node, Function | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return [(each.asname or each.name).split(".")[0] for each in node.names]
+    if isinstance(node, ast.Assign):
+        return [each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return []
+
+
+def list_local_names(function: Function) -> list[str]:
+    """Parameters, then everything assigned in the function, each once."""
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    names = [each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each is not None]
+    stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    nested = [n for n in ast.walk(function) if isinstance(n, Function) and n is not function]
+    names += [node.id for node in sorted(stores, key=lambda n: (n.lineno, n.col_offset))]
+    for inner in nested:
+        names += [inner.name, *(each.arg for each in inner.args.args)]
+    return list(dict.fromkeys(names))
+
+
+def get_first_line(statement: ast.stmt) -> int:
+    """Decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def list_header_nodes(statement: ast.stmt, source: Source | None = None) -> list[ast.expr]:
+    """Expressions of a statement itself: of a compound statement, its header's.
+
+    What stands in the braces of an f-string is among them only where `source` shows that its positions are exact.
+    """
+    found: list[ast.expr] = []
+    todo: list[ast.AST] = _list_header_children(statement)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.expr):
+            found.append(node)
+        if not isinstance(node, ast.JoinedStr):
+            todo.extend(ast.iter_child_nodes(node))
+        elif source is not None:
+            todo.extend(source.iter_format_expressions(node))
+    return found
+
+
+_BODIES = frozenset(
+    {"body", "orelse", "finalbody", "handlers", "cases", "decorator_list", "returns", "annotation"}
+)
+
+
+def _list_header_children(statement: ast.stmt) -> list[ast.AST]:
+    """The children of a statement that are not statements, nor annotations of types."""
+    found: list[ast.AST] = []
+    for name, value in ast.iter_fields(statement):
+        if name in _BODIES and not isinstance(statement, ast.Expr):
+            continue
+        found.extend(
+            each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)
+        )
+    if isinstance(statement, Function):
+        arguments = statement.args
+        return [each for each in (*arguments.defaults, *arguments.kw_defaults) if each is not None]
+    return found

@@ -1,0 +1,35 @@
+"""`finish` and `propose`: the model ends the turn, or asks a person to decide on changes that were not made."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+
+
+@tool(effect="none", ends=True)
+async def finish(
+    summary: str, status: Literal["done", "nothing to do", "not achieved"] = "done", *, at: Workspace
+) -> Observation:
+    """End the turn when the task is done, or cannot be done.
+
+    summary: for the user: what changed, how it was verified, what is left
+    """
+    text = summary.strip()
+    return Observation(text=text or "finished", data={"summary": text, "status": status})
+
+
+@tool(effect="none", ends=True)
+async def propose(summary: str, *, at: Workspace) -> Observation:
+    """End the turn with changes that were not written, for a person to decide on.
+
+    summary: for the user: the changes, how sure each is, and how to have them written
+    """
+    text = summary.strip()
+    return Observation(text=text or "proposed", data={"summary": text, "status": PROPOSED})
+
+
+PROPOSED = "proposed"
+"""The status of a turn that ended so."""

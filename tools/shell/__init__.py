@@ -1,0 +1,1 @@
+"""Commands in the sandbox: the shell tool, background commands and their output."""

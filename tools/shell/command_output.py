@@ -1,0 +1,78 @@
+"""A command's output for the model: plain text, head and tail, and a reference to the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sandbox.process.command import Capture
+from tools.core.surroundings import Surroundings
+from tools.core.text import clip, format_size, strip_terminal_codes
+from tools.core.untrusted_output import escape_lookalikes, format_note
+
+HEAD_SHARE = 0.35
+"""Of what is shown: a command says what went wrong near its end, and what it was about at its beginning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapedOutput:
+    """Bounded text whose notes are ours alone, and the artifact that holds the whole ("" if the text does)."""
+
+    text: str
+    ref: str = ""
+
+
+def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> ShapedOutput:
+    """Shape an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
+    text = strip_terminal_codes(capture.text()).rstrip("\n")
+    fits = not capture.omitted_bytes and len(text) <= budget
+    ref = _store_output(at, capture) if (not fits or keep) and capture.total else ""
+    if fits:
+        return ShapedOutput(text=_clip_lines(text), ref=ref)
+    head, tail = (
+        strip_terminal_codes(part.decode("utf-8", "replace")) for part in (capture.head, capture.tail)
+    )
+    if not capture.omitted_bytes:
+        head = tail = text
+    first = _trim_partial_line(head[: int(budget * HEAD_SHARE)], from_start=True)
+    last = _trim_partial_line(tail.rstrip("\n")[-int(budget * (1 - HEAD_SHARE)) :], from_start=False)
+    missing = capture.total - len(first.encode()) - len(last.encode())
+    next_line = first.count("\n") + 1
+    how = f'recall(ref="{ref}", start={next_line}) shows it' if ref else "not kept"
+    how = f"{how}; {capture.note}" if capture.note else how
+    cut = format_note(f"{format_size(max(missing, 0))} cut: {how}")
+    return ShapedOutput(text=f"{_clip_lines(first)}{cut}\n{_clip_lines(last)}", ref=ref)
+
+
+def make_progress_callback(at: Surroundings) -> Callable[[bytes], None]:
+    """Shows a person the last line of what a command has just written."""
+
+    def on_output(chunk: bytes) -> None:
+        lines = strip_terminal_codes(chunk[-2_000:].decode("utf-8", "replace")).split("\n")
+        line = next((line for line in reversed(lines) if line.strip()), "")
+        if line:
+            at.progress(line[:200])
+
+    return on_output
+
+
+def _store_output(at: Surroundings, capture: Capture) -> str:
+    try:
+        if capture.spill is not None:
+            return at.artifacts.adopt(capture.spill)
+        return "" if capture.omitted_bytes else at.artifacts.save(capture.head + capture.tail)
+    except OSError:  # disk full: the result matters more than the copy of its output
+        return ""
+
+
+def _trim_partial_line(text: str, *, from_start: bool) -> str:
+    """Without the line that the cut went through, unless that is all there is."""
+    if from_start:
+        whole, newline, _ = text.rpartition("\n")
+        return whole + newline if newline else f"{text}\n"
+    _, _, whole = text.partition("\n")
+    return whole or text
+
+
+def _clip_lines(text: str) -> str:
+    return escape_lookalikes("\n".join(clip(line) for line in text.split("\n")))

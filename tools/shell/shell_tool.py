@@ -1,0 +1,140 @@
+"""`shell`: a command line in the sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sandbox.fs.installation import list_installation_paths
+from sandbox.policy.decision import Mode
+from sandbox.process.command import Capture, Command, Completed
+from tools.core.action import Effect, Observation, ToolFailure
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+from tools.shell.command_output import make_progress_callback, shape_output
+from tools.shell.environment import shell_environment
+
+MAX_TIMEOUT = 3600
+"""Seconds: nothing that a step waits for should take longer."""
+
+BUDGET = 16_000
+"""Characters of output shown, about 4k tokens."""
+
+MAX_VALUE = 4 << 20
+"""Bytes of output that code gets."""
+
+HINTS: tuple[tuple[str, str], ...] = (
+    (
+        r"\.git/.*Read-only file system",
+        "commands cannot write .git: use git_commit, or git_bisect(command, good)",
+    ),
+    (r"Read-only file system|Operation not permitted", "only the workspace and /tmp can be written"),
+    (
+        r"Could not resolve host|Temporary failure in name resolution|Network is unreachable"
+        r"|getaddrinfo EAI_AGAIN|Failed to establish a new connection|dns error",
+        "commands have no network",
+    ),
+)
+"""What an output smells of, and which bound of the sandbox is behind it; the first that fits is told."""
+
+
+def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+    return Effect(kind="execute", argv=("bash", "-c", str(arguments["command"])))
+
+
+@tool(effect=_effect)
+async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> Observation:
+    """Run a bash command in the workspace root. Nothing stays running.
+
+    timeout: seconds
+    """
+    if not command.strip():
+        raise ToolFailure("shell: the command is empty")
+    if timeout is not None and not 1 <= timeout <= MAX_TIMEOUT:
+        raise ToolFailure(f"shell: timeout must be 1 to {MAX_TIMEOUT} seconds (got {timeout!r})")
+    limit = timeout or at.settings.shell_timeout
+    completed = await at.sandbox.run(
+        Command(
+            argv=("bash", "-c", command),
+            cwd=at.root,
+            env=shell_environment(),
+            timeout=limit,
+            beside=at.background.leader,
+            scope="read-only" if at.mode is Mode.READ_ONLY else "workspace",
+        ),
+        make_progress_callback(at),
+    )
+    output = await asyncio.to_thread(shape_output, at, completed.stdout, budget=BUDGET)
+    hint = _find_hint(at, completed, output.text)
+    parts = [_describe_end(completed, limit), output.text or "(no output)", *completed.noticed, hint]
+    return Observation(
+        text="\n".join(part for part in parts if part),
+        data={
+            "exit": completed.returncode,
+            "ended": completed.ended,
+            "seconds": round(completed.duration, 3),
+        },
+        ref=output.ref,
+        failed=completed.returncode != 0 or completed.ended != "exited",
+        value=ShellResult(
+            exit=completed.returncode,
+            output=_read_output(at, completed.stdout, output.ref),
+            ended=completed.ended,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShellResult:
+    """For code: exit status (negative: a signal), output with stderr in it, and "exited" or "timeout"."""
+
+    exit: int
+    output: str
+    ended: str
+
+
+def _read_output(at: Workspace, output: Capture, ref: str) -> str:
+    path = at.artifacts.find_file(ref) if output.omitted_bytes else None
+    if path is None:
+        return output.text()
+    with path.open("rb") as file:
+        return file.read(MAX_VALUE).decode("utf-8", "replace")
+
+
+def _describe_end(completed: Completed, limit: float) -> str:
+    if completed.ended == "timeout":
+        return f"killed after {limit:g} s, the time limit (timeout= raises it up to {MAX_TIMEOUT})"
+    if completed.ended == "interrupted":
+        return f"interrupted after {completed.duration:.1f} s"
+    if completed.returncode < 0:
+        return f"killed by signal {-completed.returncode} after {completed.duration:.1f} s"
+    return f"exit {completed.returncode}" + (
+        f" after {completed.duration:.1f} s" if completed.duration >= 1 else ""
+    )
+
+
+def _find_hint(at: Workspace, completed: Completed, text: str) -> str:
+    if completed.returncode == 0 or at.mode is Mode.FULL or at.sandbox.name == "unconfined":
+        return ""
+    hint = _find_installation_hint(at.root, text)
+    hint = hint or next((hint for smell, hint in HINTS if re.search(smell, text)), "")
+    if hint and at.mode is Mode.READ_ONLY and "written" in hint:
+        hint = "the session is read-only: commands can write only /tmp"
+    return f"[sandbox: {hint}]" if hint else ""
+
+
+def _find_installation_hint(root: Path, text: str) -> str:
+    """Why a package could not be installed into the environment that Patchwright runs from."""
+    if not re.search("Read-only file system|Permission denied", text):
+        return ""
+    names = (each.relative_to(root).as_posix() for each in list_installation_paths(root))
+    name = next((each for each in names if each in text), "")
+    return (
+        f"Patchwright is installed in {name}, so commands cannot change it: use another environment"
+        if name
+        else ""
+    )

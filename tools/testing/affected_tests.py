@@ -1,0 +1,91 @@
+"""Which tests a change may break: those that import, over whatever detours, a module that changed. Python only.
+
+Static, so a test that reaches code by other ways (plugins, subprocesses, data files) is not seen; where anything
+changed that is not a module, the answer is "all of them".
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from tools.lint.checks.weakened import is_test_file
+
+MOST = 5_000
+"""Files that are read. In a larger project the whole suite is what its own tools select from."""
+
+_NO_CODE = (".md", ".rst", ".txt", ".adoc", ".png", ".jpg", ".svg", ".gif")
+
+
+def find_affected_tests(root: Path, files: Collection[str], changed: Iterable[str]) -> list[str] | None:
+    """Test files to run for the changed files, sorted; empty if none is affected, None for all of them.
+
+    files: all of the project, relative to `root`
+    """
+    relevant = [path for path in changed if not path.endswith(_NO_CODE)]
+    sources = [path for path in files if path.endswith(".py")]
+    if not all(path.endswith(".py") for path in relevant) or len(sources) > MOST:
+        return None
+    if any(PurePosixPath(path).name == "setup.py" for path in relevant):
+        return None
+    modules = _index_modules({*sources, *relevant})  # also those that are gone: what imports them breaks
+    users = _index_importers(root, sources, modules)
+    reached, waiting = set(relevant), list(relevant)
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if user not in reached:
+                reached.add(user)
+                waiting.append(user)
+    if any(PurePosixPath(path).name == "conftest.py" for path in reached):
+        return None  # its fixtures reach tests that import nothing
+    there = set(files)
+    return sorted(path for path in reached if is_test_file(path) and path in there)
+
+
+def _index_modules(sources: Iterable[str]) -> dict[str, list[str]]:
+    """Files by each dotted name that an import may call them by: a project's root may be any folder above them."""
+    found: dict[str, list[str]] = {}
+    for path in sources:
+        parts = list(PurePosixPath(path).with_suffix("").parts)
+        if parts[-1] == "__init__":
+            parts.pop()
+        for first in range(len(parts)):
+            found.setdefault(".".join(parts[first:]), []).append(path)
+    return found
+
+
+def _index_importers(
+    root: Path, sources: Iterable[str], modules: Mapping[str, list[str]]
+) -> dict[str, set[str]]:
+    """Files that import a file, by that file."""
+    users: dict[str, set[str]] = {}
+    for path in sources:
+        for name in _list_imports(root, path):
+            for imported in modules.get(name, ()):
+                users.setdefault(imported, set()).add(path)
+    return users
+
+
+def _list_imports(root: Path, path: str) -> Iterator[str]:
+    """The dotted names that a file imports, with those of the packages around them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse((root / path).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):  # gone, or no Python that we know
+        return
+    package = list(PurePosixPath(path).parent.parts)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            around = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*around, *([node.module] if node.module else [])])
+            names = [base, *(f"{base}.{each.name}" for each in node.names)]
+        else:
+            continue
+        for name in names:
+            parts = name.split(".")
+            yield from (".".join(parts[:count]) for count in range(1, len(parts) + 1))

@@ -1,0 +1,202 @@
+"""Go and Rust: the test commands of their own tool chains."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sandbox.policy.decision import Mode
+from tools.core.text import format_count, join_names
+from tools.core.workspace import Workspace
+from tools.shell.environment import shell_environment
+from tools.testing.launch import FinishedRun, Launch
+from tools.testing.project_files import Project
+from tools.testing.report import (
+    MAX_FAILURES,
+    NOTHING,
+    Findings,
+    Kind,
+    TestFailure,
+    make_failure,
+    tally_findings,
+)
+
+
+def detect_go(project: Project) -> str:
+    return "go.mod" if project.contains_text("go.mod", "") else ""
+
+
+async def launch_go(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    cache = at.settings.cache / "go-build"
+    cache.mkdir(parents=True, exist_ok=True)
+    packages, tests = split_go_targets(targets)
+    arguments = (*(("-run", f"^({'|'.join(tests)})$") if tests else ()), *(packages or ("./...",)))
+    offline = {} if at.mode is Mode.FULL else {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
+    module = next(iter(re.findall(r"^module\s+(\S+)", project.read_text("go.mod"), re.M)), "")
+    return Launch(
+        runner="go",
+        argv=("go", "test", "-json", *arguments),
+        command=project.format_command(("go", "test", *arguments)),
+        parse=lambda evidence: parse_go(evidence, module),
+        env={**shell_environment(), **offline, "GOCACHE": str(cache)},
+        writable=(cache,),
+    )
+
+
+def split_go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """`pkg`, `pkg/a_test.go`, `pkg::TestX/case` or `TestX` as packages and names of tests."""
+    packages: dict[str, None] = {}
+    tests: dict[str, None] = {}
+    for target in targets:
+        place, _, name = target.rpartition("::") if "::" in target else (target, "", "")
+        if not name and re.match(r"(Test|Example|Fuzz|Benchmark)\w*(/|$)", place):
+            place, name = "", place
+        if name:
+            tests[name.split("/")[0]] = None
+        if place:
+            folder = str(Path(place).parent) if place.endswith(".go") else place
+            packages["." if folder == "." else f"./{folder.removeprefix('./')}"] = None
+    return tuple(packages), tuple(tests)
+
+
+def parse_go(evidence: FinishedRun, module: str) -> Findings:
+    """The event stream of `go test -json`; a package that does not compile has no tests in it."""
+    verdicts: dict[tuple[str, str], Kind] = {}
+    output: dict[tuple[str, str], list[str]] = {}
+    counted = False
+    for line in evidence.stream_lines():
+        event = _parse_event(line)
+        if event is None:
+            continue
+        counted = True
+        key = (str(event.get("Package") or event.get("ImportPath", "")), str(event.get("Test", "")))
+        action = event.get("Action")
+        if action in ("output", "build-output"):
+            output.setdefault(key, []).append(str(event.get("Output", "")))
+        elif action in _GO_VERDICTS:
+            verdicts[key] = _GO_VERDICTS[action]
+    if not counted:
+        return NOTHING
+    return _build_go_findings(verdicts, output, evidence, module)
+
+
+_GO_VERDICTS: Mapping[Any, Kind] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+
+
+def _build_go_findings(
+    verdicts: Mapping[tuple[str, str], Kind],
+    output: Mapping[tuple[str, str], list[str]],
+    evidence: FinishedRun,
+    module: str,
+) -> Findings:
+    parents = {(package, test.rpartition("/")[0]) for package, test in verdicts if "/" in test}
+    leaves = {key: verdict for key, verdict in verdicts.items() if key[1] and key not in parents}
+    failures: list[TestFailure] = []
+    for (package, test), verdict in leaves.items():
+        if verdict == "failed":
+            folder = package.removeprefix(module).strip("/")
+            failures.append(_build_go_failure(folder, test, "".join(output.get((package, test), []))))
+    failed = {package for (package, test), verdict in leaves.items() if verdict == "failed"}
+    unbuilt = sorted(
+        package
+        for (package, test), verdict in verdicts.items()
+        if not test and verdict == "failed" and package not in failed
+    )
+    for package in unbuilt:
+        text = "".join(line for key, lines in output.items() if key[0].startswith(package) for line in lines)
+        failures.append(
+            make_failure(package.removeprefix(module).strip("/") or ".", message=text or evidence.text)
+        )
+    kinds = list(leaves.values())
+    names = [f"{package.removeprefix(module).strip('/') or '.'}::{test}" for package, test in leaves]
+    kinds.extend("errors" for _ in unbuilt)
+    problem = (
+        f"{format_count(len(unbuilt), 'package')} did not build or start: {join_names(unbuilt, 5)}"
+        if unbuilt
+        else ""
+    )
+    return tally_findings(kinds, failures, problem, names)
+
+
+def _build_go_failure(folder: str, test: str, text: str) -> TestFailure:
+    body = "\n".join(line for line in text.splitlines() if not re.match(r"\s*(===|---) ", line))
+    place = re.search(r"^\s+(?P<file>[\w./-]+\.go):(?P<line>\d+): ?(?P<message>.*)", body, re.M)
+    file = f"{folder}/{place['file']}".strip("/") if place else ""
+    line = int(place["line"]) if place else 0
+    message = place["message"] if place else body
+    return make_failure(f"{folder or '.'}::{test}", file=file, line=line, message=message, detail=body)
+
+
+def _parse_event(line: str) -> Mapping[str, Any] | None:
+    if not line.startswith("{"):
+        return None
+    try:
+        event = json.loads(line)
+    except ValueError:  # a test printed something that begins like an event
+        return None
+    return event if isinstance(event, dict) and "Action" in event else None
+
+
+def detect_cargo(project: Project) -> str:
+    return "Cargo.toml" if project.contains_text("Cargo.toml", "") else ""
+
+
+async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    env = {**shell_environment(), "CARGO_TERM_COLOR": "never"}
+    if at.mode is not Mode.FULL:
+        env["CARGO_NET_OFFLINE"] = "true"
+    writable: tuple[Path, ...] = ()
+    if (
+        not (at.root / "target").is_dir() or at.mode is Mode.READ_ONLY
+    ):  # a build nobody asked for stays outside
+        built = at.settings.cache / "cargo" / project.key
+        built.mkdir(parents=True, exist_ok=True)
+        env["CARGO_TARGET_DIR"] = str(built)
+        writable = (built,)
+    names = ("--", *targets) if targets else ()
+    return Launch(
+        runner="cargo",
+        argv=("cargo", "test", "--no-fail-fast", *names),
+        command=project.format_command(("cargo", "test", *names)),
+        parse=parse_cargo,
+        env=env,
+        writable=writable,
+    )
+
+
+_CARGO_LINE = re.compile(
+    r"^test (?P<name>.+?)(?: - should panic)? \.\.\. (?P<verdict>ok|FAILED|ignored)", re.M
+)
+_CARGO_SECTION = re.compile(
+    r"^---- (?P<name>.+?) stdout ----\n(?P<body>.*?)(?=^---- |^failures:|\Z)", re.M | re.S
+)
+_PANIC = re.compile(
+    r"panicked at (?:'(?P<old>.*?)', )?(?P<file>[^\s:']+):(?P<line>\d+):\d+(?::\n(?P<new>.*))?", re.S
+)
+
+
+def parse_cargo(evidence: FinishedRun) -> Findings:
+    """Output of `cargo test`: one block for each test binary."""
+    text = "\n".join(evidence.stream_lines())
+    kinds: Mapping[str, Kind] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
+    lines = list(_CARGO_LINE.finditer(text))
+    if not lines and "test result:" not in text:
+        problem = "it does not compile" if "could not compile" in text else "cargo could not start the tests"
+        return Findings(broken=problem, counted=False) if evidence.returncode else NOTHING
+    bodies = {section["name"]: section["body"].strip() for section in _CARGO_SECTION.finditer(text)}
+    failed = [line["name"] for line in lines if line["verdict"] == "FAILED"]
+    failures = [_build_cargo_failure(name, bodies.get(name, "")) for name in failed[:MAX_FAILURES]]
+    names = [line["name"] for line in lines]
+    return tally_findings((kinds[line["verdict"]] for line in lines), failures, names=names)
+
+
+def _build_cargo_failure(name: str, body: str) -> TestFailure:
+    kept = "\n".join(line for line in body.splitlines() if not line.startswith("note: "))
+    panic = _PANIC.search(kept)
+    if panic is None:
+        return make_failure(name, message=kept)
+    message = panic["old"] or panic["new"] or ""
+    return make_failure(name, file=panic["file"], line=int(panic["line"]), message=message, detail=kept)

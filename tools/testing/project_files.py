@@ -1,0 +1,104 @@
+"""What a project's files say about its tests: read once per run, within bounds."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from tools.core.surroundings import Surroundings
+
+MAX_CONFIG = 1 << 20
+"""Bytes of a configuration file that are looked at."""
+
+MAX_ENTRIES = 20_000
+"""Directory entries looked through for test files, some 50 ms; deeper tests have a configuration file."""
+
+MAX_DEPTH = 6
+
+_TEST_FILE = re.compile(r"^(test_.*|.*_test|tests)\.py$")
+
+_NOT_OURS = frozenset(
+    {"node_modules", "venv", "env", "build", "dist", "target", "vendor", "site-packages", "__pycache__"}
+)
+"""Folders with other people's tests. Those that begin with a dot are left out as well."""
+
+
+class TestsNotRunnable(Exception):
+    """A runner that fits the project, but cannot run here: its text says why."""
+
+    __test__ = False
+
+
+class Project:
+    """The files of a workspace, as far as they tell how its tests are run."""
+
+    def __init__(self, at: Surroundings) -> None:
+        self._files = at.files
+        self.root: Path = at.root
+        self._texts: dict[str, str | None] = {}
+
+    @property
+    def name(self) -> str:
+        return f"{self.root.name}/"
+
+    @cached_property
+    def key(self) -> str:
+        """Names this project among others in a shared cache folder."""
+        import hashlib
+
+        return hashlib.blake2b(os.fsencode(self.root), digest_size=8).hexdigest()
+
+    def read_text(self, name: str) -> str:
+        """The beginning of a file, "" when it is not there or not ours to read."""
+        return self._read_cached(name) or ""
+
+    def contains_text(self, name: str, text: str) -> bool:
+        """The file exists and has `text` somewhere."""
+        found = self._read_cached(name)
+        return found is not None and text in found
+
+    @cached_property
+    def python_tests(self) -> tuple[str, ...]:
+        """Python files whose names mark them as tests, those nearest to the root first."""
+        return tuple(sorted(self._find_test_files(), key=lambda path: (path.count("/"), path)))
+
+    def format_command(self, argv: Sequence[str]) -> str:
+        """A command line as a person in the workspace root would type it."""
+        prefix = f"{self.root}/"
+        return shlex.join(word.removeprefix(prefix) for word in argv)
+
+    def _read_cached(self, name: str) -> str | None:
+        if name not in self._texts:
+            self._texts[name] = self._read_file(name)
+        return self._texts[name]
+
+    def _read_file(self, name: str) -> str | None:
+        try:
+            if not self._files.is_file(name):
+                return None
+            if self._files.get_size(name) > MAX_CONFIG:
+                return ""
+            return self._files.read(name).decode("utf-8", "replace")
+        except (ValueError, OSError):  # leads out, or may not be read: as if it were not there
+            return None
+
+    def _find_test_files(self) -> Iterator[str]:
+        left = MAX_ENTRIES
+        folders = [(self.root, "", 0)]
+        while folders and left > 0:
+            folder, prefix, depth = folders.pop(0)
+            try:
+                entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            except OSError:  # gone or not readable: it has no tests for us
+                continue
+            for entry in entries:
+                left -= 1
+                if entry.is_dir(follow_symlinks=False):
+                    if depth < MAX_DEPTH and entry.name not in _NOT_OURS and entry.name[0] != ".":
+                        folders.append((Path(entry.path), f"{prefix}{entry.name}/", depth + 1))
+                elif _TEST_FILE.match(entry.name) and entry.is_file(follow_symlinks=False):
+                    yield f"{prefix}{entry.name}"

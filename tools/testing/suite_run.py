@@ -1,0 +1,172 @@
+"""One run of a project's tests: choose the runner, start it, read what it left, judge it."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.errors import UserError
+from sandbox.policy.decision import Mode
+from sandbox.process.command import Command, Completed
+from tools.core.workspace import Workspace
+from tools.shell.command_output import make_progress_callback, shape_output
+from tools.testing import output_parsers
+from tools.testing.launch import FinishedRun, Launch
+from tools.testing.project_files import TestsNotRunnable
+from tools.testing.report import Findings, Outcome, TestReport, limit_failures, limit_names
+from tools.testing.runners import choose_launch
+
+TAIL = 4_000
+"""Characters of output shown when there is no structured result: enough for a traceback."""
+
+
+async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
+    """Run the tests, or say why they cannot be run."""
+    reports = await asyncio.to_thread(_create_report_folder, at)
+    try:
+        return await _run_launch(at, tuple(targets), reports)
+    finally:
+        await asyncio.to_thread(_remove_folder, reports)
+
+
+async def run_copy(at: Workspace, seconds: float) -> TestReport:
+    """Run all tests of a copy of the project, which is `at.root` though not what the sandbox calls the workspace.
+
+    seconds: wall time until they are killed
+    """
+    from dataclasses import replace
+
+    reports = await asyncio.to_thread(_create_report_folder, at)
+    try:
+        limited = replace(at, settings=replace(at.settings, test_timeout=seconds))
+        return await _run_launch(limited, (), reports, beside=(at.root,))
+    finally:
+        await asyncio.to_thread(_remove_folder, reports)
+
+
+async def _run_launch(
+    at: Workspace, targets: tuple[str, ...], reports: Path, beside: tuple[Path, ...] = ()
+) -> TestReport:
+    """beside: folders that may be written instead of the workspace"""
+    try:
+        launch = await choose_launch(at, targets, reports)
+        started = time.time()
+        completed = await at.sandbox.run(
+            _build_command(at, launch, reports, beside), make_progress_callback(at)
+        )
+    except TestsNotRunnable as problem:
+        return _build_no_runner_report(str(problem))
+    except UserError as error:  # the program is not installed, or the sandbox refused
+        return _build_no_runner_report(
+            ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
+        )
+    return await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
+
+
+def _build_command(at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...]) -> Command:
+    return Command(
+        argv=launch.argv,
+        cwd=at.root,
+        env=launch.env,
+        timeout=at.settings.test_timeout,
+        scope="read-only" if beside or at.mode is Mode.READ_ONLY else "workspace",
+        writable=(reports, *beside, *launch.writable),
+    )
+
+
+def _create_report_folder(at: Workspace) -> Path:
+    parent = at.settings.cache / "reports"
+    parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(dir=parent))
+
+
+def _remove_folder(folder: Path) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)  # a leftover report is harmless
+
+
+def _build_no_runner_report(why: str) -> TestReport:
+    return TestReport(
+        runner="",
+        command="",
+        outcome="no-runner",
+        note=f"tests were not run: {why}.",
+        output='Name the command: --tests "python -m pytest" …, or tests.command in patchwright.toml; '
+        "or run it with shell.",
+    )
+
+
+def _build_report(
+    at: Workspace, launch: Launch, completed: Completed, started: float, reports: Path
+) -> TestReport:
+    output = shape_output(at, completed.stdout, budget=TAIL, keep=True)
+    evidence = FinishedRun(
+        root=at.root,
+        returncode=completed.returncode,
+        text=completed.stdout.text(),
+        whole=at.artifacts.find_file(output.ref) if completed.stdout.omitted_bytes else None,
+        reports=reports,
+        started=started,
+    )
+    found = launch.parse(evidence)
+    outcome, note = _judge_outcome(found, completed, launch, at.settings.test_timeout)
+    # where failures with their places tell it all, the output would tell it a second time
+    told = outcome == "passed" or (found.failures and all(each.file for each in found.failures))
+    return TestReport(
+        runner=launch.runner,
+        command=launch.command,
+        outcome=outcome,
+        collected=found.passed + found.failed + found.errors + found.skipped + found.xfailed + found.xpassed,
+        passed=found.passed,
+        failed=found.failed,
+        errors=found.errors,
+        skipped=found.skipped,
+        xfailed=found.xfailed,
+        xpassed=found.xpassed,
+        deselected=found.deselected,
+        passed_tests=limit_names(found.passed_tests),
+        skipped_tests=limit_names(found.skipped_tests),
+        duration=completed.duration,
+        failures=limit_failures(found.failures),
+        counted=found.counted,
+        note=note,
+        output="" if told else output.text,
+        ref=output.ref,
+    )
+
+
+def _judge_outcome(
+    found: Findings, completed: Completed, launch: Launch, timeout: float
+) -> tuple[Outcome, str]:
+    """Zero tests run is not a pass, and neither is a command that says it failed."""
+    ran = found.passed + found.failed + found.errors + found.xpassed
+    status = completed.returncode
+    if completed.ended != "exited":
+        return "timeout", f"killed after {timeout:g} s: run fewer tests, or raise tests.timeout"
+    if found.broken:
+        return "broken", found.broken
+    if not found.counted:
+        idle = output_parsers.explain_idle_make(completed.stdout.text()) if not status else ""
+        return ("no-tests", idle) if idle else _judge_by_status(status, launch)
+    if not ran:
+        unrun = found.skipped or found.xfailed
+        return "no-tests", "all tests were skipped" if unrun else "no test matched or was collected"
+    if found.failed or found.errors:
+        return "failed", ""
+    if status:
+        return "failed", f"every test passed, but the command ended with exit {status}"
+    return "passed", ""
+
+
+def _judge_by_status(status: int, launch: Launch) -> tuple[Outcome, str]:
+    if status < 0:
+        return "broken", f"the tests were ended by signal {-status} before they could report"
+    if launch.counts:
+        return "broken", f"{launch.runner} ended with exit {status}, but left no results"
+    if status:
+        return "failed", f"exit {status}; the output does not say which tests failed"
+    return "passed", "exit 0; the output does not say how many tests ran"
