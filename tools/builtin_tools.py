@@ -38,7 +38,7 @@ TOOLS = (
 
 UNTOLD = (
     ("tools.edit.multi_edit", "edit_several"),
-    ("tools.git.git_tools.bisect", "git_bisect"),
+    ("tools.git.bisect", "git_bisect"),
     ("tools.git.history_tools", "git_log"),
     ("tools.git.history_tools", "git_show"),
     ("tools.git.history_tools", "git_blame"),

@@ -201,7 +201,7 @@ def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict
         (b'"kind":"prompt","text":"x","more":' + b"[" * 300 + b"]" * 300 + b"}", "Prompt"),
         (b'"kind":"prompt","text":"x","kind":"title"}', "Title"),
         (b'"kind":"prompt","text":"x","v":1}', "Prompt"),
-        (b'"kind":"of another time","text":"x"}', "Unknown"),
+        (b'"kind":"of another time","text":"x"}', "UnknownEvent"),
         (b'"kind":"prompt","text":"x","v":99}', "newer"),
         (b'"kind":"prompt","text":7}', "valid string"),
         (b'"kind":"prompt"', "delimiter"),

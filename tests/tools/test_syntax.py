@@ -156,7 +156,7 @@ def test_every_grammar_is_installed_and_reads_an_empty_file() -> None:
 def test_knowing_the_languages_imports_no_grammar() -> None:
     code = (
         "import sys, tools.code.languages, tools.code.syntax, tools.code.symbols;"
-        " print([m for m in sys.modules if 'tree_s' in m])"
+        " print([m for m in sys.modules if 'tree_sitter' in m])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
