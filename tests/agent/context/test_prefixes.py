@@ -40,7 +40,7 @@ from agent.model.wire_formats.chat_completions import ChatWire
 from agent.model.wire_formats.openai_responses import ResponsesWire
 from agent.session.log import INTERRUPTED, list_unanswered_calls
 from agent.session.log_index import LogIndex, expand_runs, parse_event_id
-from tests.agent.context.test_projection import Story, shape
+from tests.agent.context.projection.test_projection import Story, shape
 from tests.support.wires import Chat, Messages, Responses
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))

@@ -58,7 +58,7 @@ def session() -> Iterator[tuple[Event, ...]]:
     paths = ["docs/architecture.md", "agent/turn/loop.py", "agent/session/log.py", "tools/core/registry.py",
              "docs/security.md",
              "agent/model/http/http_client.py", "pyproject.toml",
-              "tests/agent/test_loop.py", "sandbox/policy/decision.py"]  # fmt: skip
+              "tests/agent/turn/test_loop.py", "sandbox/policy/decision.py"]  # fmt: skip
     for number, path in enumerate(paths):
         call = AskedAction(id=f"c{number}", tool="read", arguments={"path": path, "start": number})
         text = f"I look at {path} next, since what stands there decides the order.\n" * (number % 3)

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.tools.repair.test_candidates import results
+from tests.tools.repair.engine.candidates.test_candidate_generation import results
 from tools.repair.localize.coverage_spectrum import Test
 from tools.repair.localize.failure_analysis import extract_hints
 from tools.repair.templates import Hints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tools.repair.test_candidates import results
+from tests.tools.repair.engine.candidates.test_candidate_generation import results
 from tests.tools.repair.test_lending import made
 from tools.repair.localize.coverage_spectrum import Test
 from tools.repair.localize.failure_analysis import extract_hints
