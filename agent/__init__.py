@@ -1,1 +1,1 @@
-"""Who decides: the loop, the session log, the context projection and the models."""
+"""The agent: loop, session log, context projection and models."""

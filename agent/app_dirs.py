@@ -1,4 +1,4 @@
-"""Where our own files live: XDG folders, or everything under `PATCHWRIGHT_HOME`."""
+"""Folders of Patchwright's own files: XDG base directories, or everything under `PATCHWRIGHT_HOME`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sandbox.errors import Fault, UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
-    """Folders of ours; made 0700 when first written to.
+    """Patchwright's folders; created with mode 0700 on the first write.
 
-    data: session logs, artifacts, snapshots; config: settings; cache: what can be made again
+    data: session logs, artifacts, snapshots; config: settings; cache: files that can be rebuilt
     """
 
     data: Path
@@ -24,11 +24,11 @@ class Home:
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] = os.environ) -> Home:
-        """`PATCHWRIGHT_HOME` if set, else the XDG base directories (freedesktop.org basedir spec 0.8)."""
+        """Return `PATCHWRIGHT_HOME` if set, else the XDG base directories (freedesktop.org basedir spec 0.8)."""
         if own := env.get("PATCHWRIGHT_HOME"):
             try:
                 base = Path(own).expanduser().absolute()
-            except (RuntimeError, FileNotFoundError):  # `~nobody`, or relative to a folder that is gone
+            except (RuntimeError, FileNotFoundError):  # `~nobody`, or relative to a removed folder
                 raise UserError(
                     Fault.CONFIGURATION,
                     f"PATCHWRIGHT_HOME names no folder: {own!r}",
@@ -49,7 +49,7 @@ class Home:
         )
 
     def get_project_folder(self, root: Path) -> Path:
-        """The data folder of one project: a readable name and a hash of its path."""
+        """Return the data folder of one project: a readable name and a hash of its path."""
         import hashlib
 
         digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:10]
@@ -57,7 +57,7 @@ class Home:
 
 
 def make_private_folder(path: Path) -> Path:
-    """Make a folder (and its parents) that only the user can enter. Raises UserError where that is not possible."""
+    """Create a folder (and its parents) that only the user can enter. Raises UserError if that is not possible."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

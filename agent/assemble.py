@@ -1,4 +1,4 @@
-"""Put a session together: root, home, sandbox, tools, model and log, in the order that starts fastest."""
+"""Assemble a session: root, home, sandbox, tools, model and log, in the order that starts fastest."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def assemble_runtime(options: Options, home: Home) -> Runtime:
     opened.append(session)
     try:
         return _build_runtime(options, home, root, is_git, model, session)
-    except BaseException:  # whatever it was, the log is released; the error goes on
+    except BaseException:  # on any exception the log is released, then the exception is raised again
         session.close()
         raise
 
@@ -88,7 +88,7 @@ def _build_runtime(
         servers=_create_language_servers(options, reach.sandbox.name),
     )
     mcp: McpServers | None = None
-    if options.mcp and reach.sandbox.name != "container":  # no descriptor reaches into one
+    if options.mcp and reach.sandbox.name != "container":  # no file descriptor can be passed into a container
         from tools.mcp.server_tools import McpServers
 
         mcp = McpServers(workspace, options.mcp)
@@ -125,7 +125,7 @@ def _build_runtime(
 def _restore_changes(
     session: Session, workspace: Workspace, snapshots: Snapshots | None, ended: Collection[str]
 ) -> None:
-    """What the session has changed and not committed, from the last place on where that was nothing."""
+    """Restore the record of the session's uncommitted changes, from the last event at which there were none."""
     known = read_checkpoint(session.folder, session.replayed)
     clean = known.clean if known and known.clean else CleanPoint(at=0, tree="")
     deeds = session.replayed.select_file_events(
@@ -136,7 +136,7 @@ def _restore_changes(
 
 
 def _apply_action_format(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
-    """The model, made to act by code if that is its way here."""
+    """Return the model, wrapped to act by code if that is its action format."""
     if resolve_action_mode(model.name, modes) != "code":
         return model
     if toolbox.get("python") is None:
@@ -148,7 +148,7 @@ def _apply_action_format(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
 
 
 def _create_language_servers(options: Options, sandbox: str) -> Servers | None:
-    """None where the user names none; and in a container, into which no descriptor of ours reaches."""
+    """Return None if the user names no servers, or in a container, into which no file descriptor can be passed."""
     if not options.language_servers or sandbox == "container":
         return None
     from sandbox.policy.effects import Effect
@@ -162,23 +162,25 @@ def _create_language_servers(options: Options, sandbox: str) -> Servers | None:
 
 
 def _has_system_prompt(session: Session) -> bool:
-    """Whether the log says what the model is told first; that of an imported session does not."""
+    """Whether the log has a system prompt; that of an imported session has none."""
     return any(start.system for start in session.replayed.select_events(SessionStart))
 
 
 def default_approval(sandbox: Sandbox) -> Approval:
-    """Of a session with a terminal, when the user has set none."""
+    """Return the approval of a session with a terminal, if the user has set none."""
     return Approval.ASK if sandbox.name == "unconfined" else Approval.AUTO
 
 
 def _recover_interrupted_edits(workspace: Workspace) -> tuple[str, Collection[str]]:
-    """End what a killed process had begun to write: what was done about it, "" if there was nothing, and the paths
-    that are written by that."""
+    """Recover unfinished writes of a killed process.
+
+    Returns a description, "" if there were none, and the paths written.
+    """
     if workspace.mode is Mode.READ_ONLY or not workspace.journal.is_dir():
         return "", ()
     try:
         found = workspace.transactions.recover()
-    except UserError as problem:  # a full disk, say: the next edit tries again
+    except UserError as problem:  # e.g. a full disk: the next edit tries again
         return f"an interrupted edit could not be ended yet: {problem.message}", ()
     if found is None:
         return "", ()

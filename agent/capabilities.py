@@ -1,4 +1,4 @@
-"""How far a session reaches: the sandbox, tools and snapshots of its mode; and changing that at the user's word."""
+"""Capabilities of a session: the sandbox, tools and snapshots of its mode."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 _OF_REPOSITORIES = ("git_status", "git_diff", "git_bisect", "git_log", "git_show", "git_blame")
-"""Tools that have nothing to read where there is none."""
+"""Tools that need a git repository."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
-    """What a mode gives a session. snapshots: None where nothing can be written"""
+    """Capabilities of a mode. snapshots: None if nothing can be written"""
 
     sandbox: Sandbox
     toolbox: Toolbox
@@ -35,7 +35,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnvironment:
-    """Where a session works, and for which model: all that its reach depends on beside the mode."""
+    """Workspace and model of a session: all that its capabilities depend on besides the mode."""
 
     options: Options
     home: Home
@@ -45,7 +45,7 @@ class SessionEnvironment:
     folder: Path
 
     def build_capabilities(self, mode: Mode) -> Capabilities:
-        """Raises UserError where the sandbox asked for does not work, or the folder cannot be written."""
+        """Build the capabilities of a mode. Raises UserError if the sandbox or writing does not work."""
         from sandbox.backends.deny_read import apply_read_denials
         from sandbox.backends.selection import choose_sandbox
         from sandbox.snapshots.workspace_snapshots import Snapshots
@@ -75,7 +75,7 @@ class SessionEnvironment:
 
         understood = load_accepted_tools()
         withheld = set() if self.is_git else set(_OF_REPOSITORIES)
-        if in_container:  # no descriptor reaches into one, and so no kernel
+        if in_container:  # no file descriptor, so no kernel, can be passed into a container
             withheld.add("python")
         if in_container or not self.options.language_servers:
             withheld.add("rename")
@@ -94,7 +94,7 @@ class SessionEnvironment:
 
 
 def check_writable(root: Path, mode: Mode) -> None:
-    """Raises UserError where a mode in which files are written meets a folder that cannot be."""
+    """Raise UserError if the mode writes files and the folder is not writable."""
     if mode is not Mode.READ_ONLY and not os.access(root, os.W_OK):
         raise UserError(
             Fault.READ_ONLY,
@@ -104,7 +104,7 @@ def check_writable(root: Path, mode: Mode) -> None:
 
 
 def build_tool_specs(tools: Toolbox) -> list[ToolSpec]:
-    """The tools as a model is told of them."""
+    """Return the specifications of the tools that are sent to a model."""
 
     def build_spec(tool: Tool) -> ToolSpec:
         return ToolSpec(name=tool.name, description=tool.description, parameters=tool.parameters)

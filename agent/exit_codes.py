@@ -1,4 +1,4 @@
-"""How a turn ends, and the exit code that scripts see. This table is a promise: codes keep their meaning."""
+"""Outcomes of a turn and their exit codes. The table is a stable interface: codes keep their meaning."""
 
 from __future__ import annotations
 

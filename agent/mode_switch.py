@@ -1,4 +1,4 @@
-"""Switch the mode or the approval of a running session, only ever at the user's word; both are logged."""
+"""Switch the mode or the approval of a running session, only at the user's request; both are logged."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from sandbox.policy.decision import Approval, Mode
 
 
 def switch_approval(runtime: Runtime, approval: Approval) -> None:
-    """From now on this one answers when the policy asks. Only ever at the user's word; logged."""
+    """Use this approval from now on. Only at the user's request; logged."""
     runtime.policy.approval = approval
     runtime.session.append(Signal(name="approval", detail=f"approval: {approval}"))
 
 
 async def switch_mode(runtime: Runtime, mode: Mode) -> None:
-    """Reach as far as this mode from the next action on. Only ever at the user's word; logged. Raises UserError, and
-    then nothing has changed.
+    """Switch to this mode from the next action on. Only at the user's request; logged.
 
-    Tools are added where the mode has more of them. None is taken away: what the mode forbids the policy denies,
-    and the requests keep their beginning, which providers' caches know. What still runs was started within the
-    bounds of the mode before, and is ended.
+    Raises UserError, and then nothing has changed. Tools that the mode adds are added. None is removed: the
+    policy denies those that the mode forbids, and requests keep their prefix, which providers cache.
+    Background processes started under the previous mode are terminated.
     """
     if runtime.place is None:
         raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")

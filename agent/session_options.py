@@ -1,4 +1,4 @@
-"""Options of a session: everything that a caller decides before it is assembled."""
+"""Options of a session: all decisions of a caller before it is assembled."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a caller decides about a session.
+    """Options of a session.
 
     working: folder named by -C (or the current one); the workspace is the repository around it
-    model: makes the model; its second argument is told, in a quiet line each, of retries
-    approval: None: `auto` where the kernel confines commands, else `ask`
+    model: creates the model; its second argument receives one quiet line per retry
+    approval: None: `auto` if the kernel confines commands, else `ask`
     session: id of a session to resume, "" for a new one
     commit: when the harness commits by itself; offer_commit: the model may
-    roles: makes the models of the roles that have one of their own, when they are first asked for
-    actions: how models act
-    discipline: what is done about actions that come out of order
-    shares: how much of the history stays whole; summaries: who writes those of the past
-    proceed: called again and again while an existing session is read; what it raises ends that
-    edit_formats: in which the model is told to write edits; without any, those that its family writes well
+    roles: creates the models of the roles that have their own, on first use
+    actions: action format of the model
+    discipline: response to actions out of order
+    shares: share of the history kept in full; summaries: model that writes those of the past
+    proceed: called repeatedly while an existing session is read; its exceptions end the reading
+    edit_formats: formats offered to the model for edits; empty: those that its model family writes well
     """
 
     working: Path

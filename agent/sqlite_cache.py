@@ -1,4 +1,4 @@
-"""Caches in SQLite that can be made again at any time: opened, and started over when they are damaged."""
+"""SQLite caches that can be rebuilt at any time; a damaged one is deleted and recreated."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def open_cache(path: Path, schema: str, patience: float) -> sqlite3.Connection:
-    """The cache at `path`, with the tables of `schema`; a damaged one is deleted and begun again.
+    """Open the cache at `path` with the tables of `schema`; a damaged one is deleted and recreated.
 
-    patience: seconds to wait for another process that writes. Raises sqlite3.OperationalError when the file is in use
-    or not ours to write: no reason to delete it.
+    patience: seconds to wait for another process that writes. Raises sqlite3.OperationalError if the file is
+    in use or not writable: no reason to delete it.
     """
     try:
         return connect_with_schema(path, schema, patience)
@@ -22,7 +22,7 @@ def open_cache(path: Path, schema: str, patience: float) -> sqlite3.Connection:
 
 
 def connect_with_schema(path: Path | str, schema: str, patience: float = 0.0) -> sqlite3.Connection:
-    """A connection (":memory:" for one that nobody else sees) that has the tables of `schema`."""
+    """Return a connection (":memory:" for a private one) that has the tables of `schema`."""
     db = sqlite3.connect(path, timeout=patience)
     try:
         db.executescript(schema)

@@ -1,4 +1,4 @@
-"""The workspace that a folder belongs to."""
+"""Workspace root of a folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WITHOUT = ", or pass --no-commit to work without git"
 
 
 def find_workspace_root(working: Path, *, need_git: bool, without: str = _WITHOUT) -> tuple[Path, bool]:
-    """(workspace root, is a git repository). Raises UserError for a missing, closed or wrong folder.
+    """Return (workspace root, is a git repository). Raises UserError for an unusable folder.
 
-    without: how to do without git, where that can be done
+    without: hint for working without git, if that is possible
     """
     working = resolve_folder(working)
     root = find_root(working)
@@ -23,7 +23,7 @@ def find_workspace_root(working: Path, *, need_git: bool, without: str = _WITHOU
 
 
 def resolve_folder(folder: Path) -> Path:
-    """A folder by its real path. Raises UserError if there is none, or none any more."""
+    """Return a folder's real path. Raises UserError if it does not exist."""
     if not folder.is_dir():
         raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
     try:
@@ -37,7 +37,7 @@ def resolve_folder(folder: Path) -> Path:
 
 
 def create_no_repository_error(path: Path, without: str = _WITHOUT) -> UserError:
-    """The error for a folder outside any git repository."""
+    """Build the error for a folder outside any git repository."""
     return UserError(
         Fault.NOT_A_REPOSITORY,
         f"not in a git repository: {str(path)!r}",

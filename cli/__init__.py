@@ -1,1 +1,1 @@
-"""Who is talking: the terminal, one-shot runs, and reports."""
+"""Command line interface: the terminal, one-shot runs, and reports."""

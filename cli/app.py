@@ -78,7 +78,7 @@ def root(
 
 
 def _refuse_misplaced_option(context: typer.Context) -> None:
-    """An option before the command would be lost, and `--mode read-only` with it."""
+    """Raise UserError for an option before the command, which would be lost, and `--mode read-only` with it."""
     from sandbox.errors import Fault, UserError
 
     for each in context.command.params:
@@ -93,10 +93,10 @@ def _refuse_misplaced_option(context: typer.Context) -> None:
 
 
 def main() -> None:
-    """Entry point, see `ended`."""
-    if COMPLETING in os.environ:  # the shell asks what could come next
+    """Entry point, see `run_guarded`."""
+    if COMPLETING in os.environ:  # the shell asks for completions
         from typer._completion_classes import (
-            completion_init,  # typer has it done only by an option of its own
+            completion_init,  # typer calls it only for its own completion option
         )
 
         completion_init()

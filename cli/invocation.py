@@ -1,4 +1,4 @@
-"""A run as the command line asked for it (`Invocation`), and the session that serves it."""
+"""A run as requested on the command line (`Invocation`), and the session that serves it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from sandbox.policy.decision import Approval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A run as the command line asked for it.
+    """A run as requested on the command line.
 
     commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
-    schema: a file with the JSON schema that the answer has to fit
-    attempts: how often to try, in work trees beside the user's; the best comes back
+    schema: a file with the JSON schema that the answer has to match
+    attempts: number of attempts, in work trees separate from the user's; the best is applied
     apply_doubtful: the offline engine writes changes of low confidence, too
-    proceed: called again and again while an existing session is read; what it raises ends that
+    proceed: called repeatedly while an existing session is read; an exception from it aborts the read
     """
 
     folder: Path
@@ -58,7 +58,7 @@ NO_MODEL = (
 
 
 def load_invocation_settings(invocation: Invocation, home: Home) -> Settings:
-    """All layers of settings for an invocation. Raises UserError."""
+    """Load all layers of settings for an invocation. Raises UserError."""
     root, _ = find_workspace_root(invocation.folder, need_git=invocation.offer_commit)
     return load_settings(home, root, invocation.flags)
 
@@ -66,9 +66,9 @@ def load_invocation_settings(invocation: Invocation, home: Home) -> Settings:
 def make_runtime(
     invocation: Invocation, home: Home, settings: Settings, model: MakeModel | None = None
 ) -> Runtime:
-    """Model and session for an invocation. Raises UserError.
+    """Create model and session for an invocation. Raises UserError.
 
-    model: makes another one than the settings name
+    model: factory of another model than the one in the settings
     """
     check_prices(settings, home)
     options = Options(
@@ -108,20 +108,20 @@ def make_runtime(
         proceed=invocation.proceed,
     )
     runtime = assemble_runtime(options, home)
-    gc.freeze()  # the start is over: what it made stays for good, and the collector, off since the launch,
-    gc.enable()  # looks after the rest
+    gc.freeze()  # the start is over: its objects are permanent, and the collector, off since the launch,
+    gc.enable()  # handles the rest
     return runtime
 
 
 def choose_commit_time(invocation: Invocation, settings: Settings) -> When:
-    """As the settings say; without them at the end of a verified turn, and in a conversation never unasked."""
+    """Return the commit time of the settings; by default the end of a verified turn, and in a conversation never."""
     if not invocation.offer_commit:
         return "never"
     return settings.commit or ("turn" if invocation.commit else "never")
 
 
 def build_limits(settings: Settings) -> Sequence[Limit]:
-    """The limits that the settings ask for."""
+    """Return the limits in the settings."""
     found: list[Limit] = [MaxSteps(settings.max_steps), MaxTime(settings.max_time)]
     if settings.max_cost is not None:
         found.append(MaxCost(settings.max_cost))

@@ -1,4 +1,4 @@
-"""How every run of the program ends, whatever it did: a user's mistake in one clear line and its own exit code."""
+"""End of every run of the program: a user's mistake becomes one clear line and its own exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def run_guarded(run: Callable[[], object]) -> None:
-    """Run it. A user's mistake ends in its own exit code, a fault of ours in another, a closed pipe in silence."""
+    """Run and exit: a user's mistake has its own exit code, an internal error another, a closed pipe is silent."""
     from cli.output.error_output import report_error
     from cli.output.standard_streams import open_missing_streams, silence_stream
 
@@ -17,13 +17,13 @@ def run_guarded(run: Callable[[], object]) -> None:
             run()
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:  # `| head` has seen enough
+    except BrokenPipeError:  # `| head` has read enough
         silence_stream(sys.stdout)
     except SystemExit as end:
         if not isinstance(end.__context__, BrokenPipeError):
             raise
-        silence_stream(sys.stdout)  # typer's own way of saying the same
+        silence_stream(sys.stdout)  # typer's conversion of a BrokenPipeError
     except Exception as error:
         if isinstance(error, OSError):
-            silence_stream(sys.stdout)  # what it still holds would fail once more on the way out
+            silence_stream(sys.stdout)  # its buffer would fail once more at exit
         sys.exit(report_error(error))

@@ -1,4 +1,4 @@
-"""The models that flags, settings and environment name: the main one, and those of the other roles."""
+"""Models named by flags, settings and environment: the main one, and those of the other roles."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Notice = Callable[[str], None]
 
 
 def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful: bool = False) -> Model:
-    """The main model: of flags, settings and environment, in that order; without any, the offline engine.
+    """Return the main model: from flags, settings and environment, in that order; without any, the offline engine.
 
-    With the models that the settings name to answer in its place, or to lead it.
-    apply_doubtful: see `agent.model.model_factory.Context`
+    Wrapped with the fallback and relay models that the settings name.
+    apply_doubtful: see `agent.model.model_factory.ModelConfig`
     """
     name = find_main_model_name(settings)
     model = make_named_model(name, settings, home, tell, apply_doubtful=apply_doubtful)
@@ -49,7 +49,7 @@ def choose_model(settings: Settings, home: Home, tell: Notice, *, apply_doubtful
 
 
 def find_main_model_name(settings: Settings) -> str:
-    """What the main model is called."""
+    """Return the name of the main model."""
     if settings.model:
         return settings.model
     from agent.model.model_factory import choose_default_model
@@ -58,7 +58,7 @@ def find_main_model_name(settings: Settings) -> str:
 
 
 def build_role_makers(settings: Settings) -> Mapping[Role, Callable[[Home, Notice], Model]]:
-    """Makers of the models that settings name for other roles."""
+    """Return factories of the models that settings name for other roles."""
     named = {role: getattr(settings.models, role) for role in (Role.FAST, Role.PLAN, Role.JUDGE)}
 
     def make_role_maker(name: str) -> Callable[[Home, Notice], Model]:
@@ -70,7 +70,7 @@ def build_role_makers(settings: Settings) -> Mapping[Role, Callable[[Home, Notic
 def make_named_model(
     name: str, settings: Settings, home: Home, tell: Notice, *, apply_doubtful: bool = False
 ) -> Model:
-    """A model beside the main one; at the API base of the settings only if it is of the main one's provider."""
+    """Create a model by name; at the API base of the settings only if it has the main model's provider."""
     from agent.model.model_factory import create_model
 
     check_price(name, settings, home)
@@ -80,7 +80,7 @@ def make_named_model(
 
 
 def check_prices(settings: Settings, home: Home) -> None:
-    """Raise UserError where a limit on cost holds and a model that may be asked has no known price."""
+    """Raise UserError if there is a cost limit and a model that may be used has no known price."""
     models = settings.models
     for name in (find_main_model_name(settings), models.fast, models.plan, models.judge, *models.fallback):
         if name:
@@ -88,7 +88,7 @@ def check_prices(settings: Settings, home: Home) -> None:
 
 
 def check_price(name: str, settings: Settings, home: Home) -> None:
-    """Raise UserError where a limit on cost holds and the price of the model called `name` is not known."""
+    """Raise UserError if there is a cost limit and the price of the model called `name` is not known."""
     if settings.max_cost is None or name.startswith(UNPAID):
         return
     from agent.model.model_factory import find_listing
@@ -130,7 +130,8 @@ def _build_listing(given: CatalogSettings) -> Listing:
 
 
 def make_side_calls(settings: Settings, home: Home, tell: Notice = lambda text: None) -> SideCalls:
-    """For commands without a session: asks the roles' models; close `roles` and the main model afterwards."""
+    """Create side calls to the roles' models for commands without a session; the caller closes `roles` and
+    the main model."""
     made: list[Model] = []
 
     def get_main_model() -> Model:

@@ -1,4 +1,4 @@
-"""This very program, as another process starts it: isolated, whoever's environment and folder it gets."""
+"""Command line that starts this program in another process: isolated from its environment and folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def find_own_command() -> list[str]:
-    """The installed command by its full path, else this Python without what its environment adds to it."""
+    """Return the installed command by its full path, else this Python without additions from its environment."""
     beside = Path(sys.executable).with_name("patchwright")
     return [str(beside)] if beside.is_file() else [sys.executable, "-I", "-m", "patchwright"]

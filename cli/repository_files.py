@@ -1,4 +1,4 @@
-"""The files of a repository, as git sees them."""
+"""Files of a repository, as listed by git."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sandbox.errors import UserError
 from sandbox.process.own_programs import build_search_path, require_own_program
 
 MOST_FILES = 200_000
-"""Files listed at most: beyond that, matching would lag behind the typing."""
+"""Maximum of listed files: beyond that, matching would be slower than typing."""
 
 
 def list_files(root: Path) -> list[str]:
-    """Files that git tracks or would track; outside a repository those of a bounded walk."""
+    """Return files that git tracks or would track; outside a repository those of a bounded walk."""
     try:
         done = subprocess.run(
-            # A monitor that the repository names would be started to say what has changed.
+            # A file system monitor named by the repository would be started to report changes.
             [
                 require_own_program("git", root),
                 "-C",
@@ -40,7 +40,7 @@ def list_files(root: Path) -> list[str]:
         OSError,
         UserError,
         subprocess.TimeoutExpired,
-    ):  # no git, or a file system that hangs: walk what is near
+    ):  # no git, or a file system that hangs: walk the folder
         return _walk_folder(root)
     if done.returncode:
         return _walk_folder(root)
@@ -52,6 +52,6 @@ def _walk_folder(root: Path) -> list[str]:
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         found += [os.path.relpath(os.path.join(folder, name), root) for name in sorted(names)]  # noqa: PTH118
-        if len(found) > MOST_FILES // 20:  # a home directory, perhaps: enough is enough
+        if len(found) > MOST_FILES // 20:  # perhaps a home directory: stop early
             break
     return found

@@ -1,7 +1,7 @@
-"""Completion for shells: their scripts, which ask the program itself (by typer's own machinery) what can follow.
+"""Completion scripts for shells, which ask the program itself for candidates (through typer's machinery).
 
-typer's own scripts are not used: its zsh script completes nothing at the first Tab after it was autoloaded, loses
-apostrophes, and its fish script starts the program twice for each Tab.
+typer's own scripts are not used: its zsh script completes nothing at the first Tab after it was autoloaded,
+loses apostrophes, and its fish script starts the program twice for each Tab.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ HOW = {
     "fish": "patchwright completion fish > ~/.config/fish/completions/patchwright.fish   (for pw: a link to it beside"
     " it, named pw.fish)",
 }
-"""How each script gets to where its shell looks."""
+"""Installation of each script for its shell."""
 
 COMPLETING = "_PATCHWRIGHT_COMPLETE"
-"""The variable in which a shell asks for completions."""
+"""Variable by which a shell requests completions."""
 
 SCRIPTS = {
     "bash": """\
@@ -26,8 +26,8 @@ _patchwright_completion() {
 }
 complete -o default -F _patchwright_completion patchwright pw
 """,
-    # The file is the body of an autoloaded function: at its first call it has to complete as well as to define.
-    # What is evaluated writes an apostrophe as two: an option of zsh reads it so.
+    # The file is the body of an autoloaded function: at its first call it has to complete as well as to
+    # define. Evaluated text writes an apostrophe as two: an option of zsh reads it so.
     "zsh": """\
 _patchwright() {
     setopt local_options rc_quotes
@@ -60,7 +60,7 @@ complete --command pw --no-files --arguments '(__patchwright_complete)'
 
 
 def build_completion_script(shell: str) -> str:
-    """The script for a shell, for both names of the program."""
-    # The file of an autoloaded function begins with what it completes.
+    """Return the script for a shell, for both names of the program."""
+    # The file of an autoloaded function begins with the names that it completes.
     first = "#compdef patchwright pw\n" if shell == "zsh" else ""
     return f"{first}# {HOW[shell]}\n{SCRIPTS[shell]}"

@@ -1,1 +1,1 @@
-"""What may be touched: processes, paths, policy and snapshots. Knows no floor above it."""
+"""Access control and isolation: processes, paths, policy and snapshots. Imports no layer above it."""

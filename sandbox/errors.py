@@ -1,4 +1,4 @@
-"""Errors that a person caused or can mend: one line that says what happened, one that says what to do."""
+"""Errors that a user caused or can fix: one line for the problem, one for the remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Fault(StrEnum):
-    """What kind of thing went wrong; each kind has its own documented exit code (see agent/exit_codes.py)."""
+    """Category of a user error; each has its own documented exit code (see agent/exit_codes.py)."""
 
     USAGE = "usage"
     CONFIGURATION = "configuration"

@@ -1,4 +1,4 @@
-"""Untrusted text made inert: what could steer a terminal or deceive a reader is spelled out."""
+"""Sanitize untrusted text: escape characters that could control a terminal or deceive a reader."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from functools import cache
 
 LONGEST_LINE = 8_000
-"""Characters of one line that are shown: nobody reads on, and a terminal takes seconds to wrap a megabyte."""
+"""Characters shown of one line: longer lines are not read, and a terminal takes seconds to wrap a megabyte."""
 
 
 def sanitize_text(text: str) -> str:
-    r"""`text` as it can be shown: control characters as `\x1b`, other hidden ones as `<U+202E>`.
+    r"""Return `text` in displayable form: control characters as `\x1b`, other hidden ones as `<U+202E>`.
 
     Tabs and newlines stay, CR LF becomes a newline; joiners and variation selectors stay inside an emoji, where
-    they belong. Overlong lines are clipped and say so.
+    they belong. Overlong lines are clipped, with a note.
     """
     if text.isascii() and text.isprintable():
         return text if len(text) <= LONGEST_LINE else _clip_lines(text)
@@ -21,16 +21,16 @@ def sanitize_text(text: str) -> str:
 
 
 def sanitize_for_approval(text: str) -> str:
-    r"""All of `text`, for a person who is to agree to it: nothing is cut, and every space that is none is named.
+    r"""Return all of `text` for an approval prompt: nothing is cut, and every unusual space is escaped.
 
-    Beside what `inert` spells out these are tabs (`\t`), every carriage return, the spaces of other scripts, and the
-    joiners inside emoji.
+    In addition to the characters that `sanitize_text` escapes, these are tabs (`\t`), every carriage return,
+    the spaces of other scripts, and the joiners inside emoji.
     """
     return _compile_pattern(_SPACES).sub(_escape_character, _escape_hidden(text)).replace("\t", "\\t")
 
 
 def quote_name(text: str) -> str:
-    """A file's or branch's name on one line; in quotes when it holds what would break out of the line."""
+    """Return a file's or branch's name on one line, quoted if it contains characters that would break the line."""
     shown = sanitize_text(text)
     if shown == text and "\n" not in text and "\t" not in text and text == text.strip():
         return text
@@ -38,14 +38,14 @@ def quote_name(text: str) -> str:
 
 
 def sanitize_json(line: str) -> str:
-    """JSON with such characters written as its own escapes: the same value to every reader, and safe to look at."""
+    """Return JSON with hidden characters as its own escapes: equal when parsed, and safe to display."""
     if line.isascii():
         return line.replace("\x7f", "\\u007f")
     return _compile_pattern(_HIDDEN_IN_JSON).sub(_escape_json_character, line)
 
 
 class _Spelling(dict[int, str]):
-    """How each character is shown; filled in as characters are met, since there are a million."""
+    """Cache of the displayed form of each character; filled on demand, since there are a million."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -86,7 +86,7 @@ _INVISIBLE = (
     (0xFFA0, 0xFFA0),
     (0xE0000, 0xE0FFF),
 )
-"""Python calls these printable, and nobody sees them: fillers, selectors of variants, tags."""
+"""Printable according to Python but invisible: fillers, variation selectors, tags."""
 
 _SHOWN = (
     (0x0600, 0x0605),
@@ -96,18 +96,18 @@ _SHOWN = (
     (0x200D, 0x200D),
     (0x1F000, 0x1FAFF),
 )
-"""Python calls these unprintable, and they are seen: signs around Arabic numbers, emoji that are newer than it. The
-joiner is looked at by its neighbours."""
+"""Unprintable according to Python but visible: signs around Arabic numbers, emoji newer than its tables.
+The joiner is judged by its neighbours."""
 
 _PICTURE = "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 
 _STRAY = (
     f"(?<![{_PICTURE}\ufe0f])\u200d|\u200d(?![{_PICTURE}])"  # builds one emoji of two; anywhere else it hides
-    f"|(?<![{_PICTURE}0-9#*])[\ufe0e\ufe0f]"  # chooses how the sign before it looks
+    f"|(?<![{_PICTURE}0-9#*])[\ufe0e\ufe0f]"  # selects how the preceding sign is drawn
 )
 
 _CROWDED = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}"
-"""Marks set upon one another climb over the lines above; languages need three at most."""
+"""Stacked combining marks overlap the lines above; languages need three at most."""
 
 _SPACES = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u200d\ufe0e\ufe0f]"
 
@@ -119,7 +119,7 @@ _HIDDEN_IN_JSON = (
 
 @cache
 def _compile_pattern(text: str) -> re.Pattern[str]:
-    """Compiled when it is first needed: most texts are plain."""
+    """Compile a pattern on first use: most texts are plain."""
     return re.compile(text)
 
 
@@ -152,4 +152,4 @@ def _clip_lines(text: str) -> str:
 
 
 _OVERLONG = rf"([^\n]{{{LONGEST_LINE}}})([^\n]{{40,}})"
-"""A little more than the limit is left alone: the words about it would be as long."""
+"""A small excess over the limit is kept: the note about it would be as long."""

@@ -1,1 +1,1 @@
-"""What can be done: the tools, and the one gateway that runs them."""
+"""The tools of the agent, and the one gateway that runs them."""

@@ -1,4 +1,4 @@
-"""The tools of an ordinary session, in the order in which a model is told of them."""
+"""The tools of an ordinary session, in the order in which a model sees them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TOOLS = (
     ("tools.session.recall", "memory"),
     ("tools.session.finish", "finish"),
 )
-"""Module and name of each. They are imported when a session asks for them, not with this module."""
+"""Module and name of each. They are imported when a session needs them, not with this module."""
 
 UNTOLD = (
     ("tools.edit.multi_edit", "edit_several"),
@@ -47,11 +47,11 @@ UNTOLD = (
     ("tools.kernel.rollback", "put_back"),
     ("tools.session.finish", "propose"),
 )
-"""Tools of which no model is told."""
+"""Tools that are accepted but not offered to models."""
 
 
 def load_default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
-    """All tools, imported now; of those that edit, the ones that take these formats."""
+    """Import and return all tools; of the edit tools, those that accept one of these formats."""
     tools = []
     for tool in (_load_tool(module, name) for module, name in TOOLS):
         shown = describe_edit_tool(tool, formats) if tool.name in EDITORS else tool
@@ -61,7 +61,7 @@ def load_default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
 
 
 def load_accepted_tools() -> list[Tool]:
-    """Every tool that edits, told or not: models call those that they know from elsewhere."""
+    """Return every edit tool, offered or not: models call those that they know from elsewhere."""
     return [_load_tool(module, name) for module, name in (*TOOLS, *UNTOLD) if name in _UNDERSTOOD]
 
 

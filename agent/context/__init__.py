@@ -1,1 +1,1 @@
-"""How the log becomes the messages that a model is sent."""
+"""Projection of the session log into the messages of a request, and its compaction."""

@@ -1,7 +1,7 @@
-"""What holds of every list of messages that a model is sent, whatever befell the log. Each invariant is an object.
+"""Invariants of the messages in a request, whatever the log contains. Each invariant is an object.
 
-After the view properties of OpenHands' SDK: a rule that has a name can be tested, and told when it is broken. Those of
-messages are what providers demand; those of the view say where in the log its messages come from.
+After the view properties of OpenHands' SDK: a named rule can be tested, and its breach reported. Message
+invariants are those that providers require; view invariants say where in the log the messages come from.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agent.model.protocol import AssistantMessage, Message, ToolMessage
 
 
 class Invariant(Protocol):
-    """`broken` says where a list of messages breaks the rule, in words; nothing if it holds."""
+    """A rule on a list of messages. `find_breaches` describes each breach; empty if the rule holds."""
 
     def find_breaches(self, messages: Sequence[Message]) -> list[str]: ...
 
@@ -38,7 +38,7 @@ class EveryActionIsAnswered:
 
 
 class EveryObservationWasAskedFor:
-    """An observation stands in the batch of the message that asked for it, and nowhere else."""
+    """An observation occurs only in the batch of the message that requested it."""
 
     def find_breaches(self, messages: Sequence[Message]) -> list[str]:
         found = []
@@ -55,7 +55,7 @@ class EveryObservationWasAskedFor:
 
 
 class IdsAreDistinct:
-    """No two actions of a message share an id, nor does one lack it: their observations could not be told apart."""
+    """Each action of a message has an id, distinct within the message, so that observations can be assigned."""
 
     def find_breaches(self, messages: Sequence[Message]) -> list[str]:
         found = []
@@ -68,7 +68,7 @@ class IdsAreDistinct:
 
 
 class NothingIsEmpty:
-    """A message of a model says or asks for something: providers refuse one that does neither."""
+    """A model message has text or actions: providers reject an empty one."""
 
     def find_breaches(self, messages: Sequence[Message]) -> list[str]:
         return [
@@ -87,20 +87,20 @@ INVARIANTS: tuple[Invariant, ...] = (
 
 
 def check_messages(messages: Sequence[Message]) -> list[str]:
-    """Every breach of every invariant."""
+    """Return every breach of every message invariant."""
     return [
         f"{type(rule).__name__}: {breach}" for rule in INVARIANTS for breach in rule.find_breaches(messages)
     ]
 
 
 class ViewInvariant(Protocol):
-    """`broken` says where a view breaks the rule. events: those of the present branch, by their places"""
+    """A rule on a view. `find_breaches` describes each breach. events: those of the current branch, by position"""
 
     def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]: ...
 
 
 class UserMessagesAreInOrder:
-    """Prompts and steers stand in the order in which they were said."""
+    """Prompts and steers appear in the order in which they were given."""
 
     def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         said = [slot.first for slot in slots if slot.is_from_person]
@@ -108,7 +108,7 @@ class UserMessagesAreInOrder:
 
 
 class StepsAreInOrder:
-    """Messages of models stand in the order in which they came."""
+    """Model messages appear in the order in which they arrived."""
 
     def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         steps = [slot.first for slot in slots if isinstance(slot.message, AssistantMessage)]
@@ -116,7 +116,7 @@ class StepsAreInOrder:
 
 
 class NoStepIsBesideItsRecord:
-    """What a record stands for is not there as well."""
+    """A step covered by a record does not appear as well."""
 
     def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         folds = [(slot.first, slot.last) for slot in slots if isinstance(slot.message, FoldMessage)]
@@ -134,9 +134,9 @@ class NoStepIsBesideItsRecord:
 
 
 class ReasoningIsReplayedAsItCame:
-    """A message that is sent whole has the reasoning and the signed parts that its provider gave, none else's.
+    """A message sent verbatim has exactly the reasoning and the signed parts that its provider gave.
 
-    So a switch of the model needs no other view: each wire format sends the parts that name it and leaves out the rest.
+    So a switch of the model needs no other view: each wire format sends the parts that name it and omits the rest.
     """
 
     def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
@@ -151,7 +151,7 @@ class ReasoningIsReplayedAsItCame:
 
 
 class EveryMessageIsInTheBranch:
-    """What is sent comes from the present branch: nothing of one that was left, nothing made up but lost results."""
+    """Messages come from the current branch: none from an abandoned branch, none synthetic but lost results."""
 
     def find_breaches(self, slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         return [
@@ -171,7 +171,7 @@ VIEW_INVARIANTS: tuple[ViewInvariant, ...] = (
 
 
 def check_view(slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
-    """Every breach of every invariant of a view."""
+    """Return every breach of every view invariant."""
     return [
         f"{type(rule).__name__}: {breach}"
         for rule in VIEW_INVARIANTS

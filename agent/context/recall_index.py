@@ -1,7 +1,7 @@
-"""The session's own past, for `recall`: steps by their reference, and passages by words (BM25 over the log).
+"""Index of the session's own past, for `recall`: steps by their reference, and passages by words (BM25 over the log).
 
-AgenticLU (arXiv 2502.15920) has a model ask a question of a long context and point at where the answer stands; here
-the index points, and the passage is read.
+AgenticLU (arXiv 2502.15920) has a model ask a question about a long context and point to the passage with the
+answer; here the index points, and the passage is read.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from agent.session.session_search import build_all_words_query, build_any_word_q
 from tools.core.action import Action
 
 LINES = 24
-"""Of one passage: enough to see what it is about."""
+"""Lines of one passage: enough to see its subject."""
 
 
 class RecallIndex:
-    """Reads the log; the index of words is made when it is first asked, and grows with the log."""
+    """Reads the log; the word index is built at the first search and grows with the log."""
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -32,7 +32,7 @@ class RecallIndex:
         self._done = 0
 
     def read_step(self, ref: str) -> str | None:
-        """The event's step: a message with its observations, or what was said."""
+        """Return the event's step: a message with its observations, or the text of another event."""
         event = self._history.get_event(ref)
         if event is None:
             return None
@@ -45,11 +45,11 @@ class RecallIndex:
         return "\n".join(parts)
 
     def can_forget(self, ref: str) -> bool:
-        """Whether the event is a step or an output."""
+        """Return whether the event is a step or an output."""
         return isinstance(self._history.get_event(ref), MessageEvent | ObservationEvent)
 
     def search(self, words: str, limit: int) -> list[tuple[str, str]]:
-        """Passages that hold all the words, or else some of them."""
+        """Return passages that contain all the words, or else some of them."""
         with self._lock:
             db = self._update_index()
             for query in (build_all_words_query(words), build_any_word_query(words)):
@@ -68,7 +68,7 @@ class RecallIndex:
         return []
 
     def close(self) -> None:
-        """Let go of the index. Safe to call twice."""
+        """Close the index. Safe to call twice."""
         with self._lock:
             words, self._words, self._done = self._words, None, 0
         if words is not None:
@@ -104,7 +104,7 @@ class RecallIndex:
 
 def _split_passages(event: Event) -> Iterator[str]:
     if isinstance(event, ObservationEvent) and event.tool == "recall":
-        return  # what was found once would be found again
+        return  # results of a search would be found again
     lines = (
         _format_message(event) if isinstance(event, MessageEvent) else extract_searchable_text(event)
     ).splitlines()

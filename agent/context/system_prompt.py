@@ -1,4 +1,4 @@
-"""The fixed prefix: system prompt, facts of the workspace, and the project's own instructions."""
+"""The fixed prefix of a request: system prompt, facts of the workspace, and the project's own instructions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sandbox.sanitize import quote_name
 from tools.core.untrusted_output import enclose_in_tag
 
 MAX_INSTRUCTIONS = 32 << 10
-"""Bytes of AGENTS.md text taken in all: enough for any honest file (peers cap at the same), small beside a window."""
+"""Bytes of AGENTS.md text in total: enough for usual files (peers cap at the same), small relative to a window."""
 
 
 _OF_THE_PROJECT = (
@@ -22,7 +22,7 @@ _OF_THE_PROJECT = (
 def build_system_prompt(
     root: Path, working: Path, *, mode: str, sandbox: str, branch: str, commits: bool
 ) -> str:
-    """Everything that stands before the first message; fixed for the life of a session."""
+    """Return everything before the first message; fixed for the lifetime of a session."""
     facts = [
         f"Workspace: {quote_name(str(root))}",
         f"Working directory: {quote_name(str(working))}" if working != root else "",
@@ -39,7 +39,7 @@ def build_system_prompt(
 
 
 def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]]:
-    """AGENTS.md (CLAUDE.md where it stands alone) of each folder from the root down to the working one."""
+    """Return AGENTS.md (CLAUDE.md where there is no AGENTS.md) of each folder from the root down to the working one."""
     folders = [root]
     if working != root and working.is_relative_to(root):
         for part in working.relative_to(root).parts:
@@ -59,6 +59,6 @@ def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]
 
 
 def _read_prompt(name: str) -> str:
-    """A prompt file without its HTML comments, which give the reasons and are not sent."""
+    """Read a prompt file without its HTML comments, which give the reasons and are not sent."""
     text = (Path(__file__).parent.parent / "prompts" / name).read_text("utf-8")
     return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL).strip()

@@ -1,4 +1,4 @@
-"""What fills the window, by kind, and what a compaction left out: for people to look at."""
+"""Usage of the context window by kind, and texts that a compaction replaced: for display."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from agent.session.log_index import parse_event_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowUsage:
-    """Estimated tokens. parts: kind → tokens, in the order in which they are sent; hard: what no request may pass"""
+    """Estimated tokens. parts: kind → tokens, in the order in which they are sent; hard: upper limit of a request"""
 
     window: int
     hard: int
@@ -30,7 +30,7 @@ class WindowUsage:
 
 
 def measure_usage(compressor: Compressor) -> WindowUsage:
-    """What the next request would hold."""
+    """Measure the content of the next request."""
     projection = compressor.projection
     sizes: Counter[str] = Counter()
     for slot in projection.slots:
@@ -46,7 +46,7 @@ def measure_usage(compressor: Compressor) -> WindowUsage:
 
 
 def list_active_compactions(history: History) -> list[Compaction]:
-    """The compactions that hold now, oldest first."""
+    """Return the compactions in effect, oldest first."""
     made = list(history.select_events(Compaction))
     gone = find_undone(made)
     return [event for event in made if event.id not in gone and not event.undoes]
@@ -55,7 +55,7 @@ def list_active_compactions(history: History) -> list[Compaction]:
 def iter_replacements(
     event: Compaction, past: RecallIndex, history: History
 ) -> Iterator[tuple[str, str, str]]:
-    """What a compaction put in the place of what: (place, text before, text after)."""
+    """Yield the replacements made by a compaction: (position, text before, text after)."""
     for event_id, text in event.masked.items():
         was = history.get_event(event_id)
         yield event_id, str(getattr(was, "text", "")), text or "[left out]"

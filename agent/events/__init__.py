@@ -1,11 +1,11 @@
-"""The events of a session log: versioned, one JSON object a line, checked by pydantic when they are read.
+"""Events of a session log: versioned, one JSON object per line, validated by pydantic when read.
 
-Unknown fields survive a round trip, and so do events of unknown kinds, so that an older
-program can read, fork and copy the log of a newer one without losing anything. Where it could
-misunderstand it, the newer one writes another format, and the older one refuses it.
+Unknown fields survive a round trip, and so do events of unknown kinds, so that an older program can read,
+fork and copy the log of a newer one without loss. Where it could misunderstand the log, the newer program
+writes another format, which the older one refuses.
 
-They are plain dataclasses, so that a run that only writes events does not wait for pydantic (a third
-of the time to its first request).
+Events are plain dataclasses, so that a run that only writes them need not import pydantic (a third of the
+time to its first request).
 """
 
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord

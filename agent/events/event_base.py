@@ -1,4 +1,4 @@
-"""What all events share, and the parts that events are made of."""
+"""Base class of all events, and their component types."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FORMAT = 2
-"""Version of the event format. Raised when an old reader could misunderstand a new log."""
+"""Version of the event format. Incremented when an old reader could misunderstand a new log."""
 
 
 KEEP_UNKNOWN = {"extra": "allow"}
-"""Pydantic's configuration of every class here: fields that it does not know become attributes like the others."""
+"""Pydantic's configuration of every class here: unknown fields become attributes like the others."""
 
 
 @dataclass(kw_only=True)
 class Event:
-    """What all events share. The log stamps them when it writes them.
+    """Fields that all events share. The log stamps them when it writes them.
 
     id: "e" and the place in the log, counted from 1; parent: the event before it
     time: seconds since the epoch
@@ -32,7 +32,7 @@ class Event:
 
 @dataclass(kw_only=True)
 class AskedAction:
-    """An action as it stands in a message. `raw` is kept only where it could not be parsed."""
+    """An action as written in a message. `raw` is kept only where it could not be parsed."""
 
     __pydantic_config__ = KEEP_UNKNOWN
 
@@ -57,7 +57,7 @@ class UsageRecord:
     seconds: float = 0.0
 
     def add(self, more: UsageRecord) -> None:
-        """Add what another call used. A cost that is not known is left out."""
+        """Add the usage of another call. An unknown cost is left out."""
         self.input += more.input
         self.cached += more.cached
         self.output += more.output

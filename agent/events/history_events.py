@@ -1,4 +1,4 @@
-"""The events of a session's history itself: where it goes back, where it came from, what is sent in short form."""
+"""Events about a session's history: rewind, fork, title and compaction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.events.event_base import KEEP_UNKNOWN, Event
 
 @dataclass(kw_only=True)
 class Rewind(Event):
-    """The session goes on from event `to`, which is this event's parent; what came after it stays in the log."""
+    """The session continues from event `to`, which is this event's parent; later events stay in the log."""
 
     kind: Literal["rewind"] = "rewind"
     to: str
@@ -27,7 +27,7 @@ class Fork(Event):
 
 @dataclass(kw_only=True)
 class Title(Event):
-    """What the session is called from here on, in place of the first line of its first prompt."""
+    """The session's name from here on, in place of the first line of its first prompt."""
 
     kind: Literal["title"] = "title"
     text: str
@@ -35,7 +35,7 @@ class Title(Event):
 
 @dataclass(kw_only=True)
 class Fold:
-    """A run of events, first and last included, that is sent as `text`; what people said in it is sent as it is."""
+    """A run of events, first and last included, that is sent as `text`; the user's words in it are sent unchanged."""
 
     __pydantic_config__ = KEEP_UNKNOWN
 
@@ -46,11 +46,12 @@ class Fold:
 
 @dataclass(kw_only=True)
 class Compaction(Event):
-    """From here on a shorter text is sent for parts of the history. Nothing is taken out of the log.
+    """From here on a shorter text is sent for parts of the history. Nothing is removed from the log.
 
-    stage: which of the stages made it: "masking", "folding", "summary", "forget" (asked for by the model) or "undo"
-    masked: event id of an observation → what is sent for it ("": one line that says how to have it back)
-    undoes: id of the compaction that holds no more from here on, "" if none
+    stage: which of the stages made it: "masking", "folding", "summary", "forget" (asked for by the model) or
+    "undo"
+    masked: event id of an observation → the text sent for it ("": one line that says how to get it back)
+    undoes: id of the compaction that is void from here on, "" if none
     state: of a summary: the facts of the log so far, so that a long one need not be read again
     """
 

@@ -1,4 +1,4 @@
-"""Events as lines of a log: JSON, checked by pydantic when it is read, brought up to date when it is old."""
+"""Serialization of events as lines of a log: JSON, validated by pydantic, migrated from older formats."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ KINDS: dict[str, type[Event]] = {
 
 
 class NewerFormat(UserError, ValueError):
-    """The event is of a format that this program does not know: to take it for its own could misread it."""
+    """The event is of a newer format, which this program could misread."""
 
     def __init__(self, version: int) -> None:
         super().__init__(
@@ -71,23 +71,23 @@ class NewerFormat(UserError, ValueError):
 
 
 _OURS = re.compile(rb'\{"v":%d,"id":"\w*","parent":"\w*","time":[0-9.]+,"kind":"([a-z-]+)"' % FORMAT)
-"""How a line of this format begins: its kind is known before it is read."""
+"""Prefix of a line in the present format: it gives the kind before the line is parsed."""
 
 
 def parse_event(line: bytes) -> Event:
-    """One line of a log → its event. Raises ValueError if it is not a JSON object of the right shape; NewerFormat."""
+    """Parse one line of a log. Raises ValueError if it is no JSON object of the right shape; NewerFormat."""
     return _parse_fast(line) or _parse_with_migration(line)
 
 
 def _parse_fast(line: bytes) -> Event | None:
-    """Read and checked by pydantic in one go, in half the time; None if that does not do."""
+    """Parse and validate in one pydantic call, in half the time; return None if that fails."""
     begun = _OURS.match(line)
     kind = KINDS.get(begun[1].decode()) if begun else None
     if kind is None:
         return None
     try:
         event: Event = _get_adapter(kind).validate_json(line)
-    except ValueError:  # what its JSON does not know, as a lone half of a character, or a real fault
+    except ValueError:  # JSON that pydantic rejects, e.g. a lone surrogate, or a real error
         return None
     return event if event.v == FORMAT else None
 
@@ -108,7 +108,7 @@ def _parse_with_migration(line: bytes) -> Event:
 
 
 def _migrate_fields(fields: dict[str, Any]) -> None:
-    """Bring an event of an older format up to the present one, version by version. Most are the same in all."""
+    """Migrate an event to the present format, version by version. Most fields are the same in all."""
     for version in range(max(int(fields.get("v", 1)), 1), FORMAT):
         if change := _MIGRATIONS.get((version, fields["kind"])):
             change(fields)
@@ -116,31 +116,31 @@ def _migrate_fields(fields: dict[str, Any]) -> None:
 
 
 def _migrate_compaction_v1(fields: dict[str, Any]) -> None:
-    """It named the observations that were left out; now it also says what is sent for each."""
+    """Migrate the list of masked observations to a mapping to the text sent for each."""
     fields["masked"] = dict.fromkeys(fields.get("masked", ()), "")
 
 
 _MIGRATIONS: dict[tuple[int, str], Callable[[dict[str, Any]], None]] = {
     (1, "compaction"): _migrate_compaction_v1
 }
-"""What an event of a version and kind needs to become one of the next version."""
+"""By version and kind: the migration of an event to the next version."""
 
 
 def collect_fields(event: Event) -> dict[str, Any]:
-    """An event's fields by name, unknown ones included, those without a value left out."""
+    """Return an event's fields by name, unknown ones included, those without a value omitted."""
     return {name: value for name, value in vars(event).items() if value is not None}
 
 
 def render_event(event: Event) -> bytes:
-    """An event → its line, with the newline. Non-ASCII text stays readable; what no text can hold becomes `?`."""
+    """Encode an event as a line with its newline. Non-ASCII text stays readable; lone surrogates become `?`."""
     return encode_line(collect_fields(event))
 
 
 def encode_line(fields: Mapping[str, Any]) -> bytes:
-    """Fields as one line of JSON that can be looked at in a terminal. They may hold parts of events."""
+    """Encode fields, which may contain parts of events, as one line of JSON that is safe to print in a terminal."""
     try:
         text = _encode_json(fields)
-    except (TypeError, ValueError):  # NaN, or a key that is no text: rare, so only then is all of it walked
+    except (TypeError, ValueError):  # NaN or a non-string key: rare, so only then all values are walked
         text = _encode_json(_sanitize_value(fields))
     return sanitize_json(text).encode("utf-8", "replace") + b"\n"
 
@@ -163,7 +163,7 @@ _ADAPTERS: dict[type[Event], TypeAdapter[Any]] = {}
 
 
 def _convert_to_plain(value: object) -> object:
-    """What JSON has no form of: parts of events, paths, and what a tool's data should not have held."""
+    """Convert values without a JSON form: parts of events, paths, unsupported values in a tool's data."""
     if isinstance(value, AskedAction | UsageRecord | Fold):
         return {name: each for name, each in vars(value).items() if each is not None}
     if isinstance(value, os.PathLike):
@@ -174,7 +174,7 @@ def _convert_to_plain(value: object) -> object:
 
 
 def _sanitize_value(value: object) -> object:
-    """The same with text for keys, and for the numbers that JSON does not know."""
+    """Convert as `_convert_to_plain` does, with string keys and without numbers that JSON lacks."""
     match value:
         case float() if not math.isfinite(value):
             return repr(value)

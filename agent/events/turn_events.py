@@ -1,4 +1,4 @@
-"""The events of a turn: what was asked, answered, done and found, in the order in which it happened."""
+"""Events of a turn: prompts, replies, actions, observations and checks, in order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.events.event_base import AskedAction, Event, UsageRecord
 
 @dataclass(kw_only=True)
 class SessionStart(Event):
-    """The first event: where and how the session was opened. `system` is sent to models as it stands here.
+    """The first event: where and how the session was opened. `system` is sent to models unchanged.
 
     outputs: how tool outputs enter the requests (agent.context.projection.output_dedup); without it, whole
     """
@@ -27,7 +27,7 @@ class SessionStart(Event):
 
 @dataclass(kw_only=True)
 class Prompt(Event):
-    """What a person (or a script on their behalf) asked for; starts a turn. images: names of files beside the log"""
+    """The request of a person (or of a script for them); starts a turn. images: file names beside the log"""
 
     kind: Literal["prompt"] = "prompt"
     text: str
@@ -36,9 +36,9 @@ class Prompt(Event):
 
 @dataclass(kw_only=True)
 class Steer(Event):
-    """What was added while the turn was running; delivered after the batch of actions it fell into.
+    """Text added while the turn was running; delivered after the batch of actions it fell into.
 
-    by: who added it; what the harness adds may quote what tools returned, so it is no word of the user's
+    by: who added it; text from the harness may quote tool outputs, so it does not count as the user's
     """
 
     kind: Literal["steer"] = "steer"
@@ -50,9 +50,10 @@ class Steer(Event):
 class MessageEvent(Event):
     """One finished reply of a model.
 
-    partial: it was interrupted, what had come is kept, and its usage estimated
-    kept: what only its provider understands and wants back
-    request: the data needed beside the log to rebuild the answered request; see agent/session/request_record.py
+    partial: it was interrupted: the part received is kept, and its usage estimated
+    kept: data that only its provider understands and needs back
+    request: the data needed besides the log to rebuild the answered request; see
+    agent/session/request_record.py
     """
 
     kind: Literal["message"] = "message"
@@ -69,7 +70,7 @@ class MessageEvent(Event):
 
 @dataclass(kw_only=True)
 class SideCall(Event):
-    """A call of a model beside the conversation (a title, a summary, a message). `problem`: why there is no text."""
+    """A model call outside the conversation (a title, a summary, a message). `problem`: why there is no text."""
 
     kind: Literal["side-call"] = "side-call"
     purpose: str
@@ -82,7 +83,7 @@ class SideCall(Event):
 
 @dataclass(kw_only=True)
 class ActionEvent(Event):
-    """An action is about to run, with the effect it was judged by. `followed`: snapshots tell what it changes.
+    """An action is about to run, with its judged effect. `followed`: snapshots show its changes.
 
     within: the action whose code asked for it, with these arguments; None if a model or the harness did
     """
@@ -110,7 +111,7 @@ class DecisionEvent(Event):
 
 @dataclass(kw_only=True)
 class ObservationEvent(Event):
-    """What came back. `ref` names the artifact that holds the whole text; `shown` is what the model got."""
+    """The result of an action. `ref` names the artifact with the whole text; `shown` is sent to the model."""
 
     kind: Literal["observation"] = "observation"
     call: str
@@ -136,9 +137,9 @@ UndoAction = Literal["undo", "redo", "rewind"]
 
 @dataclass(kw_only=True)
 class UndoEvent(Event):
-    """Files were taken back (or brought back): ids of the snapshot events that end the steps, trees around it.
+    """Files were undone (or redone): ids of the snapshot events that end the steps, trees around it.
 
-    told: whether the model has to hear of it (not where the conversation went back, too)
+    told: whether the model has to be informed (not if the conversation was rewound, too)
     """
 
     kind: Literal["undo"] = "undo"
@@ -152,7 +153,7 @@ class UndoEvent(Event):
 
 @dataclass(kw_only=True)
 class PlanEvent(Event):
-    """The plan as it stands now: (text, status) of each item."""
+    """The present plan: (text, status) of each item."""
 
     kind: Literal["plan"] = "plan"
     items: list[tuple[str, str]]
@@ -160,7 +161,7 @@ class PlanEvent(Event):
 
 @dataclass(kw_only=True)
 class Verification(Event):
-    """What the harness itself checked at the end of a turn, and what came of it."""
+    """A check by the harness at the end of a turn, and its result."""
 
     kind: Literal["verification"] = "verification"
     outcome: Literal["passed", "failed", "unverified", "not-needed"]
@@ -170,7 +171,7 @@ class Verification(Event):
 
 @dataclass(kw_only=True)
 class PhaseEvent(Event):
-    """The turn has come into this phase. after: what happened last"""
+    """The turn has entered this phase. after: the preceding event"""
 
     kind: Literal["phase"] = "phase"
     phase: str
@@ -179,7 +180,7 @@ class PhaseEvent(Event):
 
 @dataclass(kw_only=True)
 class Signal(Event):
-    """Something worth telling that is no error: a retry, an interrupt, a limit coming near."""
+    """A notice that is no error: a retry, an interrupt, a limit coming near."""
 
     kind: Literal["signal"] = "signal"
     name: str

@@ -1,8 +1,8 @@
-"""A model that acts by writing code: its fenced blocks become actions, and what came of them is told as text.
+"""Adapter that turns a model's fenced code blocks into actions and returns their results as text.
 
-CodeAct (Wang et al. 2024, arXiv 2402.01030): code as the one kind of action. Tree-of-Code (Ni et al. 2024,
-arXiv 2412.15305): a whole program first, and another branch where its run fails. Around any model, also one that
-knows no tool calls; the log and the projection are those of every session.
+CodeAct (Wang et al. 2024, arXiv 2402.01030): code as the only kind of action. Tree-of-Code (Ni et al. 2024,
+arXiv 2412.15305): a whole program first, and another branch where its run fails. Wraps any model, also one
+without tool calls; log and projection are those of every session.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tools.core.untrusted_output import enclose_in_tag
 from tools.kernel.tool_bindings import describe_functions, format_signature
 
 _MARK = "block-"
-"""How the ids of actions begin that were written as fenced blocks."""
+"""Prefix of the ids of actions that were written as fenced blocks."""
 
 LANGUAGES = {
     "python": "python",
@@ -42,16 +42,16 @@ LANGUAGES = {
     "sh": "shell",
     "shell": "shell",
 }
-"""Words behind a fence, and the tool that runs what is in it. Any other fence is text."""
+"""Info strings of fences and the tool that runs the block. Any other fence is text."""
 
 _ARGUMENT = {"python": "code", "shell": "command"}
 
 _FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<word>[^`]*)")
-"""A line that begins or ends a block."""
+"""Opening or closing line of a block."""
 
 
 class CodeActions:
-    """Another model, told to act by code. tools: what is offered to it as functions in the kernel"""
+    """Another model, prompted to act by code. tools: offered to it as functions in the kernel"""
 
     def __init__(self, model: Model, tools: Iterable[Tool]) -> None:
         self.inner = model
@@ -59,9 +59,7 @@ class CodeActions:
         self.window = model.window
         self._tools = list(tools)
         self._numbers = count(1)
-        self._told: list[
-            tuple[Message, Message]
-        ] = []  # messages of the session, and as the model is sent them
+        self._told: list[tuple[Message, Message]] = []  # messages of the session, and as sent to the model
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
@@ -75,7 +73,7 @@ class CodeActions:
         await self.inner.close()
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with this usage, None if not known."""
+        """Return the US dollars of a call with this usage, None if not known."""
         return compute_price(self.inner, usage)
 
     @cached_property
@@ -100,7 +98,7 @@ class CodeActions:
         return replace(reply, actions=(*actions, *reply.actions), stop="actions")
 
     def _translate_messages(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages without calls. Each is made once, so that its encoded bytes are kept, too."""
+        """Return the messages without calls. Each is translated once, so that its encoded bytes are cached, too."""
         same = 0
         for (message, _), now in zip(self._told, messages, strict=False):
             if message is not now:
@@ -112,14 +110,16 @@ class CodeActions:
 
 
 def extract_code_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """The word and the code of each block that is to run, in order: not of one that another block quotes, nor of one
-    without an end. As in CommonMark, a block ends at a fence of its own kind that is as long or longer."""
+    """Yield (info string, code) of each runnable block in order, except quoted and unclosed ones.
+
+    As in CommonMark, a block ends at a fence of its own kind that is as long or longer.
+    """
     fence, word, code = "", "", list[str]()
     for line in text.splitlines(keepends=True):
         found = _FENCE.fullmatch(line.rstrip())
         named = found["word"].strip() if found else ""
         closes = found is not None and bool(fence) and found["fence"].startswith(fence) and not named
-        # A lone fence is often a stray end: what it opens yields to a block with a name.
+        # A lone fence is often a stray closing one: the block that it opens yields to a block with a name.
         opens = found is not None and (not fence or (not word and found["fence"].startswith(fence)))
         if found is None or not (closes or (opens and (named or not fence))):
             code.append(line)

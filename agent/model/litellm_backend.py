@@ -1,7 +1,7 @@
 """Models behind every other kind of interface (Gemini, Bedrock, Azure, …), through litellm.
 
-Importing litellm takes seconds, so it starts in a thread when a model is made, while the context
-is still being gathered.
+Importing litellm takes seconds, so it starts in a thread when a model is created, while the context is still
+being gathered.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ENVIRONMENT = {
     "LITELLM_LOCAL_BLOG_POSTS": "True",
     "LITELLM_LOCAL_POLICY_TEMPLATES": "True",
     "LITELLM_LOCAL_AUTOROUTER_PRESETS": "True",
-    # In its other mode litellm reads the repository's .env file into our environment.
+    # In its other mode litellm loads the repository's .env file into this process's environment.
     "LITELLM_MODE": "PRODUCTION",
 }
 
@@ -42,16 +42,16 @@ _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 _CLASS = re.compile(r"^(litellm\.)?\w+(Error|Exception)( -|:) ")
 
 _WAIT = 0.02
-"""Seconds between looks at the importing thread: small beside the seconds that it takes."""
+"""Seconds between checks of the importing thread: short compared with the seconds that it takes."""
 
 
 class LiteLLMModel:
-    """A model as litellm names it.
+    """A model under litellm's name.
 
     name: as the user writes it; model: litellm's PROVIDER/NAME
-    api_key, api_base: None leaves them to litellm, which looks into the environment
+    api_key, api_base: None leaves them to litellm, which reads the environment
     listing: looks up the model's price
-    on_notice: told in one line of every wait before another try
+    on_notice: receives one line for every wait before a retry
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class LiteLLMModel:
         self._importer.start()
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """See `Model.stream`. Asks again, up to four times, while nothing can have been seen of an answer."""
+        """See `Model.stream`. Retries up to three times, while no part of an answer can have been shown."""
         litellm = await self._wait_for_import()
         patience = RetryBudget()
         while True:
@@ -95,7 +95,7 @@ class LiteLLMModel:
                 return
             except UserError:
                 raise
-            except Exception as error:  # litellm lets through errors of every kind, its providers' own too
+            except Exception as error:  # litellm lets through errors of every kind, also its providers' own
                 pause = self._compute_pause(error, assembler, patience)
                 self.on_notice(
                     f"{self._model}: {_format_error(error, self._key)}; "
@@ -110,7 +110,7 @@ class LiteLLMModel:
             await self._litellm.close_litellm_async_clients()
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with this usage; None if the model's price is not known. Looks it up at first."""
+        """Return the US dollars of a call with this usage; None if the model's price is not known. Looks it up once."""
         return self._listing.compute_cost(usage) if self._listing else None
 
     @cached_property
@@ -129,7 +129,7 @@ class LiteLLMModel:
                     yield delta
         finally:
             await response.aclose()
-        # litellm fills in the reason even when the stream broke off, but it raises then.
+        # litellm sets a stop reason even for a broken stream, but it raises then.
         usage = assembler.usage
         if usage.cost is None and usage.input:
             usage = replace(usage, cost=self.price(usage))
@@ -150,7 +150,7 @@ class LiteLLMModel:
         os.environ.update(_ENVIRONMENT)
         try:
             litellm = importlib.import_module("litellm")
-        except Exception as error:  # it runs much code of others; told when the model is first asked
+        except Exception as error:  # it runs much third-party code; reported at the first request
             self._trouble = error
             return
         _silence_logging(litellm)
@@ -159,7 +159,7 @@ class LiteLLMModel:
         self._litellm = litellm
 
     def _compute_pause(self, error: Exception, assembler: Assembler, patience: RetryBudget) -> float:
-        """How long to wait before another try. Raises what the user is to see when there is none."""
+        """Return the seconds to wait before a retry. Raises the UserError to show if there is no retry."""
         status = getattr(error, "status_code", None)
         said = f"{self._model}: {_format_error(error, self._key)}"
         if isinstance(error, ImportError) or "pip install" in said:
@@ -195,11 +195,11 @@ def _build_call(request: Request) -> Json:
         "messages": messages,
         "stream": True,
         "stream_options": {"include_usage": True},
-        "drop_params": True,  # what a provider does not know is left out, not an error
-        "num_retries": 0,  # retries are ours: told, bounded, never after text was shown
+        "drop_params": True,  # parameters unknown to a provider are left out, not an error
+        "num_retries": 0,  # retries are done here: reported, bounded, never after text was shown
         "max_retries": 0,
-        # litellm's gateway for MCP tools stands in the way of every call with tools, and needs
-        # a package that litellm does not depend on.
+        # litellm's gateway for MCP tools blocks every call with tools, and needs a package that litellm does
+        # not depend on.
         "_skip_mcp_handler": True,
     }
     if request.tools:
@@ -210,7 +210,7 @@ def _build_call(request: Request) -> Json:
 
 
 def _build_cache_marks(request: Request) -> Json:
-    """Where Anthropic's models are told to cache: after the fixed prefix, and after all that will be sent again."""
+    """Return cache marks for Anthropic's models: after the fixed prefix, and after all that will be sent again."""
     last = find_last_permanent_message(request.messages) - len(request.messages)
     places = [{"location": "message", "role": "system"}, {"location": "message", "index": last}]
     return {"cache_control_injection_points": places}
@@ -236,12 +236,12 @@ def _silence_logging(litellm: ModuleType) -> None:
 def _look_up_window(litellm: ModuleType, model: str) -> int:
     try:
         return int(litellm.get_model_info(model).get("max_input_tokens") or 0)
-    except Exception:  # it raises a bare Exception for a model that it does not know
+    except Exception:  # a bare Exception for an unknown model
         return 0
 
 
 def _format_error(error: Exception, key: str) -> str:
-    """An error on one line, without the class names that litellm puts before it, nor the key."""
+    """Return an error on one line, without litellm's class name prefixes and the key."""
     text = " ".join(str(error).split())
     while _CLASS.match(text):
         text = _CLASS.sub("", text)

@@ -1,4 +1,4 @@
-"""From a model's name, as users know it, to a `Model` that is ready to be asked."""
+"""Factory of models: from a name, as users write it, to a `Model` ready for requests."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _FORMS = "openai/NAME, anthropic/NAME, ollama/NAME, NAME --api-base URL, scripte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """What a model is made with, whatever its name.
+    """Configuration of a model, whatever its name.
 
-    api_base: where it is, if not where its provider usually is; then no key is needed
+    api_base: address, if not the provider's usual one; then no key is needed
     env: variables that hold keys and addresses
-    cache: folder for what can be made again
-    on_notice: told in one line when a request waits before another try
-    effort: how much to think: "low", "medium", "high", or "" for what the provider does by itself
-    listings: what the user says of models by name
+    cache: folder for data that can be recreated
+    on_notice: receives one line when a request waits before a retry
+    effort: reasoning effort: "low", "medium", "high", or "" for the provider's default
+    listings: the user's entries for models, by name
     apply_doubtful: the offline engine writes changes of low confidence, too
     """
 
@@ -49,14 +49,14 @@ def resolve_model(
     cache: Path,
     on_notice: Notice = lambda text: None,
 ) -> Model:
-    """The model called `name`; see `make` and `Context`."""
+    """Return the model called `name`; see `create_model` and `ModelConfig`."""
     return create_model(name, ModelConfig(api_base=api_base, env=env, cache=cache, on_notice=on_notice))
 
 
 def create_model(name: str, context: ModelConfig) -> Model:
-    """The model called `name`.
+    """Return the model called `name`.
 
-    Raises UserError: CONFIGURATION for a name that nobody knows, CREDENTIALS for a missing key.
+    Raises UserError: CONFIGURATION for an unknown name, CREDENTIALS for a missing key.
     """
     if name == "offline":
         from agent.model.offline.offline_model import OfflineModel
@@ -78,13 +78,14 @@ def create_model(name: str, context: ModelConfig) -> Model:
         return _create_http_model(name, provider, model, context)
     if provider in LITELLM:
         return _create_litellm_model(name, f"{provider}/{model}", provider, context)
-    if context.api_base:  # any other name is the server's own, slashes included
+    if context.api_base:  # any other name is the server's own, including slashes
         return _create_http_model(name, "openai", name, context)
     raise _build_unknown_model_error(name)
 
 
 def find_listing(name: str, context: ModelConfig) -> Listing | None:
-    """What is known of the model called `name`, which is not made for it. Raises UserError for an unknown name."""
+    """Return the catalog entry of the model called `name`, without creating it. Raises UserError for an
+    unknown name."""
     from agent.model.providers.model_catalog import Catalog
 
     provider, model = _parse_model_name(name, context.api_base)
@@ -96,7 +97,7 @@ def find_listing(name: str, context: ModelConfig) -> Listing | None:
 
 
 def _list_spellings(name: str, provider: str, model: str) -> tuple[str, ...]:
-    """Names under which the catalog may know a model."""
+    """Return the names under which the catalog may list a model."""
     if provider == "litellm":
         return (name, model, model.partition("/")[2])
     listed = ENDPOINTS[provider].listed if provider in ENDPOINTS else ""
@@ -104,7 +105,7 @@ def _list_spellings(name: str, provider: str, model: str) -> tuple[str, ...]:
 
 
 def choose_default_model(env: Mapping[str, str]) -> str | None:
-    """The model that the keys in the environment choose, None without any."""
+    """Return the default model for the keys in the environment, None without any."""
     return next((model for key, model in DEFAULTS.items() if env.get(key)), None)
 
 
@@ -112,7 +113,7 @@ def _parse_model_name(name: str, api_base: str | None) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if slash and provider and model:
         return provider.lower(), model
-    if api_base:  # whoever's model it is, the server at hand serves it
+    if api_base:  # whoever made the model, the given server serves it
         return "", name
     return next((provider for start, provider in BARE.items() if name.startswith(start)), ""), name
 
@@ -153,7 +154,7 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
         return made
     from agent.model.text_tools import TextTools
 
-    # Anything may stand behind such a server, models that were never taught to call tools included.
+    # Such a server may serve anything, including models that were never trained to call tools.
     return TextTools(made, always=known is not None and not known.tools, on_notice=context.on_notice)
 
 
@@ -162,7 +163,7 @@ def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: s
 
     endpoint = ENDPOINTS[provider]
     dialect = ChatDialect(
-        # Another server behind the same name may not know the newer words of the real one.
+        # Another server under the same name may not support the newer parameters of the real one.
         limit=endpoint.limit if at_home else "max_tokens",
         reasoning=endpoint.reasoning,
         effort=context.effort,
@@ -185,14 +186,14 @@ def _create_anthropic_wire(model: str, context: ModelConfig, *, token: bool) -> 
 
 
 def _build_cache_key(context: ModelConfig) -> str:
-    """The same for all requests of this user, so that a session that is resumed finds its cache again."""
+    """Return the same key for all requests of this user, so that a resumed session hits its cache."""
     import zlib
 
     return f"patchwright-{zlib.crc32(str(context.cache).encode()):08x}"
 
 
 def _complete_base(endpoint: Endpoint, base: str) -> str:
-    """Anthropic's own client adds the version to the base; so do those who set its variable."""
+    """Add the version to the base, as Anthropic's own client does; users set its variable without it."""
     if endpoint.wire != "anthropic" or base.rstrip("/").endswith(("/v1", "/messages")):
         return base
     return base.rstrip("/") + "/v1"
@@ -206,13 +207,13 @@ def _find_base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
 
 
 def _normalize_ollama_host(host: str) -> str:
-    """Ollama's own variable names a host, or what its server listens on: made the URL that a client asks."""
+    """Convert OLLAMA_HOST, a host or the address that the server listens on, to a client's URL."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(host if "://" in host else f"http://{host}")
     try:
         port = parts.port or (443 if parts.scheme == "https" else 11434)
-    except ValueError:  # no number: reported, as it stands, when the address is used
+    except ValueError:  # not a number: reported unchanged when the address is used
         return host
     name = parts.hostname or "localhost"
     name = "localhost" if name in ("0.0.0.0", "::") else f"[{name}]" if ":" in name else name
@@ -231,8 +232,8 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
 
     given: str | None = key
     if variable not in variables[:1]:
-        # Which of the other variables is a key and which a token, litellm knows. Where there is none,
-        # the server at hand needs none, but the clients that litellm uses insist on one.
+        # litellm knows which of the other variables is a key and which a token. Without any, the given server
+        # needs none, but litellm's clients require one.
         given = None if variable or not api_base else "none"
     return LiteLLMModel(
         name,
@@ -246,7 +247,7 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
 
 
 def _find_key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:
-    """(variable, key) of the first that is set."""
+    """Return (variable, key) of the first that is set."""
     return next(((name, env[name].strip()) for name in variables if env.get(name, "").strip()), ("", ""))
 
 

@@ -14,7 +14,7 @@ from tools.core.action import Action
 class Usage:
     """Tokens of one call; `cost` in US dollars, None when the price is not known (unknown is not zero).
 
-    input: all of it, with what was read from the provider's cache (`cached`) and written to it (`written`)
+    input: all of it, including tokens read from the provider's cache (`cached`) and written to it (`written`)
     output: all of it, `reasoning` included
     """
 
@@ -28,22 +28,22 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """A picture for a model. media: "image/png", …; data: its bytes in base64"""
+    """An image for a model. media: "image/png", …; data: its bytes in base64"""
 
     media: str
     data: str
 
     @property
     def url(self) -> str:
-        """As a data URL (RFC 2397)."""
+        """Data URL of the image (RFC 2397)."""
         return f"data:{self.media};base64,{self.data}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class UserMessage:
-    """Text from the person, or from the harness on their behalf, with the pictures that belong to it.
+    """Text from the user, or from the harness on their behalf, with its images.
 
-    passing: it stands in one request only, so that nothing is to be cached up to it
+    passing: it occurs in one request only, so the cache prefix must end before it
     """
 
     passing: ClassVar[bool] = False
@@ -55,9 +55,10 @@ class UserMessage:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class AssistantMessage:
-    """What the model said and asked for. `reasoning` is what must be replayed, if anything.
+    """The model's text and actions. `reasoning` is replayed to providers that require it.
 
-    kept: parts that only their own wire format understands, each a JSON object with that format's name in "wire"
+    kept: parts that only their own wire format understands, each a JSON object with that format's name in
+    "wire"
     """
 
     text: str
@@ -80,13 +81,13 @@ class ToolMessage:
 
 
 Message = UserMessage | AssistantMessage | ToolMessage
-"""Messages are never changed once made: `wire` caches each one's encoded bytes per wire format,
-so that encoding a request costs only what is new (see DESIGN: the cost of a step is flat)."""
+"""Messages are never changed after creation: `wire` caches each one's encoded bytes per wire format, so that
+encoding a request costs only the new messages (see DESIGN: the cost of a step is flat)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSpec:
-    """A tool as the model is told of it: `parameters` is a JSON schema of type object."""
+    """A tool as described to the model: `parameters` is a JSON schema of type object."""
 
     name: str
     description: str
@@ -117,8 +118,9 @@ class ReasoningDelta:
 class Reply:
     """The finished answer: always the last item of a stream, exactly once.
 
-    model: who gave it, where that is not the model that was asked (a fallback, a relay)
-    kept: what its provider wants back as it came (signed or encrypted reasoning), for `AssistantMessage.kept`
+    model: the model that answered, if not the requested one (a fallback, a relay)
+    kept: parts to send back to the provider unchanged (signed or encrypted reasoning), for
+    `AssistantMessage.kept`
     """
 
     text: str
@@ -134,29 +136,29 @@ Delta = TextDelta | ReasoningDelta | Reply
 
 
 UNPAID = ("offline", "scripted:", "cassette:")
-"""How the names of models begin that play a part: they cost nothing, and no other can stand in for them."""
+"""Name prefixes of models that replay or run offline: they cost nothing, and no other model can replace them."""
 
 
 def compute_price(model: object, usage: Usage) -> float | None:
-    """US dollars for a call of `model` with this usage; None where that is not known."""
+    """Return the US dollars of a call of `model` with this usage; None if not known."""
     offered: Callable[[Usage], float | None] | None = getattr(model, "price", None)
     return offered(usage) if offered is not None else None
 
 
 class CutOff(UserError):
-    """The answer broke off after text of it had been handed out: what came can be kept, and the rest asked for."""
+    """The answer broke off after some text was streamed: that text can be kept, and the rest requested."""
 
 
 class ContextOverflow(UserError):
-    """The request is longer than the model's window; a shorter one may do."""
+    """The request is longer than the model's window; a shorter one may fit."""
 
 
 class ToolsRefused(UserError):
-    """The endpoint takes no tools with this model."""
+    """The endpoint supports no tools with this model."""
 
 
 class Model(Protocol):
-    """Anything that can answer a request.
+    """Protocol of everything that can answer a request.
 
     name: as the user writes it, e.g. "openai/gpt-5", "scripted:turns.yaml", "offline"
     window: context window in tokens
@@ -168,9 +170,9 @@ class Model(Protocol):
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Answer `request`, the last item being a `Reply`.
 
-        Raises UserError with Fault.MODEL_UNREACHABLE, CREDENTIALS or CONFIGURATION; of these
-        `CutOff` after some text was handed out, `ContextOverflow` when the request is too long. Closing
-        the iterator early (cancellation) closes the connection.
+        Raises UserError with Fault.MODEL_UNREACHABLE, CREDENTIALS or CONFIGURATION; of these `CutOff` after
+        some text was streamed, `ContextOverflow` if the request is too long. Closing the iterator early
+        (cancellation) closes the connection.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Shows a model's text as it streams, and holds back what may turn out to be a tool call."""
+"""Filter that shows a model's text as it streams, and holds back text that may become a tool call."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _OURS = re.compile(
 _FENCE = re.compile(r"\A```[^\n]*\n(?:.*?\n)?[ \t]*```[ \t]*(?:\n|\Z)", re.DOTALL)
 
 _LARGEST = 1 << 16
-"""Characters that are looked at again and again while they are held; what is longer waits for its end."""
+"""Characters of held text that are searched repeatedly; longer text waits for its end."""
 
 
 class StreamFilter:
-    """Text goes in piece by piece; what is no call comes out.
+    """Filter of streamed text: text outside calls comes out.
 
-    names: of the tools, whose tags are held; is_call: whether a finished stretch of text holds one
+    names: of the tools, whose tags are held; is_call: whether a finished stretch of text contains a call
     """
 
     def __init__(self, names: Iterable[str], is_call: Callable[[str], bool]) -> None:
         self.held = ""
         self._names = frozenset(names)
         self._is_call = is_call
-        self._settled = False  # a call has been found: all that follows waits for the end
+        self._settled = False  # a call has been found: all later text waits for the end
         self._at_line_start = True
 
     def feed(self, piece: str) -> str:
-        """The text that can be shown now."""
+        """Return the text that can be shown now."""
         self.held += piece
         shown: list[str] = []
         while not self._settled and (ready := self._find_release_end(fresh="\n" in piece)):
@@ -48,7 +48,7 @@ class StreamFilter:
         return "".join(shown)
 
     def _find_release_end(self, *, fresh: bool) -> int:
-        """How many characters of what is held are no part of a call."""
+        """Return the number of held characters that are not part of a call."""
         lead = "" if self._at_line_start else "x"  # so that ^ does not match in the middle of a line
         match = _MARK.search(lead + self.held)
         if match is None:
@@ -63,18 +63,19 @@ class StreamFilter:
             return self._find_tag_end()
         if mark.startswith(("[TOOL", "functools")):
             return 0
-        if mark == "```":  # nothing to look at, piece by piece, before the fence that may close it
+        if mark == "```":  # nothing to check before the fence that may close it
             return self._find_block_end(_FENCE.match(self.held)) if self.held.find("```", 3) > 0 else 0
         if not fresh or not (ready := self._find_lines_end()):
             return 0
-        # Asked only of what would be shown now, so that no text is searched again with each line that follows.
+        # Checked only for text that would be shown now, so that no text is searched again with each following
+        # line.
         if self._is_call(self.held[:ready]):
             self._settled = True
             return 0
         return ready
 
     def _find_last_word_start(self) -> int:
-        """All but the last word, which may be the beginning of a mark."""
+        """Return the start of the last word, which may be the beginning of a mark."""
         line = self.held.rfind("\n") + 1
         if (line or self._at_line_start) and re.fullmatch(r"[ \t#*]*\w*", self.held[line:]):
             return line
@@ -102,9 +103,9 @@ class StreamFilter:
         return match.end()
 
     def _find_lines_end(self) -> int:
-        """Lines that begin like JSON, Python or an action: released with the paragraph, or line, that is none."""
+        """Release lines that begin like JSON, Python or an action with the paragraph, or line, that is no call."""
         first = self.held.partition("\n")[0]
-        if re.match(r"\s*\[(?![\s{\"'\]]|[\w.]+\()", first):  # a link, a box to tick
+        if re.match(r"\s*\[(?![\s{\"'\]]|[\w.]+\()", first):  # a link or a checkbox
             return len(first) + 1
         end = self.held.rfind("\n") + 1
         whole = self.held[:end]

@@ -1,8 +1,8 @@
-"""Tools for models that cannot call them, or that write their calls into the text: chosen by what the endpoint says.
+"""Text protocol for models that cannot call tools, or that write their calls into the text.
 
-A request with tools goes out as it is until the endpoint refuses it; from then on the tools are
-described in the system prompt, calls and results are text, and the model's text is searched for calls.
-Also of a model that can call tools the text is searched, for weak ones forget how.
+A request with tools is sent unchanged until the endpoint refuses it; from then on the tools are described in
+the system prompt, calls and results are text, and the model's text is searched for calls. The text of a model
+with tool calls is searched, too, since weak ones forget how to call.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from tools.core.untrusted_output import enclose_in_tag
 
 
 class TextTools:
-    """A model, and the text protocol where it needs that.
+    """A model, with the text protocol where it needs that.
 
-    always: do not even try to send tools
-    on_notice: told in one line when the model turns out to need it
+    always: never try to send tools
+    on_notice: receives one line when the model turns out to need the protocol
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class TextTools:
         await self.inner.close()
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with this usage, None if not known."""
+        """Return the US dollars of a call with this usage, None if not known."""
         return compute_price(self.inner, usage)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -69,7 +69,7 @@ class TextTools:
                 async for delta in deltas:
                     yield delta
         finally:
-            self.window = self.inner.window  # a reply, or a refusal, may have told of it
+            self.window = self.inner.window  # a reply, or a refusal, may have updated it
 
     async def _stream_deltas(self, request: Request) -> AsyncGenerator[Delta, None]:
         if request.tools and not self.as_text:
@@ -78,7 +78,7 @@ class TextTools:
                     async for delta in deltas:
                         yield delta
                 return
-            except ToolsRefused:  # before any text: nothing has been shown
+            except ToolsRefused:  # raised before any text: nothing has been shown
                 self._on_notice(f"{self.name} takes no tools: they are described to it in words")
                 self.as_text = True
         if not request.tools:
@@ -95,7 +95,7 @@ class TextTools:
     async def _stream_extracting_calls(
         self, request: Request, sent: Request, *, sure: bool
     ) -> AsyncGenerator[Delta, None]:
-        """The deltas of a reply, without the calls in its text; the reply, with them among its actions."""
+        """Yield the deltas of a reply without the calls in its text, then the reply with them among its actions."""
         self._returned.add_messages(request.messages)
         search = _CallExtractor(request.tools, self._returned, sure=sure)
         gate = StreamFilter((tool.name for tool in request.tools), search.has_call)
@@ -108,7 +108,7 @@ class TextTools:
                     if shown := gate.feed(delta.text):
                         yield TextDelta(text=shown)
                     if not sure and "\n" in delta.text and search.is_inventing_result(gate.held):
-                        reply = Reply(text="".join(text))  # the rest rests on a result that it made up
+                        reply = Reply(text="".join(text))  # the rest depends on an invented result
                         break
                 elif isinstance(delta, Reply):
                     reply = delta
@@ -133,7 +133,7 @@ class TextTools:
 
 
 class _CallExtractor:
-    """Finds the calls in the reply to one request; the machinery for it is imported when a text looks like one."""
+    """Finder of calls in the reply to one request; the parsers are imported when a text looks like a call."""
 
     def __init__(self, tools: Sequence[ToolSpec], returned: _ToolOutputs, *, sure: bool) -> None:
         self._tools = tools
@@ -141,13 +141,13 @@ class _CallExtractor:
         self._sure = sure
 
     def has_call(self, text: str) -> bool:
-        """Whether a stretch of text holds a call."""
+        """Return whether a stretch of text contains a call."""
         from agent.model.text_calls import find_calls
 
         return bool(find_calls(text, self._tools).calls)
 
     def is_inventing_result(self, text: str) -> bool:
-        """Whether, after a call, it goes on with what that would return."""
+        """Return whether the model, after a call, continues with an invented result."""
         if not text:
             return False
         from agent.model.text_calls import RESULT, find_calls
@@ -156,15 +156,15 @@ class _CallExtractor:
         return result is not None and bool(find_calls(text[: result.start()], self._tools).calls)
 
     def extract_prose(self, held: str, *, cut: bool) -> str:
-        """What is left to be shown of the text that was held back."""
+        """Return the part of the held text that is left to show."""
         return self._extract_calls(held, cut=cut)[0] if held.strip() else held
 
     def add_calls(self, reply: Reply) -> Reply:
-        """The reply with the calls that stand in its text."""
+        """Return the reply with the calls in its text as actions."""
         if not _may_contain_call(reply.text):
             return reply
         prose, actions = self._extract_calls(reply.text, cut=reply.stop == "length")
-        if not actions or reply.actions:  # called properly: what else it says is prose
+        if not actions or reply.actions:  # a proper call: the rest of the text is prose
             return reply
         return replace(reply, text=prose, actions=actions, stop="actions")
 
@@ -191,14 +191,14 @@ class _CallExtractor:
 
 
 class _ToolOutputs:
-    """What tools have returned in this session: also what is shortened in, or gone from, the requests since."""
+    """Outputs of tools in this session: also those shortened in, or removed from, later requests."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, str | None] = {}  # text → squeezed. Not by call: servers give an id twice
+        self._texts: dict[str, str | None] = {}  # text → normalized text. Not by call: ids are reused
         self._size = 0
 
     def add_messages(self, messages: Sequence[Message]) -> None:
-        """Keep what is new in a request."""
+        """Remember the outputs that are new in a request."""
         for message in messages:
             if isinstance(message, ToolMessage) and message.text not in self._texts:
                 self._texts[message.text] = None
@@ -209,27 +209,27 @@ class _ToolOutputs:
             self._size -= len(text)
 
     def iter_normalized(self) -> Iterator[str]:
-        """The texts, squeezed; each is squeezed once."""
+        """Yield the normalized texts; each is normalized once."""
         from agent.model.text_calls import normalize_text
 
         for text, known in self._texts.items():
             plain = normalize_text(text) if known is None else known
-            self._texts[text] = plain  # of a key that is there: the order stays, and this goes on
+            self._texts[text] = plain  # an existing key: the order is unchanged
             yield plain
 
 
 _REMEMBERED = 16 << 20
-"""Characters: thousands of outputs; the oldest are forgotten."""
+"""Characters: thousands of outputs; the oldest are dropped."""
 
 
 class _TextTranslation:
-    """Messages as a model without tools is sent them; each is made once, so that its bytes stay."""
+    """Messages translated for a model without tools; each is translated once, so that its bytes are stable."""
 
     def __init__(self) -> None:
         self._groups: list[tuple[tuple[Message, ...], Message]] = []
 
     def translate_messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Calls and results as text; what comes between two replies is one message, as many templates want it."""
+        """Return calls and results as text; all between two replies is one message, as many templates require."""
         place = 0
         for group in _group_messages(messages):
             known = self._groups[place] if place < len(self._groups) else None

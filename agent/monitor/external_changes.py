@@ -1,7 +1,7 @@
-"""What the model has to be told before its next request: that files are no longer what it saw.
+"""Notices to the model, before its next request, of files changed by others since it read them.
 
-A person edits beside the agent, or takes its changes back. Told once, by names; the tools refuse to overwrite what the
-model has not seen in any case.
+The user may edit while the agent works, or undo its changes. Each change is reported once, by file name; the
+tools refuse in any case to overwrite content that the model has not read.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from tools.core.text import join_names
 from tools.core.workspace import Workspace
 
 NAMED = 20
-"""Files that are named: with more (another branch was checked out) the number says enough."""
+"""Files that are named: with more (another branch was checked out) the number suffices."""
 
 MOST = 2_000
-"""Files read by the model that are looked at before each request: 4 µs each."""
+"""Files read by the model that are checked before each request: 4 µs each."""
 
 Looks = tuple[int, int, int]
-"""st_mtime_ns, st_size and st_ino; () is what is not there."""
+"""st_mtime_ns, st_size and st_ino; () for a missing file."""
 
 
 class ExternalChanges:
-    """Follows the log, and compares the files with what the log says of them."""
+    """Follower of the log that compares the files with the log's record of them."""
 
     def __init__(self, workspace: Workspace, snapshots: Snapshotter | None) -> None:
         self._workspace = workspace
         self._snapshots = snapshots
         self._pending: list[str] = []
-        self._tree = ""  # the last that the session itself left behind
-        self._fresh = False  # a turn has begun, and its first request is still to come
-        self._own: set[str] = set()  # changed by a command of the model's since they were looked at
+        self._tree = ""  # last snapshot of the session's own work
+        self._fresh = False  # a turn has begun, and its first request is pending
+        self._own: set[str] = set()  # changed by a command of the model since the last check
         self._looks: dict[str, Looks | tuple[()]] = {}
-        self._told: dict[str, str] = {}  # path → fingerprint of the content that the model was told of
+        self._told: dict[str, str] = {}  # path → fingerprint of the content last reported to the model
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Process the next event of the log."""
         match event:
             case Prompt():
                 self._fresh = True
@@ -60,7 +60,7 @@ class ExternalChanges:
                 self._own.update(str(path) for path in event.data.get("changed", ()))
 
     def restore_from_history(self, history: History) -> None:
-        """Take in a log that is there already: its undoings, what was told since, and where its files stand."""
+        """Process an existing log: its undo events, later notices, and its last snapshot."""
         if (first := next(history.select_events(UndoEvent), None)) is not None:
             self.handle_event(first)
             for event in history.select_events(UndoEvent, Steer, after=first.id):
@@ -70,11 +70,11 @@ class ExternalChanges:
 
     @property
     def tree(self) -> str:
-        """The last snapshot that the session itself left behind, "" before the first."""
+        """Last snapshot of the session's own work, "" before the first."""
         return self._tree
 
     async def collect_notices(self) -> Sequence[str]:
-        """What to say now; nothing in most cases."""
+        """Return the notices due now; mostly none."""
         pending = list(self._pending)
         changed = await asyncio.to_thread(self._find_changed_files) if self._workspace.read else []
         if self._fresh:
@@ -90,7 +90,7 @@ class ExternalChanges:
         return pending
 
     def _find_changed_files(self) -> list[str]:
-        """Files that the model has seen, and that somebody else has changed since."""
+        """Return files that the model has read, and that another program or the user has changed since."""
         from sandbox.fs.text_file import compute_fingerprint
 
         found = []
@@ -101,7 +101,7 @@ class ExternalChanges:
                 continue
             self._looks[path] = looks
             now = ""
-            with suppress(OSError, ValueError):  # gone, or no longer a file to be read
+            with suppress(OSError, ValueError):  # removed, or no longer a readable file
                 now = compute_fingerprint(files.read(path)) if looks else ""
             own = path in self._own
             self._own.discard(path)
@@ -118,13 +118,13 @@ class ExternalChanges:
         return info.st_mtime_ns, info.st_size, info.st_ino
 
     def _find_workspace_changes(self) -> list[str]:
-        """What changed in the whole workspace since the session's last step that wrote."""
+        """Return the changes in the whole workspace since the session's last step that wrote."""
         if not self._tree or self._snapshots is None:
             return []
         try:
             now = self._snapshots.take()
             changes = self._snapshots.list_changes(self._tree, now) if now != self._tree else []
-        except (UserError, OSError):  # a full disk, say: whoever writes next will tell
+        except (UserError, OSError):  # a full disk, for example: the next writer will report it
             return []
         self._tree = now
         suffix = {"added": " (new)", "deleted": " (gone)"}

@@ -1,8 +1,8 @@
-"""Phases of a turn: explore, plan, edit, verify. Each has what it is for, and actions that it withholds.
+"""Phases of a turn: explore, plan, edit, verify. Each has a guidance and withheld effects.
 
-PoAct (Yuan et al. 2025, arXiv 2501.07054): a controller that picks the policy and narrows the actions step by step.
-Here the controller is a table of states, and the tools that a model is told of stay as they are, so that providers'
-caches hold: what a phase withholds is refused by the gateway, with the phase's own word on what to do.
+PoAct (Yuan et al. 2025, arXiv 2501.07054): a controller that picks the policy and narrows the actions step by
+step. Here the controller is a table of states, and the tools offered to the model stay the same, so that
+providers' caches stay valid: the gateway refuses withheld effects, with the phase's guidance as the reason.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from sandbox.policy.effects import EffectKind
 
 Name = Literal["explore", "plan", "edit", "verify"]
 Guidance = Literal["log", "guide", "enforce"]
-"""log: phases are noted only; guide: the model is told of each; enforce: what a phase withholds is refused, too."""
+"""log: phases are recorded only; guide: the model is informed of each; enforce: withheld effects are refused, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:
-    """guidance: a line for the model; withheld: kinds of effect that have to wait"""
+    """One phase. guidance: a line for the model; withheld: kinds of effect that have to wait"""
 
     guidance: str
     withheld: frozenset[EffectKind] = frozenset()
@@ -52,23 +52,23 @@ _NEXT: Mapping[tuple[Name, str], Name] = {
     ("verify", "create"): "edit",
     ("verify", "edit"): "edit",
 }
-"""From a phase, by what has just been done, to the next; anything else changes nothing."""
+"""Transitions: (phase, event) → next phase; any other event changes nothing."""
 
 
 class PhaseTracker:
-    """The phase that a turn is in."""
+    """The current phase of a turn."""
 
     def __init__(self) -> None:
         self.name: Name = "explore"
 
     def advance_phase(self, name: str) -> bool:
-        """Take in what has happened; whether that changed the phase. A prompt begins anew."""
+        """Apply an event; return whether it changed the phase. A prompt resets it."""
         before = self.name
         self.name = "explore" if name == "prompt" else _NEXT.get((self.name, name), self.name)
         return self.name != before
 
     def explain_refusal(self, effect: EffectKind) -> str:
-        """What to do instead of an effect that has to wait; "" for one that does not."""
+        """Return the reason to refuse an effect that has to wait; "" for one that does not."""
         phase = PHASES[self.name]
         return f"this is the {self.name} phase: {phase.guidance}" if effect in phase.withheld else ""
 

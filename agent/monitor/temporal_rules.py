@@ -1,11 +1,12 @@
-"""Rules about the order of events, in past-time linear temporal logic, checked as the events come.
+"""Rules about the order of events, in past-time linear temporal logic, checked as the events arrive.
 
-A rule says: whenever `when` holds, `must` has to hold, too; both speak of the events until now. Each formula is
-followed by a few bits of state that are brought up to date with every event (Havelund and Roşu, "Synthesizing
-Monitors for Safety Properties", TACAS 2002), so an event costs the same however long the session is.
+A rule states: whenever `when` holds, `must` has to hold, too; both concern the events until now. Each formula
+is evaluated with a few bits of state that are updated with every event (Havelund and Roşu, "Synthesizing
+Monitors for Safety Properties", TACAS 2002), so the cost of an event does not depend on the length of the
+session.
 
-A rule sees only the events that it speaks of. One with a key (a path, say) is followed for each value of it apart;
-an event without the key counts for all of them (parametric slices: Chen and Roşu, TACAS 2009).
+A rule sees only the events named in it. One with a key (a path, say) is evaluated separately for each value
+of it; an event without the key counts for all of them (parametric slices: Chen and Roşu, TACAS 2009).
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 Values = list[bool]
-"""Of a formula and its parts, each at its own place."""
+"""Values of a formula and its parts, by index."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedEvent:
-    """An event as rules see it. keys: by kind of key, the values that it is about"""
+    """An event as seen by rules. keys: by kind of key, the values that it concerns"""
 
     name: str
     keys: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class Formula(ABC):
-    """A statement about a sequence of events, true or false at each of them."""
+    """A statement about a sequence of events, true or false at each event."""
 
     def __and__(self, other: Formula) -> Formula:
         return Combination(self, other, all)
@@ -41,16 +42,17 @@ class Formula(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[Formula, ...]:
-        """What it is made of."""
+        """Subformulas."""
 
     @abstractmethod
     def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
-        """Its value at an event. parts: theirs at this event; before: its own at the last one, None at the first"""
+        """Return the value at an event. parts: values of the parts at this event; before: own value at the
+        previous event, None at the first"""
 
 
 @dataclass(frozen=True, slots=True)
 class Event(Formula):
-    """The event is one of these."""
+    """True at events with one of these names."""
 
     names: frozenset[str]
 
@@ -64,7 +66,7 @@ class Event(Formula):
 
 @dataclass(frozen=True, slots=True)
 class Not(Formula):
-    """The part does not hold."""
+    """Negation of the part."""
 
     part: Formula
 
@@ -78,7 +80,7 @@ class Not(Formula):
 
 @dataclass(frozen=True, slots=True)
 class Combination(Formula):
-    """One of two parts holds, or both do. how: `any` or `all`"""
+    """Disjunction or conjunction of two parts. how: `any` or `all`"""
 
     one: Formula
     other: Formula
@@ -94,7 +96,7 @@ class Combination(Formula):
 
 @dataclass(frozen=True, slots=True)
 class Since(Formula):
-    """`then` held at some event, and from the one after it until now `ever` has."""
+    """`then` held at some event, and `ever` has held from the next one until now."""
 
     ever: Formula
     then: Formula
@@ -123,12 +125,12 @@ class Always(Formula):
 
 
 def event(*names: str) -> Formula:
-    """The event is one of these."""
+    """Return a formula that holds at events with one of these names."""
     return Event(frozenset(names))
 
 
 def once(part: Formula) -> Formula:
-    """The part held at some event until now."""
+    """Return a formula that holds if the part held at some event until now."""
     return Since(~event(), part)
 
 
@@ -136,8 +138,8 @@ def once(part: Formula) -> Formula:
 class Rule:
     """Whenever `when` holds, `must` holds, too.
 
-    message: what to do instead, for who breaks it; {key} stands for the value of the key
-    key: the kind of key whose values are followed apart; "" to follow all events together
+    message: advice after a violation; {key} is replaced by the value of the key
+    key: the kind of key whose values are evaluated separately; "" to evaluate all events together
     """
 
     name: str
@@ -149,7 +151,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """An event that breaks a rule. about: the value of the key"""
+    """An event that violates a rule. about: the value of the key"""
 
     rule: Rule
     about: str = ""
@@ -160,7 +162,7 @@ class Violation:
 
 
 class Monitor:
-    """Follows one rule. Its state is a few bits for each value of the key."""
+    """Monitor of one rule. Its state is a few bits for each value of the key."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -168,11 +170,11 @@ class Monitor:
         self._when = self._add_formula(rule.when)
         self._must = self._add_formula(rule.must)
         self._states: dict[str, Values] = {}
-        self._general: Values = []  # as of a value that no event has named yet
+        self._general: Values = []  # state for values that have not occurred in an event
         self._names = frozenset().union(*(each.names for each, _ in self._order if isinstance(each, Event)))
 
     def find_violations(self, happening: ObservedEvent) -> list[Violation]:
-        """What the event would break, if it happened now; nothing is noted."""
+        """Return the violations that the event would cause now; the state does not change."""
         if happening.name not in self._names:
             return []
         return [
@@ -182,7 +184,7 @@ class Monitor:
         ]
 
     def observe(self, happening: ObservedEvent) -> None:
-        """The event has happened."""
+        """Record that the event happened."""
         if happening.name not in self._names:
             return
         if self.rule.key in happening.keys:
@@ -209,7 +211,7 @@ class Monitor:
         return values
 
     def _add_formula(self, formula: Formula) -> int:
-        """Put a formula behind its parts in the order of evaluation."""
+        """Append a formula after its parts in the order of evaluation; return its index."""
         parts = tuple(self._add_formula(part) for part in formula.parts)
         self._order.append((formula, parts))
         return len(self._order) - 1

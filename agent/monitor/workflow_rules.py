@@ -1,9 +1,9 @@
-"""What a good engineer does in which order, as rules over the events of a session, and the phases of a turn.
+"""Workflow rules over the events of a session, such as reading before editing, and the phases of a turn.
 
-The rules are data (`RULES`), in temporal logic, as Crouse et al. specify what agents do ("Formally Specifying the
-High-Level Behavior of LLM-Based Agents", 2023, arXiv 2310.08535); there a decoder is bound to them, here a monitor
-watches any model. A breach is told to the model with the action's own answer, or the action is refused: as the user has
-set.
+The rules are data (`RULES`), in temporal logic, as Crouse et al. specify agents' behavior ("Formally
+Specifying the High-Level Behavior of LLM-Based Agents", 2023, arXiv 2310.08535); there a decoder is bound to
+them, here a monitor watches any model. A violation is reported to the model with the action's observation, or
+the action is refused, depending on the settings.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ RULES = (
         message="tests fail and the first change is to a test: mend the code, or say why the test is wrong",
     ),
 )
-"""In the order in which they are looked at. `key` and `{key}`: see agent/monitor/temporal_rules.py."""
+"""In the order of their evaluation. `key` and `{key}`: see agent/monitor/temporal_rules.py."""
 
 _TEST_FILE = re.compile(r"(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._](test|spec)\.\w+$|_test\.\w+$")
 _WORD = re.compile(r"[\w./-]*[\w-]")
 _MOST_WORDS = 200
-"""Of a command that are tried as paths: which files it reads is a guess anyhow."""
+"""Words of a command that are tried as paths: the files that it reads are a guess anyhow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleLevels:
-    """What is done about a breach: of most rules, and of those that are named; and what phases are for."""
+    """Levels of response to a violation: default, by rule name, and the use of phases."""
 
     rules: Level = "remind"
     named: Mapping[str, Level] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class RuleLevels:
 
 @dataclass(slots=True, kw_only=True)
 class _RunningAction:
-    """An action that runs. happenings: what it will have done if it succeeds, as far as can be told before"""
+    """A running action. happenings: the events that it will cause if it succeeds, as far as known before"""
 
     tool: str
     effect: Any
@@ -84,7 +84,7 @@ class _RunningAction:
 
 
 class WorkflowMonitor:
-    """Follows a session's events, and advises the gateway before each action.
+    """Monitor of a session's events that advises the gateway before each action.
 
     ends: names of the tools that end a turn
     tell: records a phase that has begun
@@ -111,7 +111,7 @@ class WorkflowMonitor:
         self.phases = PhaseTracker()
 
     def restore_from_facts(self, facts: Facts) -> None:
-        """Take in what a session that is taken up again did before, as far as its facts tell: the rules still hold."""
+        """Restore the state of a resumed session from its facts, so that the rules still apply."""
         tested = parse_event_id(facts.tests_at) if facts.tests_at else 0
         done = [
             (parse_event_id(each.read), ObservedEvent(name="read", keys=_make_path_keys(path)))
@@ -131,7 +131,7 @@ class WorkflowMonitor:
                 monitor.observe(happening)
 
     def check(self, call: str) -> Advice:
-        """What to say to an action that has been logged as begun and has not run."""
+        """Return the advice for an action that has been logged as begun and has not run."""
         begun = self._begun.get(call)
         if begun is None or call.startswith("harness-"):
             return Advice()
@@ -149,7 +149,7 @@ class WorkflowMonitor:
         return Advice(note="\n".join(self._take_reminders(breaches)))
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Process the next event of the log."""
         match event:
             case Prompt():
                 self._told.clear()
@@ -172,7 +172,7 @@ class WorkflowMonitor:
             yield self._news
         self._news = ""
         for each in breaches:
-            if (each.rule.name, each.about) not in self._told:  # once a turn
+            if (each.rule.name, each.about) not in self._told:  # once per turn
                 self._told.add((each.rule.name, each.about))
                 yield f"[{each.rule.name}: {each.message}]"
 
@@ -219,7 +219,7 @@ class WorkflowMonitor:
             yield ObservedEvent(name="read", keys={"path": there})
 
     def _derive_writes(self, names: Any, *, made: bool = False) -> Iterator[ObservedEvent]:
-        """made: it has happened already, and cannot be told from a file that is new"""
+        """Yield the events of writes. made: the write has happened already, so new files cannot be distinguished"""
         for name in names:
             path = self._resolve_path(name) or name
             new = not made and not self._is_file(path)
@@ -230,7 +230,7 @@ class WorkflowMonitor:
     def _resolve_path(self, name: str) -> str:
         try:
             return self._workspace.files.resolve_relative(name)
-        except (ValueError, OSError):  # it leads outside, or nowhere
+        except (ValueError, OSError):  # outside the workspace, or not a path
             return ""
 
     def _is_file(self, path: str) -> bool:

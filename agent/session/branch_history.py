@@ -1,4 +1,4 @@
-"""The events of one branch of a log, read as they are asked for: never all of them at once."""
+"""Events of one branch of a log, read lazily: never all of them at once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from agent.events import Event, parse_event
 from agent.session.log_index import KINDS, LogIndex, expand_runs, parse_event_id, update_open_calls
 
 SEALED = 4_096
-"""Bytes at the beginning and at the end of a log by which it is known again."""
+"""Bytes at the beginning and at the end of a log that its fingerprint covers."""
 
 E = TypeVar("E", bound=Event)
 
 
 class History:
-    """A view of a log that may grow meanwhile; each pass reads the file anew and sees the branch of that moment.
+    """View of a log that may be growing; each pass reads the file again and sees the present branch.
 
-    proceed: called before each event that is read; what it raises ends the pass
+    proceed: called before each event that is read; its exceptions end the pass
     """
 
     def __init__(self, log: Path, index: LogIndex, proceed: Callable[[], None] = lambda: None) -> None:
@@ -26,7 +26,7 @@ class History:
         self._log = log
         self._index = index
         self.fresh: dict[int, Event] = {}
-        """Events by place that were written before anybody listened: handed out as they are, not read again."""
+        """Events by place that were written before anyone subscribed: returned unchanged, not read again."""
 
     def __iter__(self) -> Iterator[Event]:
         return self._read_events(expand_runs(self.list_runs()))
@@ -40,43 +40,43 @@ class History:
         )
 
     def list_runs(self) -> list[tuple[int, int]]:
-        """(first, last) place of each run of events of the present branch, oldest first."""
+        """Return (first, last) place of each run of events of the present branch, oldest first."""
         return self._index.list_branch_runs(self._index.count)
 
     def get_kind(self, number: int) -> str:
-        """Kind of the event at a place."""
+        """Return the kind of the event at a place."""
         return self._index.get_kind(number)
 
     def select_events(self, *kinds: type[E], after: str = "") -> Iterator[E]:
-        """The events of these classes (after the one with id `after`); no other is read."""
+        """Yield the events of these classes (after the one with id `after`); no other is read."""
         names = {kind.__dataclass_fields__["kind"].default for kind in kinds}
         marks = [mark for mark in KINDS if mark.rstrip("+*") in names]
         wanted = self._find_marked_places(marks, parse_event_id(after) if after else 0)
         return (event for event in self._read_events(iter(wanted)) if isinstance(event, kinds))
 
     def select_file_events(self, after: int = 0) -> Iterator[Event]:
-        """Snapshots, actions that do more than read, their observations, undoings: what became of the files."""
+        """Yield events about files: snapshots, undos, actions that do more than read, their observations."""
         return self.select_marked_events("snapshot", "action+", "observation+", "undo", after=after)
 
     def select_marked_events(self, *marks: str, after: int = 0, before: int | None = None) -> Iterator[Event]:
-        """The events with these marks in the index (see `log_index.KINDS`), between two places; no other is read."""
+        """Yield the events with these marks (see `log_index.KINDS`) between two places; no other is read."""
         wanted = self._find_marked_places(marks, after)
         return self._read_events(number for number in wanted if before is None or number < before)
 
     def select_marked_newest_first(self, *marks: str) -> Iterator[Event]:
-        """The same from the end."""
+        """Yield the events with these marks, newest first."""
         return self._read_events(reversed(self._find_marked_places(marks)))
 
     def find_newest_place(self, *marks: str) -> int:
-        """Place of the newest event with one of these marks, 0 if there is none."""
+        """Return the place of the newest event with one of these marks, 0 if there is none."""
         return max(self._find_marked_places(marks), default=0)
 
     def find_oldest_place(self, *marks: str, after: int = 0) -> int:
-        """Place of the oldest one after a place, 0 if there is none."""
+        """Return the place of the oldest such event after a place, 0 if there is none."""
         return min(self._find_marked_places(marks, after), default=0)
 
     def find_tail_start(self, size: int) -> int:
-        """Place of the event after which the newest events of the branch begin that take up to `size` bytes."""
+        """Return the place before the newest events of the branch that take up to `size` bytes."""
         for first, last in reversed(self.list_runs()):
             for number in range(last, first - 1, -1):
                 size -= self.get_event_size(number)
@@ -85,12 +85,12 @@ class History:
         return 0
 
     def get_event_size(self, number: int) -> int:
-        """Bytes of the event at a place."""
+        """Return the size of the event at a place, in bytes."""
         start, end = self._index.get_span(number)
         return end - start
 
     def get_branch_size(self, *, before: int | None = None) -> int:
-        """Of the events of the branch (before a place)."""
+        """Return the size of the branch (before a place), in bytes."""
         ends = [
             (first, last if before is None else min(last, before - 1)) for first, last in self.list_runs()
         ]
@@ -98,27 +98,27 @@ class History:
         return sum(end - start for start, end in spans)
 
     def read_events_from(self, event_id: str) -> Iterator[Event]:
-        """The event with this id and those after it on the branch."""
+        """Yield the event with this id and those after it on the branch."""
         first = parse_event_id(event_id)
         return self._read_events(number for number in expand_runs(self.list_runs()) if number >= first)
 
     def read_events_at(self, numbers: Sequence[int]) -> dict[int, Event]:
-        """The events at these places. Raises ValueError if there is none at one of them."""
+        """Return the events at these places. Raises ValueError if there is none at one of them."""
         if numbers and not 1 <= min(numbers) <= max(numbers) <= self.count:
             raise ValueError("no such place")
         return dict(zip(numbers, self._read_events(iter(numbers)), strict=True))
 
     @property
     def count(self) -> int:
-        """Place of the last event of the log, 0 if it has none."""
+        """Return the place of the last event of the log, 0 if it has none."""
         return self._index.count
 
     def is_on_branch(self, number: int) -> bool:
-        """Whether there is an event at a place, and it is of the present branch."""
+        """Whether there is an event of the present branch at a place."""
         return any(first <= number <= last for first, last in self.list_runs())
 
     def fingerprint_log(self, number: int) -> str:
-        """What the log is known by up to the event at a place: its length, and a hash of its beginning and end."""
+        """Return a fingerprint of the log up to a place: its length, and a hash of its beginning and end."""
         import hashlib
 
         end = self._index.get_span(number)[1]
@@ -138,7 +138,7 @@ class History:
         ]
 
     def get_event(self, event_id: str) -> Event | None:
-        """One event, on whatever branch it stands; None if there is none with this id."""
+        """Return the event with this id, on whatever branch; None if there is none."""
         try:
             number = parse_event_id(event_id)
         except ValueError:
@@ -146,7 +146,7 @@ class History:
         return next(self._read_events(iter([number])), None) if 1 <= number <= self._index.count else None
 
     def find_unanswered_calls(self, end: int) -> dict[str, str]:
-        """Actions that had no observation when the event at place `end` was written: id → tool."""
+        """Return actions without an observation when the event at place `end` was written: id → tool."""
         branch = list(expand_runs(self._index.list_branch_runs(end)))
         begun = next(
             (i for i in reversed(range(len(branch))) if self._index.get_kind(branch[i]) == "message"), 0

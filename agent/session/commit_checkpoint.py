@@ -1,7 +1,7 @@
-"""A clean place in a log: all that the session had changed was committed, so that nothing before it is to be read.
+"""Commit checkpoints of a log: all changes were committed, so no earlier event has to be read.
 
-A resumed session learns its changes from its actions (agent.turn.resume). Where it edited files in
-ten thousand steps, that is half a second; from the last clean place on it is a few events.
+A resumed session reconstructs its changes from its actions (agent.turn.resume). With edits in ten thousand
+steps, that takes half a second; from the last such checkpoint on it is a few events.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tools.core.workspace import Workspace
 
 
 class CommitCheckpointTracker:
-    """Follows a session's log, and has its checkpoints name the last clean place.
+    """Tracker of a session's log that adds the last commit checkpoint to the session's checkpoints.
 
     tree: the last snapshot of the log so far, "" before the first
     """
@@ -25,7 +25,7 @@ class CommitCheckpointTracker:
         self._begun: set[str] = set()
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Process the next event of the log."""
         match event:
             case SnapshotEvent():
                 self._tree = event.tree

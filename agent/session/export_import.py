@@ -1,4 +1,4 @@
-"""Copies of sessions: a fork beside the original, an export that leaves the machine, an import of one."""
+"""Copies of sessions: fork, export and import."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact_bytes
 
 EXPORT_FORMAT, WITH_IMAGES = 1, 2
-"""Version of the export: a head, the events as they stand in the log, the artifacts; one JSON object a line. The second
-also holds pictures, where there are any."""
+"""Version of the export: a head, the events as in the log, the artifacts; one JSON object per line. The
+second also holds images, where there are any."""
 
 MAX_ARTIFACT = 64 << 20
-"""Bytes of one artifact in an import: outputs are capped at less when they are taken."""
+"""Largest artifact in an import, in bytes; outputs are capped at less when recorded."""
 
 MAX_DIGITS = 9
-"""Of an artifact's number: more would not fit into the name of a file."""
+"""Digits of an artifact's number: more would not fit into a file name."""
 
 
 def create_fork(folder: Path, at: str = "", *, title: str = "") -> Session:
-    """A new session that holds the history of the one in `folder` up to event `at` (its last one if not given).
+    """Create a session with the history of the one in `folder` up to event `at` (default: the last one).
 
     The original is only read, so it may be open. Raises UserError when there is no such session or event.
     """
@@ -75,7 +75,7 @@ def create_fork(folder: Path, at: str = "", *, title: str = "") -> Session:
 
 
 def export_to_stream(folder: Path, to: IO[bytes]) -> None:
-    """Write a session, all branches, artifacts and pictures of it, as JSON lines. Raises UserError if there is none."""
+    """Write a session with all branches, artifacts and images as JSON lines. Raises UserError if there is none."""
     images = sorted((folder / IMAGES).glob("[!.]*"))
     version = WITH_IMAGES if images else EXPORT_FORMAT
     to.write(encode_line({"patchwright_export": version, "session": folder.name}))
@@ -90,11 +90,11 @@ def export_to_stream(folder: Path, to: IO[bytes]) -> None:
 
 
 def import_from_stream(source: IO[bytes], sessions: Path) -> Session:
-    """A new session of an export, below `sessions`.
+    """Create a session below `sessions` from an export.
 
-    It comes from somebody else: its system prompt and model are not taken over (a resumed session gets the present
-    ones), nor its snapshots and undoings (they name trees in another machine's store). Raises UserError when it is no
-    export, or one that could not be resumed.
+    The export is untrusted: its system prompt and model are not taken over (a resumed session gets the
+    present ones), nor its snapshots and undo events (they name trees in another machine's store). Raises
+    UserError if it is no export, or one that could not be resumed.
     """
     _check_header(source.readline())
     lines: list[bytes] = []
@@ -145,7 +145,7 @@ def _read_session(folder: Path) -> Iterator[Event]:
 
 
 def _write_new_session(sessions: Path, lines: list[bytes]) -> Path:
-    """The folder of a new session with these lines as its log."""
+    """Create the folder of a new session with these lines as its log."""
     session = Session.create(sessions)
     session.close()
     with (session.folder / "log.jsonl").open("ab") as log:
@@ -154,7 +154,7 @@ def _write_new_session(sessions: Path, lines: list[bytes]) -> Path:
 
 
 def _link_files(old: Path, new: Path) -> None:
-    """Artifacts and pictures never change once written, so both sessions name the same files."""
+    """Link artifacts and images into the new session; they never change once written."""
     if not old.is_dir():
         return
     make_private_folder(new)
@@ -200,7 +200,7 @@ def _parse_image(fields: dict[str, Any]) -> tuple[str, bytes]:
 
 
 def _strip_local_state(event: Event) -> Event:
-    """An event of another machine's session, without what only holds there."""
+    """Return an event of another machine's session without the fields that are only valid there."""
     if isinstance(event, SessionStart):
         event.system = event.model = ""
     if isinstance(event, SnapshotEvent | UndoEvent):
@@ -211,7 +211,7 @@ def _strip_local_state(event: Event) -> Event:
 
 
 def _check_event(event: Event) -> None:
-    """Raises ValueError, TypeError or AttributeError where resuming the session would fail on the event."""
+    """Raise ValueError, TypeError or AttributeError if resuming the session would fail on the event."""
     named: list[str] = []
     if isinstance(event, Rewind):
         named = [event.to]

@@ -1,4 +1,4 @@
-"""Pictures that belong to a prompt: found in its text, kept beside the log, and put into requests."""
+"""Images of a prompt: extracted from its text, stored with the log, and added to requests."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from agent.model.protocol import Image
 from sandbox.errors import Fault, UserError
 
 FOLDER = "images"
-"""Beside the log, each file named by its content."""
+"""Folder next to the log; each file is named by its content."""
 
 LARGEST = 3_700_000
-"""Bytes of one picture: five million as base64, the least that a large provider takes."""
+"""Largest image in bytes: five million as base64, the lowest limit of a large provider."""
 
 MOST = 10
-"""Pictures of one prompt."""
+"""Images per prompt."""
 
 _KINDS = {
     b"\x89PNG\r\n\x1a\n": ("image/png", "png"),
     b"\xff\xd8\xff": ("image/jpeg", "jpg"),
     b"GIF8": ("image/gif", "gif"),
 }
-"""How files of each kind begin; WebP's name stands further on."""
+"""First bytes of files of each kind; WebP's name comes later."""
 
 _MENTION = re.compile(
     r"(?<![^\s(])@(?:\"([^\"\n]+)\"|'([^'\n]+)'|(\S+?\.(?:png|jpe?g|gif|webp)))(?![\w/.])", re.IGNORECASE
 )
 _DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]{40,}={0,2})")
 _PIPED = "\n\n<stdin>"
-"""What a program put into the prompt begins so; it attaches nothing."""
+"""Separator before text piped into the prompt, from which nothing is attached."""
 
 
 def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str]]:
-    """The prompt and the names of its pictures, which are put beside the session's log.
+    """Return the prompt and the names of its images, which are stored with the session's log.
 
-    A picture is mentioned as `@file.png` (from `root`, absolute, or from the home folder with `~`) or stands there as a
-    data URL, in whose place the text then says `[image 1]`. Raises UserError for one too large, or too many.
+    An image is mentioned as `@file.png` (from `root`, absolute, or from the home folder with `~`) or
+    contained as a data URL, which the text replaces by `[image 1]`. Raises UserError for one too large, or
+    too many.
     """
     typed, mark, piped = prompt.partition(_PIPED)
     names: list[str] = []
@@ -54,7 +55,7 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
     def replace_data_url(match: re.Match[str]) -> str:
         try:
             content = base64.b64decode(match[1], validate=True)
-        except binascii.Error:  # not what it says it is: left as it stands
+        except binascii.Error:  # malformed: left unchanged
             return match[0]
         if _detect_image_type(content) is None:
             return match[0]
@@ -68,25 +69,25 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
 
 
 def load_image(session: Path, name: str) -> Image | None:
-    """A picture of the session; None if it is not there any more."""
+    """Return an image of the session, None if it is missing."""
     if "/" in name or name.startswith("."):
         return None
     try:
         content = (session / FOLDER / name).read_bytes()
-    except (OSError, ValueError):  # a log that was copied without its pictures: its words are sent alone
+    except (OSError, ValueError):  # a log that was copied without its images: only the text is sent
         return None
     kind = _detect_image_type(content)
     return Image(media=kind[0], data=base64.b64encode(content).decode()) if kind else None
 
 
 def _read_image_file(root: Path, path: Path) -> bytes | None:
-    """The file's bytes, if it is a picture; a word that only looks like one attaches nothing."""
+    """Return the file's bytes if it is an image, so that a word that only looks like one attaches nothing."""
     try:
         path = root / path.expanduser()
         if not path.is_file() or path.stat().st_size > 50 * LARGEST:
             return None
         content = path.read_bytes()
-    except (OSError, RuntimeError):  # not readable, or `~nobody`, who has no home folder
+    except (OSError, RuntimeError):  # not readable, or `~nobody`, without a home folder
         return None
     return content if _detect_image_type(content) else None
 
@@ -98,7 +99,7 @@ def _detect_image_type(content: bytes) -> tuple[str, str] | None:
 
 
 def derive_image_name(content: bytes) -> str:
-    """The name under which a session keeps a picture; "" if it is none that models take."""
+    """Return the file name of an image in a session, "" if models do not accept its format."""
     import hashlib
 
     kind = _detect_image_type(content) if len(content) <= LARGEST else None
@@ -122,13 +123,13 @@ def _store_image(content: bytes, session: Path, called: str) -> str:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that is there wholly or not at all."""
+    """Write a file atomically."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.write_bytes(content)
         draft.replace(path)
     except OSError as error:
-        with suppress(OSError):  # it may not have come to be
+        with suppress(OSError):  # it may not exist
             draft.unlink()
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise UserError(

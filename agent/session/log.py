@@ -1,4 +1,4 @@
-"""The session log: append-only, one event a line, repaired on open. Everything else is a view of it."""
+"""The session log: append-only, one event per line, repaired on open. Everything else is a view of it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ Subscriber = Callable[[Event], None]
 INTERRUPTED = (
     "interrupted: the program ended before this action's result was recorded; it may have taken effect"
 )
-# Seconds for which a lock is asked for again.
+# Seconds for which taking the lock is retried.
 LEFT_BEHIND = 0.5
 
 
 class Session:
-    """One open log. Exactly one process holds it; events are flushed one by one, synced once a step."""
+    """An open log. Exactly one process holds it; each event is flushed when written, and synced once per step."""
 
     def __init__(
         self, folder: Path, descriptor: int, index: LogIndex, proceed: Callable[[], None] = lambda: None
@@ -48,7 +48,7 @@ class Session:
         self.folder = folder
         self.id = folder.name
         self.replayed = History(folder / "log.jsonl", index, proceed)
-        """The events of the present branch, read from the log as they are asked for."""
+        """The events of the present branch, read lazily from the log."""
         self._descriptor = descriptor
         self._index = index
         self._subscribers: list[tuple[Subscriber, Callable[[], None] | None]] = []
@@ -56,7 +56,7 @@ class Session:
 
     @classmethod
     def create(cls, sessions: Path) -> Session:
-        """Start a log in a new folder below `sessions`."""
+        """Create a log in a new folder below `sessions`."""
         stamp = time.strftime("%Y%m%d-%H%M%S")
         folder = make_private_folder(sessions) / f"{stamp}-{os.urandom(2).hex()}"
         try:
@@ -68,9 +68,9 @@ class Session:
 
     @classmethod
     def open(cls, folder: Path, proceed: Callable[[], None] = lambda: None) -> Session:
-        """Open an existing log: a torn last line is cut off, orphaned actions are answered.
+        """Open an existing log: a torn last line is removed, orphaned actions are answered.
 
-        proceed: see `History`; what it raises leaves the log closed
+        proceed: see `History`; its exceptions leave the log closed
         Raises UserError when there is no such session, or another process has it open.
         """
         path = folder / "log.jsonl"
@@ -84,7 +84,7 @@ class Session:
             raise _convert_storage_error(error, folder) from error
         try:
             session = cls(folder, descriptor, _repair_log(path, descriptor, proceed), proceed)
-        except BaseException:  # whatever it was, the log is released; the error goes on
+        except BaseException:  # on any exception the log is released, then the exception is raised again
             os.close(descriptor)
             raise
         session.answer_orphans()
@@ -97,10 +97,10 @@ class Session:
         replay: bool = False,
         restart: Callable[[], None] | None = None,
     ) -> None:
-        """Call `subscriber` with each event from now on (and, with `replay`, with those there already).
+        """Call `subscriber` with each event from now on (and, with `replay`, with the existing ones).
 
-        restart: called when the session goes back to an earlier event; `subscriber` is then handed the events of
-        the branch from its first one. Without it, it only sees the `Rewind`.
+        restart: called when the session is rewound; `subscriber` is then given the events of the branch from
+        the first. Without it, it only sees the `Rewind`.
         """
         if replay:
             for event in self.replayed:
@@ -108,19 +108,20 @@ class Session:
         self._subscribers.append((subscriber, restart))
 
     def answer_orphans(self) -> None:
-        """Give each action that a kill or a full disk left without an observation one that says so."""
+        """Append an observation for each action that a kill or a full disk left without one."""
         for call, tool in list(self._index.unanswered.items()):
             self.append(ObservationEvent(call=call, tool=tool, text=INTERRUPTED, failed=True))
 
     def list_prompts(self) -> list[Prompt]:
-        """The prompts of the present branch: where a person would go back to (`rewind(to=prompt.parent)`)."""
+        """Return the prompts of the present branch, the possible targets of a rewind (`rewind(to=prompt.parent)`)."""
         return list(self.replayed.select_events(Prompt))
 
     def rewind(self, to: str) -> Rewind:
-        """Go on from event `to`, of this branch or another; what came after it stays in the log.
+        """Continue from event `to`, of this branch or another; later events stay in the log.
 
-        Subscribers with a `restart` start over; files of the workspace are left as they are. Actions of `to`'s
-        batch that were answered only later are answered as interrupted. Raises UserError if there is no such event.
+        Subscribers with a `restart` start over; files of the workspace are left unchanged. Actions of `to`'s
+        batch that were answered only later are answered as interrupted. Raises UserError if there is no such
+        event.
         """
         if self.replayed.get_event(to) is None:
             raise UserError(Fault.USAGE, f"session {self.id!r} has no event {to!r}", "Events are e1, e2, …")
@@ -138,18 +139,20 @@ class Session:
         return event
 
     def rename(self, title: str) -> None:
-        """Call the session `title` from now on."""
+        """Set the session's title."""
         self.append(Title(text=" ".join(title.split())[:200]))
 
     def append(self, event: Event) -> Event:
-        """Write one event and hand it to the subscribers, without the secrets in it: what is not in the log is
-        neither shown nor sent. Raises UserError when the disk is full."""
+        """Write an event with secrets redacted, then notify subscribers: only logged text is shown or sent.
+
+        Raises UserError when the disk is full.
+        """
         self._write_event(event, f"e{self._index.count}" if self._index.count else "")
         self.notify_subscribers(event)
         return event
 
     def notify_subscribers(self, event: Event) -> None:
-        """Hand an event to the subscribers without writing it (the last word when the disk is full)."""
+        """Notify the subscribers of an event without writing it (the final event when the disk is full)."""
         for subscriber, _ in list(self._subscribers):
             subscriber(event)
 
@@ -168,7 +171,7 @@ class Session:
             self._index.save()
 
     async def sync(self) -> None:
-        """Have what is written reach the disk, without waiting for it: the wait falls into the next call."""
+        """Start syncing the log to disk in the background, so that the wait falls into the next model call."""
         await self.wait_for_sync()
         self._syncing = asyncio.get_running_loop().run_in_executor(None, os.fsync, self._descriptor)
 
@@ -186,13 +189,13 @@ class Session:
         """Sync and release the log. Safe to call twice."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
-            with suppress(OSError):  # the turn's own sync has told of a disk that is full
+            with suppress(OSError):  # a full disk was reported by the turn's own sync
                 os.fsync(descriptor)
             self._index.save()
             os.close(descriptor)
 
     def _write_line(self, line: bytes) -> None:
-        """One write call per event; a short write (full disk) is taken back, so that the log stays whole."""
+        """Write an event in one call; a short write (full disk) is truncated, so that the log stays intact."""
         try:
             written = os.write(self._descriptor, line)
             if written < len(line):
@@ -203,7 +206,7 @@ class Session:
 
 
 def read_events(folder: Path) -> Iterator[Event]:
-    """The events of a log that may be open elsewhere; a torn last line is left out.
+    """Yield the events of a log that another process may have open; a torn last line is skipped.
 
     Raises FileNotFoundError when there is no such log, UserError when it is damaged.
     """
@@ -219,7 +222,7 @@ def read_events(folder: Path) -> Iterator[Event]:
 
 
 def list_unanswered_calls(events: list[Event]) -> list[tuple[str, str]]:
-    """(call, tool) of each action that no observation answers, in the order in which they were asked."""
+    """Return (call, tool) of each action without an observation, in the order of the calls."""
     open_calls: dict[str, str] = {}
     for event in events:
         update_open_calls(open_calls, event)
@@ -227,7 +230,7 @@ def list_unanswered_calls(events: list[Event]) -> list[tuple[str, str]]:
 
 
 def _redact_event(event: Event) -> None:
-    if isinstance(event, MessageEvent):  # signed, so whole or not at all
+    if isinstance(event, MessageEvent):  # signed, so kept whole or not at all
         event.kept = [part for part in event.kept if redact_values(part) is part]
     fields = {
         name: value
@@ -247,7 +250,8 @@ def _redact_event(event: Event) -> None:
 
 def _open_locked(path: Path, flags: int) -> int:
     descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
-    # What a killed process had just forked, and not yet made another program, holds its lock a moment longer.
+    # A child that a killed process had forked, but that had not yet called exec, keeps its lock a moment
+    # longer.
     until = time.monotonic() + LEFT_BEHIND
     while True:
         try:
@@ -266,7 +270,7 @@ def _open_locked(path: Path, flags: int) -> int:
 
 
 def _repair_log(path: Path, descriptor: int, proceed: Callable[[], None]) -> LogIndex:
-    """Index what was written since the index was; cut off what stands after the last whole line (a torn write)."""
+    """Index the lines written since the last save of the index; remove a torn last line."""
     with path.open("rb") as file:
         index = load_index(path, file)
         file.seek(index.size)
@@ -282,7 +286,7 @@ def _repair_log(path: Path, descriptor: int, proceed: Callable[[], None]) -> Log
 
 
 def _read_whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes]]:
-    """The events of all whole lines from where the file stands, and the lines themselves."""
+    """Yield the events of all whole lines from the file's position, with the lines themselves."""
     whole = file.tell()
     while line := file.readline():
         try:
@@ -294,7 +298,7 @@ def _read_whole_lines(path: Path, file: BinaryIO) -> Iterator[tuple[Event, bytes
                 error.fault, f"session {path.parent.name!r}: {error.message}", error.hint
             ) from None
         except ValueError:
-            if file.read(1):  # not the tail: this is damage, not a torn write
+            if file.read(1):  # not the last line: damage, not a torn write
                 raise UserError(
                     Fault.CONFIGURATION,
                     f"the log {str(path)!r} is damaged after byte {whole}",

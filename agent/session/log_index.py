@@ -1,7 +1,7 @@
-"""Where each event of a log stands: a small file beside it, so that a long log opens without being read.
+"""Index of a log's events by byte offset, in a small file, so that a long log opens without being read.
 
-It is a cache: made again from the log when it is missing, older, or does not fit. `log.index` holds eight bytes an
-event (offset in the log and kind), `log.state.json` what is known at the last of them.
+It is a cache: rebuilt from the log if missing, outdated or inconsistent. `log.index` holds eight bytes per
+event (offset in the log and kind), `log.state.json` the state at the last of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import BinaryIO
 from agent.events import ActionEvent, Compaction, Event, MessageEvent, ObservationEvent, Rewind
 
 CHECKPOINT = 512
-"""Events between two writes of the index: what a kill leaves to be read again."""
+"""Events between two writes of the index: at most as many are read again after a kill."""
 
 KINDS = (
     "",
@@ -49,11 +49,10 @@ KINDS = (
     "compaction+",
     "compaction*",
 )
-"""Kinds by their number in the index; new ones go to the end. The first stands for those that are not here.
+"""Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 
-With a plus: actions that do more than read, the observations that tell what they changed or what was noted, and
-summaries; with a star:
-compactions that opening a session has to know of even before its last summary.
+With a plus: actions that do more than read, observations with changes or notes, and summaries; with a star:
+compactions that opening a session needs even from before its last summary.
 """
 
 _VERSION = 3
@@ -62,9 +61,9 @@ _CODE_BITS = 8
 
 @dataclass(slots=True)
 class LogIndex:
-    """The events of one log by their place, counted from 1, and the branches that they form.
+    """The events of one log by their place, counted from 1, and its branches.
 
-    rewinds: (place of the event that went back, place it went back to), in order
+    rewinds: (place of the rewind event, place it went back to), in order
     unanswered: actions of the present branch without an observation, id → tool
     """
 
@@ -82,7 +81,7 @@ class LogIndex:
         return len(self.entries)
 
     def add_event(self, event: Event, line: bytes) -> None:
-        """Take in the next event, written as `line`."""
+        """Add the next event, written as `line`."""
         name = event.kind + self._compute_mark_suffix(event)
         kind = KINDS.index(name) if name in KINDS else 0
         self.entries.append(self.size << _CODE_BITS | kind)
@@ -107,20 +106,20 @@ class LogIndex:
         return ""
 
     def get_span(self, number: int) -> tuple[int, int]:
-        """First byte of an event's line and the byte after it."""
+        """Return the byte range of an event's line: start, end (exclusive)."""
         end = self.entries[number] >> _CODE_BITS if number < self.count else self.size
         return self.entries[number - 1] >> _CODE_BITS, end
 
     def get_kind(self, number: int) -> str:
-        """Kind of an event, "" for one that the index has no number for."""
+        """Return the kind of an event, "" if the index has no number for it."""
         return self.get_mark(number).rstrip("+*")
 
     def get_mark(self, number: int) -> str:
-        """The same, with its plus or star if it has one."""
+        """Return the kind of an event with its plus or star, if any."""
         return KINDS[self.entries[number - 1] & (1 << _CODE_BITS) - 1]
 
     def find_marked_places(self, marks: Collection[str], first: int, last: int) -> list[int]:
-        """Places from `first` to `last` of the events with these marks."""
+        """Return the places from `first` to `last` of the events with these marks."""
         codes = bytes(KINDS.index(mark) for mark in marks)
         if not codes:
             return []
@@ -128,7 +127,7 @@ class LogIndex:
         return [first + found.start() for found in re.finditer(b"[" + re.escape(codes) + b"]", kinds)]
 
     def list_branch_runs(self, end: int) -> list[tuple[int, int]]:
-        """The events that lead to the one at `end`, itself included: (first, last) of each run, oldest first."""
+        """Return (first, last) of each run of events that lead to the one at `end`, itself included, in order."""
         runs: list[tuple[int, int]] = []
         for began, target in reversed(self.rewinds):
             if began <= end:
@@ -138,7 +137,7 @@ class LogIndex:
         return [run for run in reversed(runs) if run[1] >= run[0]]
 
     def save(self) -> None:
-        """Write what is new. A cache that cannot be written is done without."""
+        """Write the new entries. Write errors are ignored: it is a cache."""
         if not self.count or self._saved == self.count:
             return
         with suppress(OSError):
@@ -169,7 +168,7 @@ class LogIndex:
 
 
 def load_index(log: Path, file: BinaryIO) -> LogIndex:
-    """The index as it was last written; an empty one if there is none that fits the log, open as `file`."""
+    """Load the saved index of the log open as `file`; an empty one if there is none that fits."""
     path = log.with_name("log.index")
     try:
         state = json.loads(_state_path(path).read_bytes())
@@ -197,14 +196,14 @@ def load_index(log: Path, file: BinaryIO) -> LogIndex:
 
 
 def parse_event_id(event_id: str) -> int:
-    """The place that an event's id names. Raises ValueError if it is no id."""
+    """Return the place in an event's id. Raises ValueError if it is no id."""
     if not event_id.startswith("e"):
         raise ValueError(f"not the id of an event: {event_id!r}")
     return int(event_id[1:])
 
 
 def update_open_calls(open_calls: dict[str, str], event: Event) -> None:
-    """Keep `open_calls` (id → tool) to the actions that no observation has answered yet."""
+    """Update `open_calls` (id → tool), the actions without an observation so far."""
     if isinstance(event, MessageEvent):
         open_calls.update({action.id: action.tool for action in event.actions})
     elif isinstance(event, ActionEvent):
@@ -214,7 +213,7 @@ def update_open_calls(open_calls: dict[str, str], event: Event) -> None:
 
 
 def expand_runs(runs: list[tuple[int, int]]) -> Iterator[int]:
-    """Each place of the runs of a branch, in order."""
+    """Yield each place of the runs of a branch, in order."""
     for first, last in runs:
         yield from range(first, last + 1)
 

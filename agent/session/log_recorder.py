@@ -1,4 +1,4 @@
-"""What the gateway does, as events of the session's log."""
+"""Recorder of gateway activity as events of the session's log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.core.workspace import Workspace
 
 @dataclass(slots=True, kw_only=True)
 class LogRecorder:
-    """Writes what the gateway does into the session log."""
+    """Recorder of the gateway's activity in the session log."""
 
     session: Session
     workspace: Workspace

@@ -1,4 +1,4 @@
-"""What the log keeps of a request, so that the very same one can be made from it again."""
+"""Record of a request in the log, sufficient to rebuild the same request."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from agent.model.wire_formats.chat_messages import message_to_json, tool_to_json
 from agent.model.wire_formats.wire_protocol import encode_json, encode_message
 
 FORM = "openai-chat"
-"""The format in which requests are compared: most models are sent it anyway, so that the bytes are there."""
+"""Format in which requests are compared: most models are sent it anyway, so it costs no extra serialization."""
 
 
 class RequestRecorder:
-    """Describes each request of a session for its `MessageEvent`. The tools are written down when they change."""
+    """Recorder of a session's requests for their `MessageEvent`s. The tools are recorded when they change."""
 
     def __init__(self) -> None:
         self._tools: Sequence[ToolSpec] | None = None
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log: going back may leave the request behind that named the tools."""
+        """Process the next event of the log; a rewind may drop the request that recorded the tools."""
         if isinstance(event, Rewind):
             self._tools = None
 
     def describe_request(
         self, request: Request, *, left: str, running: Collection[str] = ()
     ) -> dict[str, Any]:
-        """`digest` of system prompt, tools and messages; with `left`, `running`, `max_output` and `tools` where there
-        are any.
+        """Return the record of a request.
 
-        left, running: what the request says of the limits and of processes, which depends on the clock
+        Its keys: `digest` of system prompt, tools and messages; `left`, `running`, `max_output` and `tools`
+        if any.
+        left, running: the request's text on limits and processes, which depends on the clock
         """
         record: dict[str, Any] = {"digest": digest_request(request)}
         if left:
@@ -51,7 +52,7 @@ class RequestRecorder:
 
 
 def digest_request(request: Request) -> str:
-    """SHA-256 of system prompt, tools and messages, eight bytes of each in hexadecimal, joined by dots."""
+    """Return SHA-256 of system prompt, tools and messages, eight bytes of each in hexadecimal, joined by dots."""
     import hashlib
 
     messages = hashlib.sha256()
@@ -67,7 +68,7 @@ def digest_request(request: Request) -> str:
 
 
 def parse_recorded_tools(record: Mapping[str, Any]) -> tuple[ToolSpec, ...] | None:
-    """The tools that a record names; None if they have not changed."""
+    """Return the tools of a record; None if they have not changed."""
     if "tools" not in record:
         return None
     return tuple(

@@ -1,4 +1,4 @@
-"""A session once more from its log: every request as it was sent, without asking anybody."""
+"""Replay of a session from its log: every request as it was sent, without model calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from agent.session.images import load_image
 from agent.session.request_record import digest_request, parse_recorded_tools
 
 PARTS = ("system prompt", "tools", "messages")
-"""What a digest is made of, in its order."""
+"""Parts of a digest, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedStep:
-    """One call of a model. number: from 1; recorded: the digest in the log, "" in logs that have none yet"""
+    """One model call. number: from 1; recorded: the digest in the log, "" in old logs without one"""
 
     number: int
     request: Request
@@ -31,7 +31,7 @@ class ReplayedStep:
 
     @property
     def changed_parts(self) -> list[str]:
-        """Which parts of the request are not what was sent then."""
+        """Names of the parts of the request that differ from those sent then."""
         if not self.recorded:
             return []
         pairs = zip(PARTS, self.recorded.split("."), digest_request(self.request).split("."), strict=False)
@@ -39,9 +39,9 @@ class ReplayedStep:
 
 
 def replay_steps(events: Iterable[Event], folder: Path | None = None) -> Iterator[ReplayedStep]:
-    """Every call of a model in one branch of a log, in order, with the request that led to it.
+    """Yield every model call in one branch of a log, in order, with its request.
 
-    folder: of the session, where the pictures of its prompts lie
+    folder: of the session, with the images of its prompts
     """
     projection, facts = Projection(()), Facts()
     if folder is not None:

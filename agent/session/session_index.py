@@ -1,4 +1,4 @@
-"""The session index: a small SQLite cache over the logs, refreshed from those that changed. It can be deleted."""
+"""Session index: a small SQLite cache over the logs, refreshed from those that changed. It can be deleted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ create table if not exists sessions (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """One session at a glance. Times in seconds since the epoch; `cost` None: price unknown or no call."""
+    """Summary of one session. Times in seconds since the epoch; `cost` None: price unknown or no call."""
 
     path: Path
     id: str
@@ -43,7 +43,7 @@ class SessionSummary:
 
 
 def load_session_summaries(home: Home, project: Path | None = None) -> list[SessionSummary]:
-    """All sessions (of one project root), the newest first. Reads only logs that changed since the last call."""
+    """Return summaries of all sessions (of one project root), newest first; only changed logs are read."""
     logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
     if not logs:
         return []
@@ -51,7 +51,7 @@ def load_session_summaries(home: Home, project: Path | None = None) -> list[Sess
         rows = _refresh_rows(
             open_cache(make_private_folder(home.cache) / "sessions.sqlite", _SCHEMA, PATIENCE), logs
         )
-    except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
+    except (sqlite3.Error, OSError, UserError):  # in use, full or not writable: slower, but correct
         rows = _refresh_rows(connect_with_schema(":memory:", _SCHEMA), logs)
     found = [
         SessionSummary(
@@ -72,7 +72,7 @@ def load_session_summaries(home: Home, project: Path | None = None) -> list[Sess
 
 
 def _refresh_rows(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple[Any, ...]]:
-    """All rows, the newest first, after a look at the logs that changed. Closes the database."""
+    """Return all rows, newest first, after refreshing those of changed logs. Closes the database."""
     with contextlib.closing(database) as db:
         known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from sessions")}
         for log in logs:
@@ -115,7 +115,7 @@ def _summarise_log(log: Path) -> SessionSummary:
     steps = 0
     cost: float | None = None
     outcome = "unfinished"
-    with contextlib.suppress(OSError, UserError):  # a damaged log is listed with what could be read of it
+    with contextlib.suppress(OSError, UserError):  # a damaged log is listed with its readable part
         for event in read_events(log.parent):
             created = created or event.time
             updated = event.time

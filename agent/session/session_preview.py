@@ -1,4 +1,4 @@
-"""What one wants to know of a session before it is opened: a look at its index, and at the few lines behind it."""
+"""Preview of a session before it is opened, from its index and a few lines of its log."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, BinaryIO
 from agent.session.log_index import LogIndex, load_index
 
 NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-"""What the system says of a name that is no session's."""
+"""Error numbers for a name that is no session's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPreview:
-    """model: the one that the session began with, "" if the log does not say; unfinished: its last turn has no end"""
+    """Preview of a session. model: its first model, "" if not in the log; unfinished: its last turn has no end"""
 
     id: str
     model: str
@@ -25,7 +25,7 @@ class SessionPreview:
 
 
 def preview_session(folder: Path) -> SessionPreview:
-    """Look at a session whose log may be open elsewhere, without checking it: `Session.open` does that.
+    """Preview a session, whose log may be open elsewhere, without validating it: `Session.open` does that.
 
     Raises OSError with one of the numbers `NO_SUCH` when there is none.
     """
@@ -48,7 +48,7 @@ def preview_session(folder: Path) -> SessionPreview:
 
 
 _ENDS = ("prompt", "end")
-"""What a turn begins and ends with."""
+"""First and last event kind of a turn."""
 
 
 def _read_event(file: BinaryIO, index: LogIndex, number: int) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _read_event(file: BinaryIO, index: LogIndex, number: int) -> dict[str, Any]:
 
 
 def _parse_lines(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The events of whole lines, unchecked; a torn or damaged line is passed over."""
+    """Yield the events of whole lines, unvalidated; torn or damaged lines are skipped."""
     for line in lines:
         try:
             event = json.loads(line) if line.endswith(b"\n") else None

@@ -1,4 +1,4 @@
-"""Pruning: sessions that are old, or too large together, are removed; never one that is open."""
+"""Pruning of sessions that are old, or too large together; never of one that is open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent.session.session_index import SessionSummary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PruneResult:
-    """What a pruning removed, or would remove: session and its bytes on disk. `kept`: bytes that stay."""
+    """Result of a pruning or its dry run: removed sessions with bytes on disk. `kept`: bytes that remain."""
 
     removed: list[tuple[SessionSummary, int]]
     kept: int
@@ -25,9 +25,9 @@ class PruneResult:
 def remove_old_sessions(
     found: Sequence[SessionSummary], *, older_than: float | None, keep_bytes: int | None, dry: bool = False
 ) -> PruneResult:
-    """Remove sessions not touched for `older_than` seconds, then the oldest until the rest is at most `keep_bytes`.
+    """Remove sessions unchanged for `older_than` seconds, then the oldest until `keep_bytes` are left.
 
-    found: the newest first. `dry`: only say what would go.
+    found: newest first. `dry`: remove nothing, only report
     """
     now = time.time()
     removed: list[tuple[SessionSummary, int]] = []
@@ -61,7 +61,7 @@ def is_open(folder: Path) -> bool:
 
 
 def _sum_file_sizes(folder: Path) -> int:
-    """Bytes of a session's files; those that other sessions share count for each."""
+    """Return the bytes of a session's files; files shared with other sessions count for each."""
     total = 0
     for base, _, names in os.walk(folder):
         for name in names:
@@ -71,7 +71,7 @@ def _sum_file_sizes(folder: Path) -> int:
 
 
 def prune_snapshots(project: Path) -> int:
-    """Delete what no log of a project's sessions leads to any more; returns their number. 0 while a session is open.
+    """Delete snapshots that no log of a project refers to; return their number. 0 while a session is open.
 
     project: the data folder of one project
     """
@@ -90,7 +90,7 @@ def prune_snapshots(project: Path) -> int:
                     keep.add(event.tree)
                 elif isinstance(event, UndoEvent):
                     keep.update((event.before, event.after))
-        except (OSError, UserError):  # a log that cannot be read may need any of them
+        except (OSError, UserError):  # an unreadable log may refer to any of them
             return 0
     snapshots = Snapshots(project, project / "snapshots")
     try:

@@ -1,6 +1,6 @@
-"""Full-text search over all sessions: an SQLite FTS5 table, brought up to date from what the logs gained.
+"""Full-text search over all sessions: an SQLite FTS5 table, updated from new events of the logs.
 
-It is a cache beside the session index and can be deleted. Ranking is FTS5's BM25 (Robertson and Zaragoza
+It is a cache next to the session index and can be deleted. Ranking is FTS5's BM25 (Robertson and Zaragoza
 2009).
 """
 
@@ -30,7 +30,7 @@ from agent.sqlite_cache import connect_with_schema, open_cache
 from sandbox.errors import UserError
 
 MAX_TEXT = 4_000
-"""Characters of one event that are searched: the beginning of an output says what it is about."""
+"""Characters of one event that are indexed: the beginning of an output shows its subject."""
 
 PATIENCE = 5.0
 """Seconds to wait for another process that writes the cache."""
@@ -45,7 +45,7 @@ create virtual table if not exists texts using fts5 (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchHit:
-    """A place where the words stand. excerpt: some words around them, the hits between « and »."""
+    """One match. excerpt: some words around it, the matched words between « and »"""
 
     path: Path
     event: str
@@ -55,7 +55,7 @@ class SearchHit:
 
 
 def search_logs(home: Home, words: str, *, project: Path | None = None, limit: int = 20) -> list[SearchHit]:
-    """The best places in the sessions of a project (its data folder; None: of all) that hold all the words."""
+    """Return the best matches of all the words in the sessions of a project (its data folder; None: of all)."""
     logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
     query = build_all_words_query(words)
     if not query:
@@ -69,7 +69,7 @@ def search_logs(home: Home, words: str, *, project: Path | None = None, limit: i
             below,
             limit,
         )
-    except (sqlite3.Error, OSError, UserError):  # in use, full, not ours to write: slower without, as right
+    except (sqlite3.Error, OSError, UserError):  # in use, full or not writable: slower, but correct
         rows = _query_rows(connect_with_schema(":memory:", _SCHEMA), logs, query, below, limit)
     return [
         SearchHit(
@@ -82,7 +82,7 @@ def search_logs(home: Home, words: str, *, project: Path | None = None, limit: i
 def _query_rows(
     database: sqlite3.Connection, logs: Sequence[Path], query: str, below: str, limit: int
 ) -> list[tuple[Any, ...]]:
-    """(path, event, kind, time, excerpt) of the best places below a folder. Closes the database."""
+    """Return (path, event, kind, time, excerpt) of the best matches below a folder. Closes the database."""
     with contextlib.closing(database) as db:
         _update_tables(db, logs)
         return db.execute(
@@ -93,22 +93,22 @@ def _query_rows(
 
 
 def build_all_words_query(words: str) -> str:
-    """An FTS5 query for all the words of a person's text; nothing in it is an operator."""
+    """Build an FTS5 query for all words of a user's text; no part of it is an operator."""
     return " ".join(f'"{word}"' for word in re.findall(r"\w+", words))
 
 
 def build_any_word_query(words: str) -> str:
-    """The same for any of the words."""
+    """Build an FTS5 query for any of the words."""
     return " OR ".join(f'"{word}"' for word in re.findall(r"\w+", words))
 
 
 def _update_tables(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
-    """Take in what the logs gained since the last time; forget those that are gone."""
+    """Index the new events of the logs; delete the entries of removed logs."""
     known: dict[str, int] = dict(db.execute("select path, size from logs"))
     for log in logs:
         done = known.pop(str(log), 0)
         with contextlib.suppress(FileNotFoundError):  # removed since it was listed
-            if log.stat().st_size < done:  # not the log it was
+            if log.stat().st_size < done:  # the log was replaced
                 db.execute("delete from texts where path = ?", (str(log),))
                 done = 0
             if log.stat().st_size > done:
@@ -121,14 +121,14 @@ def _update_tables(db: sqlite3.Connection, logs: Sequence[Path]) -> None:
 
 
 def _index_log(db: sqlite3.Connection, log: Path, start: int) -> int:
-    """Add the events after byte `start`; how far the log has whole lines of a format that is known."""
+    """Index the events after byte `start`; return the end offset of the whole lines of a known format."""
     with log.open("rb") as file:
         file.seek(start)
         while (line := file.readline()).endswith(b"\n"):
-            with contextlib.suppress(ValueError):  # damage is told when the session is opened
+            with contextlib.suppress(ValueError):  # damage is reported when the session is opened
                 try:
                     event = parse_event(line)
-                except NewerFormat:  # left for a program that knows it, from here on
+                except NewerFormat:  # from here on left for a program that knows the format
                     return start
                 if text := extract_searchable_text(event):
                     row = (text[:MAX_TEXT], str(log), event.id, event.kind, event.time)
@@ -138,7 +138,7 @@ def _index_log(db: sqlite3.Connection, log: Path, start: int) -> int:
 
 
 def extract_searchable_text(event: Event) -> str:
-    """What of an event is worth finding, "" if nothing is."""
+    """Return the searchable text of an event, "" if it has none."""
     match event:
         case Prompt() | Steer() | Title():
             return event.text

@@ -1,8 +1,8 @@
-"""Undo, redo and rewind: a session's writing steps as its log tells them, and taking them back.
+"""Undo, redo and rewind of a session's writing steps, from its log.
 
-A step is what its batch of actions did, each between the snapshots before and after it: so what a person did between
-two of them, or since, is nobody's to take back. Undoing is logged with its own two snapshots, and by that it
-can be undone.
+A step is the set of changes of its batch of actions, each between the snapshots before and after it: changes
+that the user made between two steps, or since, are never undone. An undo is logged with its own two
+snapshots, so that it can be undone as well.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from sandbox.snapshots.workspace_snapshots import RestoreResult
 from tools.core.text import join_names
 
 NAMED = 20
-"""Files that the model is told of by name."""
+"""Files listed by name to the model."""
 
 LABEL = 70
-"""Characters of what a step did, in a list of steps."""
+"""Characters of a step's label in a list of steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Step:
     id: of the event that ends it, by which an undo names it; turn: the number of its turn, from 1
     start: id of the event before it; before its prompt, if it is the first step of its turn
     spans: the snapshots before and after each part of it
-    label: what was done, as "edit cart.py"; prompt: what its turn was asked
+    label: its action, as "edit cart.py"; prompt: of its turn
     """
 
     id: str
@@ -55,7 +55,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoneSteps:
-    """Steps that were taken back, and the snapshots around that."""
+    """Undone steps, and the snapshots around the undo."""
 
     steps: tuple[Step, ...]
     before: str
@@ -66,7 +66,7 @@ class UndoneSteps:
 class Timeline:
     """The writing steps of a session, followed from its log.
 
-    done: steps that stand, the oldest first; undone: what was taken back since the last step, the last one at the end
+    done: steps in effect, oldest first; undone: steps undone since the last step, the last one at the end
     commits: of each turn, by its number
     """
 
@@ -80,18 +80,18 @@ class Timeline:
     _asked: dict[str, str] = field(default_factory=dict)
     _start: str = ""
     _first: bool = False
-    _going: bool = False  # the last step is of the batch that runs
+    _going: bool = False  # the last step is of the running batch
 
     @classmethod
     def from_events(cls, events: Iterable[Event]) -> Timeline:
-        """The timeline of a log."""
+        """Build the timeline of a log."""
         timeline = cls()
         for event in events:
             timeline.handle_event(event)
         return timeline
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Process the next event of the log."""
         match event:
             case Prompt():
                 self._turn += 1
@@ -104,7 +104,7 @@ class Timeline:
                 self._labels.clear()
                 self._going = False
             case ActionEvent() if event.effect not in ("read", "none"):
-                if event.call not in self._asked and not event.within:  # the harness's own, after the batch
+                if event.call not in self._asked and not event.within:  # of the harness, after the batch
                     self._going = False
                 what = event.paths[0] if event.paths else self._asked.get(event.call, "")
                 self._labels.append(f"{event.tool} {what}".strip().partition("\n")[0])
@@ -116,11 +116,11 @@ class Timeline:
                 self._handle_undo(event)
 
     def list_last_turn_steps(self) -> list[Step]:
-        """The steps of the last turn that changed something."""
+        """Return the steps of the last turn that changed files."""
         return [step for step in self.done if step.turn == self.done[-1].turn]
 
     def list_steps_since(self, prompt: Prompt) -> list[Step]:
-        """The steps after a prompt, on whatever branch: the last ones of `done`.
+        """Return the steps after a prompt, on whatever branch: the last ones of `done`.
 
         By their places in the log, since turns are counted over all branches and prompts on the present one.
         """
@@ -161,13 +161,13 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoOutcome:
-    """What came of an undo, a redo or a rewind.
+    """Outcome of an undo, a redo or a rewind.
 
-    steps: those that were taken back (or are back)
-    paths: files that changed by it
-    clashes: paths in the way, and why; with any, nothing was done
-    commits: that hold some of it, and stay in the history
-    event: what belongs in the session's log, None if nothing was done
+    steps: those that were undone (or redone)
+    paths: files that it changed
+    clashes: paths in the way, and why; with any, no file was changed
+    commits: that contain some of it, and stay in the history
+    event: for the session's log, None if no file was changed
     """
 
     action: UndoAction
@@ -179,26 +179,26 @@ class UndoOutcome:
 
 
 class Reverter(Protocol):
-    """Snapshots, as far as they are needed here."""
+    """Snapshot operations needed here."""
 
     def take(self) -> str: ...
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
 
 
 def undo_last_turn(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
-    """Take back the last turn that changed something; without any, an outcome without steps. Blocking."""
+    """Undo the last turn that changed files; without any, return an outcome without steps. Blocking."""
     return _revert_steps(
         snapshots, timeline, "undo", timeline.list_last_turn_steps() if timeline.done else []
     )
 
 
 def rewind_steps(snapshots: Reverter, timeline: Timeline, number: int) -> UndoOutcome:
-    """Take back step `number` of `timeline.done`, counted from 1, and all after it."""
+    """Undo step `number` of `timeline.done`, counted from 1, and all after it."""
     return _revert_steps(snapshots, timeline, "rewind", timeline.done[number - 1 :])
 
 
 def rewind_conversation(session: Session, timeline: Timeline, number: int) -> None:
-    """Let the conversation go back to before step `number`; the files stay, and the model is told so."""
+    """Rewind the conversation to before step `number`; files stay unchanged, and the model is informed."""
     _rewind_session(session, timeline.done[number - 1])
     text = (
         "[We went back to this point of our conversation. Files that were changed after it stay as they are.]"
@@ -207,7 +207,7 @@ def rewind_conversation(session: Session, timeline: Timeline, number: int) -> No
 
 
 def log_outcome(session: Session, outcome: UndoOutcome, *, conversation: bool = False) -> None:
-    """Record what was done; with `conversation` the log goes back to before the first of the steps as well."""
+    """Log the outcome; with `conversation` also rewind the log to before the first of the steps."""
     if outcome.event is not None:
         if conversation:
             _rewind_session(session, outcome.steps[0])
@@ -221,7 +221,7 @@ def _rewind_session(session: Session, step: Step) -> None:
 
 
 def redo_last_undo(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
-    """Take back the last undo or rewind since which nothing was done."""
+    """Revert the last undo or rewind, unless a step followed it."""
     if not timeline.undone:
         return UndoOutcome(action="redo")
     last = timeline.undone[-1]
@@ -257,7 +257,7 @@ def _revert_spans(
 
 
 def format_undo_event(event: UndoEvent) -> str:
-    """An undo in words for the model, to which the files are not what it remembers."""
+    """Describe an undo for the model, whose view of the files is outdated."""
     done = {
         "undo": "undone the changes of your last turn",
         "redo": "redone the changes that I had undone",

@@ -1,4 +1,4 @@
-"""What a session's calls of models came to, by role and model: a view of its log."""
+"""Token usage and cost of a session, by role and model: a view of its log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class UsageItem:
     unpriced: bool = False
 
     def add_call(self, usage: UsageRecord) -> None:
-        """Count one call."""
+        """Add one call."""
         self.calls += 1
         self.spent.add(usage)
         self.unpriced |= usage.cost is None and usage.input + usage.output > 0
@@ -27,13 +27,13 @@ class UsageItem:
 
 @dataclass(slots=True)
 class UsageReport:
-    """Kept up to date by `see`."""
+    """Usage totals, updated by `handle_event`."""
 
     total: UsageItem = field(default_factory=lambda: UsageItem(role="", model=""))
     _items: dict[tuple[str, str], UsageItem] = field(default_factory=dict)
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Process the next event of the log."""
         match event:
             case MessageEvent():
                 self._add_call(Role.MAIN, event.model, event.usage)
@@ -42,7 +42,7 @@ class UsageReport:
 
     @property
     def items(self) -> list[UsageItem]:
-        """The parts of the total, the main role first, then in the order in which they came."""
+        """The parts of the total, the main role first, the others in order of first use."""
         return sorted(self._items.values(), key=lambda each: each.role != Role.MAIN)
 
     def _add_call(self, role: str, model: str, usage: UsageRecord) -> None:

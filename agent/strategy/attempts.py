@@ -1,11 +1,12 @@
-"""Several attempts at one task, each by a session of its own in a work tree of its own; the best one comes back.
+"""Several attempts at one task, each a session in its own worktree; the best patch is applied.
 
-Best of n, chosen by what was executed: R2E-Gym (Jain et al. 2025, arXiv 2504.07164) gains most from running tests.
-Of attempts whose tests end alike, one that weakens tests comes after one that does not, and more lines after fewer.
+Best of n, selected by execution: R2E-Gym (Jain et al. 2025, arXiv 2504.07164) gains most from running tests.
+Among attempts with equal test results, those that do not weaken tests come first, then those with fewer
+lines.
 
-To the loop this is a model: its first answer is made by the attempts and brings back the patch of the best of them.
-All that a session does with a change it does with this one: it can be undone, is tested again where it is to live,
-and a commit has it and nothing of the user's.
+To the loop this is a model: its first reply runs the attempts and applies the patch of the best of them. The
+session treats that change like any other: it can be undone, is tested again in the workspace, and a commit
+contains it and none of the user's changes.
 """
 
 from __future__ import annotations
@@ -38,18 +39,18 @@ from tools.git.worktrees import Worktree, commit_work_tree, temporary_worktree
 from tools.lint.checks import weakened
 
 PATIENCE = 10.0
-"""Seconds in which an attempt that is to stop ends its commands and its log."""
+"""Seconds that a stopped attempt gets to terminate its commands and close its log."""
 
 _TIERS = {Exit.DONE: 0, Exit.NO_TEST_RUNNER: 1, Exit.TESTS_FAIL: 2}
-"""Exit codes of attempts that have changed something, the best first; all others come after."""
+"""Exit codes of attempts that changed files, the best first; all others come after."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What came of one.
+    """Result of one attempt.
 
-    end: its last event; patch: from what stands in the user's work tree
-    weak: how many tests it weakens; changes_tests: test files are among what it changes
+    end: its last event; patch: relative to the user's present work tree
+    weak: number of tests it weakens; changes_tests: whether it changes test files
     """
 
     number: int
@@ -64,7 +65,7 @@ class Attempt:
         return int(self.end.get("exit_code", Exit.INTERNAL))
 
     def compute_sort_key(self, expected: int) -> tuple[int, ...]:
-        """Return what attempts are sorted by, the best first. expected: how many tests should pass"""
+        """Return the sort key of an attempt, the best first. expected: number of tests that should pass"""
         return (
             not self.patch,
             _TIERS.get(Exit(self.exit_code), 3),
@@ -77,7 +78,7 @@ class Attempt:
         )
 
     def count_tests(self, kind: str) -> int:
-        """Return how many tests "passed", "failed", were "skipped" … at its end, as far as that is known."""
+        """Return how many tests "passed", "failed", were "skipped" … at its end, if known."""
         said = str(self.end.get("verification", "")).partition(";")[0]
         found = re.search(rf"(\d+) {kind}", said)
         return int(found[1]) if found else 0
@@ -94,31 +95,32 @@ class Attempt:
 
 
 class SharedCostLimit:
-    """One limit on cost for several attempts: each gets an equal share of what is left when it begins."""
+    """Cost limit shared by several attempts: each gets an equal share of the rest when it starts."""
 
     def __init__(self, dollars: float, attempts: int) -> None:
         self._left = dollars
         self._waiting = attempts
 
     def reserve_share(self) -> float:
-        """The share of the next attempt, in dollars."""
+        """Reserve the share of the next attempt, in dollars."""
         share = max(0.0, self._left) / self._waiting
         self._waiting -= 1
         self._left -= share
         return share
 
     def return_unspent(self, share: float, cost: float | None) -> None:
-        """Take back what an attempt has not spent of its share. cost: in dollars; None: not known, so all of it"""
+        """Return the unspent part of an attempt's share. cost: in dollars; None: unknown, so all counts as spent"""
         if cost is not None:
             self._left += share - cost
 
 
 @dataclass(slots=True, kw_only=True)
 class AttemptsModel:
-    """Implements `Model`.
+    """Model whose first reply is made by several attempts. Implements `Model`.
 
     name: of the model that makes the attempts; count: how many; prompt: the task
-    command: starts a session that reads its prompt from standard input and ends with one line of JSON; `-C` is added
+    command: starts a session that reads its prompt from standard input and ends with one line of JSON; `-C`
+    is added
     max_cost: dollars for all attempts together
     git: of the user's repository; inner: the folder in it that sessions work from
     kept: a folder for the logs of the attempts; artifacts: for the patches
@@ -139,7 +141,7 @@ class AttemptsModel:
     _status: str = field(default="done", init=False)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        if not request.tools:  # a short text is asked for: the session has words of its own
+        if not request.tools:  # a request for a short text: the session has a fallback
             yield Reply(text="")
             return
         made = [each for each in request.messages if isinstance(each, AssistantMessage) and each.actions]
@@ -165,7 +167,7 @@ class AttemptsModel:
         yield Reply(text=text + chosen, actions=(action,), usage=usage, stop="actions")
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is held open."""
 
     def _build_final_reply(self, request: Request, call: str) -> Reply:
         answers = {each.call: each for each in request.messages if isinstance(each, ToolMessage)}
@@ -181,7 +183,7 @@ class AttemptsModel:
         )
 
     def _build_unchanged_reply(self, done: Sequence[Attempt], text: str, usage: Usage) -> Reply:
-        """No attempt changed a file: an answer, nothing to do, or what stood in the way of all of them."""
+        """Build the reply if no attempt changed a file: an answer, no work to do, or a common obstacle."""
         best = min(done, key=lambda each: (each.exit_code, each.number))
         for fault, code in BY_FAULT.items():
             if best.exit_code == code:
@@ -192,7 +194,7 @@ class AttemptsModel:
         return _build_finish_reply(f"{best.end.get('summary', '')}".strip() or text, status, usage, 0)
 
     async def _run_attempts(self) -> AsyncIterator[Attempt]:
-        """Each attempt when it has ended: as many at once as there are processors, all from the same commit."""
+        """Yield each attempt when it has ended: one per processor in parallel, all from the same commit."""
         base = await asyncio.to_thread(commit_work_tree, self.git)
         slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
         purse = None if self.max_cost is None else SharedCostLimit(self.max_cost, self.count)
@@ -219,7 +221,7 @@ class AttemptsModel:
     ) -> Attempt:
         async with slots:
             with ExitStack() as stack:
-                async with making:  # git makes one at a time
+                async with making:  # git creates one worktree at a time
                     tree = stack.enter_context(
                         temporary_worktree(self.git, base, self.home.cache / "worktrees")
                     )
@@ -241,7 +243,7 @@ class AttemptsModel:
                 )
 
     async def _run_session(self, number: int, folder: Path, max_cost: float | None) -> Mapping[str, Any]:
-        """Run one to its end; its last event, {} if it left none. max_cost: dollars that it may spend"""
+        """Run one attempt; return its last event, {} if there is none. max_cost: its limit in dollars"""
         limit = [] if max_cost is None else [f"--max-cost={max_cost}"]
         with (self.kept / f"{number}.stderr").open("wb") as errors:
             start_watchdog()
@@ -256,19 +258,19 @@ class AttemptsModel:
                 env=strip_git_variables(os.environ),
                 start_new_session=True,
             )
-        with watch_group(process.pid):  # should we be killed, it is, too
+        with watch_group(process.pid):  # if this process is killed, the attempt is, too
             try:
                 output, _ = await process.communicate(self.prompt.encode("utf-8", "replace"))
             finally:
                 await _stop_process(process)
         try:
             end = json.loads(output.splitlines()[-1])
-        except (IndexError, ValueError):  # killed, or worse: what it said is kept
+        except (IndexError, ValueError):  # killed, or worse: its output is kept
             return {}
         return end if isinstance(end, dict) else {}
 
     def _keep_log(self, number: int, folder: Path) -> None:
-        """Its log goes to that of this session; what else was kept for a folder that goes away goes away."""
+        """Move the attempt's log to the session's folder; delete the other data kept for its temporary worktree."""
         project = self.home.get_project_folder(folder.resolve())
         for log in (project / "sessions").glob("*/log.jsonl"):
             with suppress(OSError):
@@ -277,7 +279,7 @@ class AttemptsModel:
 
 
 async def _stop_process(process: asyncio.subprocess.Process) -> None:
-    """End a session that still runs, with all that it has started."""
+    """Terminate a running session with all its child processes."""
     if process.returncode is not None:
         return
     with suppress(ProcessLookupError):
@@ -290,13 +292,13 @@ async def _stop_process(process: asyncio.subprocess.Process) -> None:
 
 
 def choose_best(attempts: Sequence[Attempt]) -> Attempt:
-    """Return the attempt to bring back. Of tests that nobody changed, all that pass in one attempt should in each."""
+    """Return the best attempt. Of unchanged tests, those that pass in one attempt should pass in each."""
     untouched = [each.count_tests("passed") for each in attempts if each.patch and not each.changes_tests]
     return min(attempts, key=lambda each: each.compute_sort_key(max(untouched, default=0)))
 
 
 def _inspect_worktree(tree: Worktree) -> tuple[bytes, int, bool]:
-    """The patch of a work tree, how many tests it weakens, and whether it changes test files."""
+    """Return a worktree's patch, the number of tests it weakens, and whether it changes test files."""
     patch = tree.build_patch()
     if not patch:
         return b"", 0, False
@@ -313,7 +315,7 @@ def _build_finish_reply(summary: str, status: str, usage: Usage, number: int) ->
 
 
 def _sum_usage(all_used: Sequence[Mapping[str, Any]]) -> Usage:
-    """What the attempts have used together; a price that is not known makes the sum unknown."""
+    """Sum the usage of the attempts; an unknown price makes the sum unknown."""
     names = ("input", "cached", "written", "output", "reasoning")
     costs = [used.get("cost") for used in all_used]
     cost = None if any(each is None for each in costs) else float(sum(each or 0.0 for each in costs))

@@ -1,4 +1,4 @@
-"""How a model acts: by calls of tools, by code, or by both."""
+"""Action format of a model: tool calls, code, or both."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ ActionMode = Literal["tools", "code", "hybrid"]
 """tools: calls only; code: fenced blocks only, with the tools as functions; hybrid: calls, one of which runs code."""
 
 Modes = ActionMode | Mapping[str, ActionMode]
-"""One for all models, or by pattern of the model's name (`ollama/*`); the first that fits counts."""
+"""One for all models, or by pattern of the model's name (`ollama/*`); the first match counts."""
 
 DEFAULT: ActionMode = "hybrid"
 
 
 def resolve_action_mode(model: str, modes: Modes) -> ActionMode:
-    """How the model of this name acts."""
+    """Return the action format of the model with this name."""
     if isinstance(modes, str):
         return modes
     return next((mode for pattern, mode in modes.items() if fnmatchcase(model, pattern)), DEFAULT)

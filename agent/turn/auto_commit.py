@@ -1,4 +1,4 @@
-"""When the harness itself commits what a session changed, where, and in which words."""
+"""Automatic commits of a session's changes: when, on which branch, and with which message."""
 
 from __future__ import annotations
 
@@ -19,23 +19,26 @@ if TYPE_CHECKING:
     from tools.git.messages.message_style import Style
 
 When = Literal["never", "turn", "step", "branch"]
-"""never: only the model commits, when it is asked to. turn: at the end of a verified turn. step: as soon as the whole
-suite passes after a change, too. branch: as "turn", on a branch that is made for it."""
+"""When to commit.
+
+never: only the model commits, when the user asks for it. turn: at the end of a verified turn. step: also as
+soon as the whole suite passes after a change. branch: as "turn", on a new branch.
+"""
 
 BRANCHES = "patchwright/"
-"""What the names of our branches begin with."""
+"""Prefix of the branches that the agent creates."""
 
 _DIFF = 12_000
-"""Characters of a diff that a model sees which writes its message: about 3k tokens."""
+"""Characters of a diff in the prompt for a commit message: about 3k tokens."""
 
 Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
 
 
 class Committer:
-    """Commits through the gateway, as the tool `git_commit` does: the agent's hunks, and nothing of the user's.
+    """Commits through the gateway, as the tool `git_commit` does: the agent's hunks, and none of the user's.
 
     act: runs an action of the harness
-    asking: can ask a model for a short text
+    asking: requests a short text from a model
     tests: the guard against weakened tests
     """
 
@@ -44,20 +47,22 @@ class Committer:
     ) -> None:
         self.when = when
         self.prompt = ""
-        """What the present turn was asked."""
+        """Prompt of the current turn."""
         self._workspace = workspace
         self._act = act
         self._asking = asking
         self._tests = tests
 
     async def commit_after_turn(self, text: str) -> None:
-        """Commit what is left at the end of a verified turn. text: the model's last words in it"""
+        """Commit the remaining changes at the end of a verified turn. text: the model's final reply"""
         if self.when != "never":
             await self._commit_changes(text)
 
     async def commit_before_request(self, evidence: SuiteEvidence) -> str:
-        """With "step": commit when the whole suite passed on the files as they are. Returns a note for the model,
-        "" if nothing was committed."""
+        """With "step": commit when the whole suite passed on the current files.
+
+        Returns a note for the model, "" if nothing was committed.
+        """
         report = evidence.get_current_report() if self.when == "step" else None
         if report is None or report.get("outcome") != "passed" or self._tests.find_weakened_tests():
             return ""
@@ -68,7 +73,7 @@ class Committer:
         )
 
     async def commit_now(self) -> Observation | None:
-        """Commit at once, since a person says so; None if nothing was changed."""
+        """Commit at once, on the user's request; None if nothing was changed."""
         return await self._commit_changes("")
 
     async def _commit_changes(self, text: str) -> Observation | None:
@@ -80,7 +85,7 @@ class Committer:
         return await self._act("git_commit", {"message": message})
 
     async def _compose_message(self, text: str) -> str:
-        """The model's last words where they make a message of this repository; else a model's, else our own."""
+        """Use the model's final reply if it fits the repository's style; else ask a model; else compose one by code."""
         from tools.git.messages.message_style import check_message
 
         change, style = await asyncio.to_thread(_collect_message_inputs, self._workspace)
@@ -103,7 +108,7 @@ class Committer:
 
 
 def _collect_message_inputs(at: Workspace) -> tuple[Change, Style]:
-    """(the session's changes, the style of the repository's messages)."""
+    """Return (the session's changes, the style of the repository's messages)."""
     from sandbox.fs.repository import find_root
     from tools.git.git_change import Change
     from tools.git.git_process import Git
@@ -128,9 +133,9 @@ def _build_diff(at: Workspace) -> str:
 
 
 def _switch_to_own_branch(at: Workspace, words: str) -> None:
-    """Go on a branch of ours at the present commit; files and index stay as they are. On one already: nothing.
+    """Switch to a new branch at the current commit; files and index are unchanged. No-op on such a branch.
 
-    Nor in the middle of a merge or a rebase, which moving HEAD would spoil; the commit is then refused as well.
+    Also a no-op during a merge or a rebase, which moving HEAD would break; the commit is then refused as well.
     """
     from sandbox.fs.repository import find_root, read_branch
     from tools.git.broker import Broker

@@ -1,4 +1,4 @@
-"""What the next call will cost, how long an answer the budget still pays for, and what is left of the limits."""
+"""Cost forecast of the next call, output tokens that the budget can pay for, and remaining limits."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from agent.model.protocol import Model, Request, Usage, compute_price
 from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
 
 TYPICAL = 600
-"""Tokens of an answer of which nothing is known yet: a few sentences and a call or two."""
+"""Assumed tokens of an answer before any is known: a few sentences and a call or two."""
 
 LEAST = 256
 """Tokens of an answer below which a call is not worth its price."""
 
 MARGIN = 1.08
-"""What the estimate of input tokens may be too low by (docs/models.md says how near it comes)."""
+"""Safety factor on estimated input tokens (docs/models.md reports the estimate's accuracy)."""
 
 
 def forecast_cost(model: Model, tokens: int, last: UsageRecord | None) -> float | None:
-    """US dollars of a call with `tokens` of input and an answer like the last (LEAST or more); None if not known."""
+    """Return the dollars of a call with `tokens` of input and an answer like the last (LEAST or more), if known."""
     output = max(last.output, LEAST) if last is not None and last.output else TYPICAL
     return compute_price(
         model, Usage(input=int(tokens * MARGIN), cached=_estimate_cached_tokens(tokens, last), output=output)
@@ -29,9 +29,9 @@ def forecast_cost(model: Model, tokens: int, last: UsageRecord | None) -> float 
 
 
 def estimate_partial_usage(model: Model, tokens: int, said: int, last: UsageRecord | None) -> Usage:
-    """What a reply that broke off has used, as far as it can be told: servers bill it, and say how much at its end.
+    """Estimate the usage of an interrupted reply: servers bill it, but report usage only at its end.
 
-    tokens: of the request; said: of what came; 0 of that: the server may have done nothing yet
+    tokens: of the request; said: of the partial reply; 0: the server may not have started, so nothing is counted
     """
     if not said:
         return Usage()
@@ -40,7 +40,7 @@ def estimate_partial_usage(model: Model, tokens: int, said: int, last: UsageReco
 
 
 def compute_affordable_output(model: Model, tokens: int, last: UsageRecord | None, left: float) -> int | None:
-    """Tokens of output that `left` dollars pay for beside the input, in whole steps of LEAST; None if not known."""
+    """Return the output tokens that `left` dollars pay for after the input, a multiple of LEAST; None if unknown."""
     entry = compute_price(
         model, Usage(input=int(tokens * MARGIN), cached=_estimate_cached_tokens(tokens, last))
     )
@@ -57,12 +57,12 @@ def compute_affordable_output(model: Model, tokens: int, last: UsageRecord | Non
 
 
 def _estimate_cached_tokens(tokens: int, last: UsageRecord | None) -> int:
-    """What is read from a cache again, if the last call read from it at all."""
+    """Estimate the tokens read from the cache again, if the last call read any."""
     return min(tokens, last.cached) if last is not None else 0
 
 
 class CostBudget:
-    """Watches over --max-cost: before a step, what that will cost; in the request, how long its answer may be."""
+    """Enforces --max-cost: forecasts a step's cost before it, and limits the answer's length in the request."""
 
     def __init__(
         self, limits: Sequence[Limit], model: Callable[[], Model], tokens: Callable[[], int]
@@ -76,12 +76,12 @@ class CostBudget:
         return min((each.dollars for each in self._limits if isinstance(each, MaxCost)), default=None)
 
     def forecast_next_call(self, tally: Tally) -> None:
-        """Put what the next call will cost into the tally. Without a limit on cost no price is looked up."""
+        """Set the tally's forecast of the next call. Without a limit on cost no price is looked up."""
         if self._cost_limit is not None:
             tally.next_cost = forecast_cost(self._model(), self._tokens(), tally.last)
 
     def compute_max_output(self, tally: Tally) -> int | None:
-        """The longest answer that the limit still pays for; None if nothing says so."""
+        """Return the output tokens that the limit still pays for; None without a limit or a known price."""
         if (most := self._cost_limit) is None:
             return None
         found = compute_affordable_output(
@@ -90,9 +90,9 @@ class CostBudget:
         return None if found is None else max(found, LEAST)
 
     def complete_usage(self, usage: Usage, said: int, last: UsageRecord | None) -> Usage:
-        """The usage of a reply; where a limit on cost holds and the server reports none, the estimate.
+        """Return the usage of a reply; the estimate where a limit on cost applies and the server reports none.
 
-        said: tokens of the reply; last: what the last step used
+        said: tokens of the reply; last: usage of the last step
         """
         if self._cost_limit is None or usage.cost is not None or usage.input:
             return usage
@@ -100,7 +100,7 @@ class CostBudget:
         return usage if estimate.cost is None else estimate
 
     def limit_output(self, request: Request, tally: Tally) -> Request:
-        """The request, its answer bounded by what is left."""
+        """Return the request with its answer limited by the remaining budget."""
         most = self.compute_max_output(tally)
         if most is None or (request.max_output is not None and request.max_output <= most):
             return request
@@ -108,11 +108,11 @@ class CostBudget:
 
 
 _LONGEST = 32_000
-"""Tokens of output that no answer of a step passes: bounding it there would change the request for nothing."""
+"""Output tokens that no answer of a step exceeds: a limit above that would change the request for nothing."""
 
 
 def describe_remaining_limits(limits: Sequence[Limit], tally: Tally) -> str:
-    """What remains of the limits, for the model: "" while there is more than half of all that the user did not set.
+    """Describe the remaining limits for the model; steps and time only once half of them is used.
 
     Agents that see their budget spend it better ("BATS", arXiv 2511.17006).
     """

@@ -1,4 +1,4 @@
-"""Lets the event loop do something else while a stream always has more: keys, redraws, signals."""
+"""Cooperative yields to the event loop (keys, redraws, signals) while a stream always has data."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import asyncio
 import time
 
 PAUSE = 0.005
-"""Seconds of uninterrupted work at most: a person notices some 20 ms."""
+"""Maximum seconds of uninterrupted work: people notice some 20 ms."""
 
 
 class YieldTimer:
-    """Counts from the last pause."""
+    """Measures the time since the last yield."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     async def yield_if_due(self) -> None:
-        """Give way, if it is time."""
+        """Yield to the event loop if PAUSE has passed."""
         if time.monotonic() - self._last > PAUSE:
             await asyncio.sleep(0)
             self._last = time.monotonic()

@@ -1,4 +1,4 @@
-"""Limits of a turn: small objects that are asked before each step and answer with one of a few words."""
+"""Limits of a turn: small objects that are checked before each step and return a reason to stop."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from agent.events import UsageRecord
 from agent.model.protocol import UNPAID
 
 _A_DAY = 86_400.0
-"""Seconds that a step may take where no limit says less: longer than any that is still wanted."""
+"""Maximum seconds of a step where no lower limit applies: longer than any useful step."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """What a turn has used so far.
+    """Usage of a turn so far.
 
-    dearest: cost of the dearest call yet; next_cost: what the next one will cost, None if that cannot be told
-    last: what the last step used
-    unpriced: a model that has answered, and nobody knows at what cost
+    dearest: cost of the most expensive call; next_cost: forecast of the next call, None if unknown
+    last: usage of the last step
+    unpriced: a model that answered at unknown cost
     """
 
     steps: int = 0
@@ -32,7 +32,7 @@ class Tally:
     unpriced: str = ""
 
     def add_step(self, usage: UsageRecord) -> None:
-        """Count one step's call of a model."""
+        """Count the model call of one step."""
         self.steps += 1
         self.last = usage
         self.add_usage(usage)
@@ -40,24 +40,24 @@ class Tally:
             self.dearest = max(self.dearest, usage.cost)
 
     def add_usage(self, usage: UsageRecord) -> None:
-        """Count a call that is no step."""
+        """Count a call outside of steps."""
         self.spent.add(usage)
 
     def mark_unpriced(self, model: str, usage: UsageRecord) -> None:
-        """Remember that a call which `model` has answered is missing in the costs."""
+        """Record that a call answered by `model` is missing in the costs."""
         if usage.cost is None and not model.startswith(UNPAID):
             self.unpriced = model
 
 
 class Limit(Protocol):
-    """Says why the next step must not be taken, or ""."""
+    """A condition to stop: returns the reason not to take the next step, or ""."""
 
     def before_step(self, tally: Tally) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class MaxSteps:
-    """Calls of the model in one turn."""
+    """Limit on calls of the model in one turn."""
 
     steps: int
 
@@ -67,7 +67,7 @@ class MaxSteps:
 
 @dataclass(frozen=True, slots=True)
 class MaxTime:
-    """Seconds of wall time in one turn."""
+    """Limit on wall time of one turn, in seconds."""
 
     seconds: float
 
@@ -78,7 +78,7 @@ class MaxTime:
 
 @dataclass(frozen=True, slots=True)
 class MaxTokens:
-    """Input and output tokens of one turn."""
+    """Limit on input and output tokens of one turn."""
 
     tokens: int
 
@@ -89,9 +89,9 @@ class MaxTokens:
 
 @dataclass(frozen=True, slots=True)
 class MaxCost:
-    """Dollars of one turn: stops before the call that would pass the limit, never after it.
+    """Limit on the cost of one turn in dollars: stops before the call that would exceed it, never after it.
 
-    And after a call whose cost is not known: what is not counted cannot be kept below a limit.
+    It also stops after a call of unknown cost, since an uncounted cost cannot be kept below a limit.
     """
 
     dollars: float
@@ -108,17 +108,17 @@ class MaxCost:
 
 
 def find_stop_reason(limits: Sequence[Limit], tally: Tally) -> str:
-    """Why to stop, or ""."""
+    """Return the reason to stop, or ""."""
     return next((reason for limit in limits if (reason := limit.before_step(tally))), "")
 
 
 def seconds_left(limits: Sequence[Limit], tally: Tally) -> float:
-    """How long the next step may take before it is stopped in its middle."""
+    """Return the seconds after which the next step is cancelled."""
     passed = time.monotonic() - tally.started
     times = [limit.seconds - passed for limit in limits if isinstance(limit, MaxTime)]
-    return max(0.0, min(times, default=_A_DAY)) + 0.01  # a timer may fire a clock's tick too early
+    return max(0.0, min(times, default=_A_DAY)) + 0.01  # a timer may fire one clock tick early
 
 
 def find_timeout_reason(limits: Sequence[Limit], tally: Tally) -> str:
-    """Why a step was stopped in its middle, or ""."""
+    """Return the reason why a step was cancelled, or ""."""
     return find_stop_reason([limit for limit in limits if isinstance(limit, MaxTime)], tally)

@@ -1,7 +1,7 @@
-"""The loop: ask the model, run what it asks for, until it is done, a limit is reached, or a person interrupts.
+"""The agent loop: ask the model and run its actions until it is done, a limit is reached, or the user interrupts.
 
-ReAct (Yao et al. 2022, arXiv 2210.03629): reasoning and actions alternate, each observation feeds
-the next step. Nothing here names a tool, a model or a view.
+ReAct (Yao et al. 2022, arXiv 2210.03629): reasoning and actions alternate, each observation feeds the next
+step. Nothing here names a tool, a model or a view.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tools.core.gateway import Gateway, tool_ends_turn
 
 
 class HarnessText(str):
-    """Steering text of the harness itself: it goes into the same inbox, but is no word of the user's."""
+    """Steering text of the harness: it uses the same inbox, but is not the user's."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnd:
-    """How the loop ended. reason: "answer", "ended" (a tool ended it), "limit", "interrupted", "refusal" or "empty"."""
+    """End of the loop. reason: "answer", "ended" (a tool ended it), "limit", "interrupted", "refusal" or "empty"."""
 
     reason: str
     text: str = ""
@@ -46,12 +46,12 @@ class TurnEnd:
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """One session's loop. `inbox` holds steering text; `on_delta` sees text as it streams.
+    """One session's loop. `inbox` holds steering text; `on_delta` receives text as it streams.
 
     compressor: the messages to send, kept within the model's window
-    notices: asked before each request for what the model has to be told (that files are no longer what it saw)
+    notices: called before each request for notes to the model (that files changed since it read them)
 
-    Progress is told by `Session.subscribe`, never printed.
+    Progress is reported through `Session.subscribe`, never printed.
     """
 
     session: Session
@@ -124,11 +124,11 @@ class Loop:
 
     @property
     def is_stepping(self) -> bool:
-        """Whether a step is running now (and not a check of the harness between steps)."""
+        """Whether a step is running (and not a check of the harness between steps)."""
         return self._step is not None
 
     def interrupt(self) -> None:
-        """Stop the step that is running; a second call before a step came to its end stops the turn."""
+        """Cancel the running step; a second call before a step completes stops the turn."""
         self._interrupts += 1
         if self._interrupts > 1:
             self.stop()
@@ -136,7 +136,7 @@ class Loop:
             self._step.cancel()
 
     def stop(self) -> None:
-        """End the turn as soon as what is running has been told to stop."""
+        """End the turn as soon as the running step is cancelled."""
         self._stop = True
         if self._step is not None:
             self._step.cancel()
@@ -149,7 +149,7 @@ class Loop:
             )
 
     async def _run_step(self) -> TurnEnd | None:
-        """One request and the actions it led to; None when the turn goes on."""
+        """Run one request and its actions; None when the turn continues."""
         for text in await self.notices() if self.notices else ():
             self.session.append(Steer(text=text, by="harness"))
         async for event in self.compressor.compact_if_due():
@@ -174,7 +174,7 @@ class Loop:
         return None
 
     def _handle_answer(self, reply: Reply) -> TurnEnd | None:
-        """What a reply without actions means for the turn."""
+        """Return how a reply without actions ends the turn; None if the model is asked again."""
         if reply.stop == "refusal":
             return TurnEnd(reason="refusal", text=reply.text or "The model refused to answer.")
         if (nudge := self._upsets.check_answer(reply)) is not None:
@@ -189,11 +189,11 @@ class Loop:
         self.inbox.appendleft(HarnessText(nudge.text))
 
     async def _ask_within_window(self) -> Reply:
-        """The reply; of a request that turns out too long for the model, the past is compressed first."""
+        """Request a reply; if the request is too long for the model, compact the past and retry."""
         try:
             return await self._request_reply()
         except ContextOverflow as error:
-            # The model's own word goes before our estimate: as if what is there filled the window, and more.
+            # The model's limit overrides our estimate: assume that the present request overfills the window.
             before = self.projection.tokens
             async for event in self.compressor.compact_to_limit(self.compressor.total_tokens * 7 // 10):
                 self.session.append(event)
@@ -203,7 +203,7 @@ class Loop:
             return await self._request_reply()
 
     async def _request_reply(self) -> Reply:
-        """Stream one reply into the log; what had come before an interruption is kept as a partial message."""
+        """Stream one reply into the log; text received before an interruption is logged as a partial message."""
         remaining, running = (
             describe_remaining_limits(self.limits, self.tally),
             list(self.compressor.running()),
@@ -269,7 +269,7 @@ class Loop:
 
 
 _UNSEEN = "The turn has not ended: an action asked for beside that one failed. Look at what it says first."
-"""To a model that ended the turn in the same batch: its summary was written before the failure could be seen."""
+"""To a model that ended the turn in the same batch: it wrote its summary before it could see the failure."""
 
 
 def _is_externally_cancelled() -> bool:

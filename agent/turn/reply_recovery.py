@@ -1,4 +1,4 @@
-"""What a turn survives: replies that say nothing, break off, or repeat themselves, and requests that are too long."""
+"""Recovery from faulty replies: empty, cut off, or repeated."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from agent.model.protocol import AssistantMessage, CutOff, Message, Reply
 from tools.core.action import Action
 
 PATIENCE = 3
-"""Replies in a row that may say nothing, or break off, before the turn ends: a third is no accident."""
+"""Empty or cut-off replies in a row before the turn ends: a third is no accident."""
 
 SAME = 3
-"""Equal replies in a row before the model is told so; it is told again whenever there are three times as many."""
+"""Equal replies in a row before the model is notified; repeated whenever the count has tripled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nudge:
-    """The turn goes on. note: a quiet line for the user; text: what the model is told"""
+    """A message that continues the turn. note: for the user; text: for the model"""
 
     note: str
     text: str
 
 
 class ReplyRecovery:
-    """Counts what goes wrong with replies, in a row; the first sound one ends the row."""
+    """Counts consecutive faulty replies; a sound reply resets the counts."""
 
     def __init__(self) -> None:
         self._cut = 0
@@ -34,10 +34,10 @@ class ReplyRecovery:
         self._told_at = SAME
 
     def handle_cut_off(self, error: CutOff) -> Nudge:
-        """The connection broke in the middle of a reply. Raises `error` if that goes on and on."""
+        """Handle a broken connection in the middle of a reply. Raises `error` after PATIENCE in a row."""
         self._cut += 1
         if self._cut >= PATIENCE:
-            self._cut = 0  # the turn ends; the next one has its own patience
+            self._cut = 0  # the turn ends; the next one counts from zero
             raise error
         text = (
             "Your last reply was cut off by the connection; what came of it stands above. Go on from there."
@@ -45,7 +45,7 @@ class ReplyRecovery:
         return Nudge(note=f"{error.message}; what came is kept, going on", text=text)
 
     def check_answer(self, reply: Reply) -> Nudge | None:
-        """What to say to a reply without actions that is no answer; None if it is one."""
+        """Return the nudge for a reply without actions that is no answer; None if it is one."""
         if reply.actions or reply.stop == "refusal":
             return None
         if reply.stop == "length":
@@ -61,7 +61,7 @@ class ReplyRecovery:
         return None
 
     def track_reply(self, reply: Reply) -> Nudge | None:
-        """Take in a reply that came whole; what to tell the model if it repeats itself."""
+        """Count a complete reply; return a nudge if the model repeats itself."""
         self._cut = 0
         if reply.actions or (reply.text.strip() and reply.stop != "length"):
             self._empty = 0
@@ -88,13 +88,13 @@ class ReplyRecovery:
 
 
 class ActionIds:
-    """Gives the actions of a session ids that are told apart; some servers number them from the start in each reply."""
+    """Gives the actions of a session distinct ids; some servers number them from the start in each reply."""
 
     def __init__(self) -> None:
         self._used: set[str] | None = None
 
     def ensure_unique_ids(self, reply: Reply, earlier: Iterable[Message]) -> Reply:
-        """The reply, every id new. earlier: the messages so far, looked at only once"""
+        """Return the reply with ids new to the session. earlier: the messages so far, read only once"""
         if self._used is None:
             said = (message for message in earlier if isinstance(message, AssistantMessage))
             self._used = {action.id for message in said for action in message.actions}

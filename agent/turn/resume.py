@@ -1,4 +1,4 @@
-"""What a session had changed and how far its turn had come, worked out again from its log."""
+"""Reconstruction of a session's changed files, and of the state of its last turn, from the log."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class _PathResolver(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class _InterruptedActions:
-    """Actions that may have written and whose results a kill took with it, since the last snapshot.
+    """Actions since the last snapshot that may have written and whose results were lost in a kill.
 
-    before: the snapshot before them; since: when the first began, in seconds since the epoch
-    written: paths that edits among them named; followed: one was a command of the model's, whose changes are work of
-    the session's; others: one was something else that may have written anywhere
+    before: the snapshot before them; since: start of the first one, in seconds since the epoch
+    written: paths named by edits among them; followed: one was a command of the model, whose changes belong
+    to the session; others: one was another action that may have written anywhere
     """
 
     before: str
@@ -49,7 +49,7 @@ class _InterruptedActions:
     others: bool = False
 
     def add_action(self, action: ActionEvent, paths: Sequence[str], since: float) -> None:
-        """One more. paths: what it named, inside the workspace"""
+        """Add an action. paths: those it named, inside the workspace"""
         self.since = min(self.since, since)
         self.written.update(paths)
         self.followed |= action.followed
@@ -61,7 +61,7 @@ class _InterruptedActions:
         return None if self.followed or self.others else self.written
 
     def is_session_change(self, path: str) -> bool:
-        """Whether a change is the session's to commit."""
+        """Return whether a change belongs to the session, to be committed."""
         return self.followed or path in self.written
 
 
@@ -72,14 +72,14 @@ def restore_changes(
     ended: Collection[str] = (),
     tree: str = "",
 ) -> SnapshotEvent | None:
-    """Fill `workspace.changed` with the paths that actions touched and no commit has taken in since.
+    """Fill `workspace.changed` with the paths that actions touched and that were not committed since.
 
-    Of what differs from before an action that a kill interrupted, that counts as its work which was certainly done
-    until that moment; what somebody changed since, and what may be either's, is left to the user. The snapshot
-    returned, if any, says which: it belongs in the log, for an undo and later resumes to know it, too.
-    Where a snapshot can no longer be read, the files are in `workspace.lost`: they count as changed.
+    Of the differences from before an interrupted action, those certainly made until the kill count as its
+    work; later changes, and those that may be either's, are left to the user. The returned snapshot, if any,
+    records the decision: it belongs in the log, for an undo and later resumes to know it, too. Where a
+    snapshot can no longer be read, the files are in `workspace.lost` and count as changed.
 
-    ended: paths whose interrupted writing was brought to its end just now
+    ended: paths whose interrupted write was just completed
     tree: the last snapshot before the first of the events
     """
     if snapshots is None:
@@ -98,9 +98,10 @@ def restore_changes(
 
 
 def find_last_untracked_place(history: History) -> int:
-    """Place up to which nothing can be told of what the session did to files, since no snapshot was taken before.
+    """Return the position up to which file changes are unknown, since no snapshot was taken before.
 
-    What is after it holds what ran when the first one was taken, or, if none was, what a kill may have cut off.
+    The events after it include those that ran when the first snapshot was taken, or, if there is none, those
+    that a kill may have interrupted.
     """
     first = history.find_oldest_place("snapshot", "undo")
     begun = (
@@ -112,7 +113,7 @@ def find_last_untracked_place(history: History) -> int:
 
 
 class _ChangeReplay:
-    """Follows what a log says of the files, and brings the workspace's facts to it."""
+    """Replays file events of a log into the workspace's facts."""
 
     def __init__(self, workspace: Workspace, snapshots: Snapshots, tree: str) -> None:
         self.cut_off: _InterruptedActions | None = None
@@ -120,18 +121,18 @@ class _ChangeReplay:
         self._snapshots = snapshots
         self._between = ConcurrentChanges(workspace, lambda: snapshots, tree)
         self._tree = tree
-        self._taken = 0.0  # when that was, in seconds since the epoch
+        self._taken = 0.0  # time of that snapshot, in seconds since the epoch
         self._begun: dict[str, ActionEvent] = {}
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next deed of the log."""
+        """Apply the next file event of the log."""
         match event:
             case SnapshotEvent():
                 self._between.record_snapshot(event.tree, event.when)
                 self._tree, self._taken = event.tree, event.time
                 self.claim_changes(event.tree)
             case UndoEvent():
-                # One that took the conversation back has taken the snapshots of what it undid out of sight.
+                # An undo that rewound the conversation has hidden the snapshots of the undone part.
                 self._between.record_undo(event.before if event.told else event.after, event.after)
                 self._tree = event.after
                 apply_undo_event(
@@ -145,11 +146,11 @@ class _ChangeReplay:
                 self._handle_observation(event, self._begun.pop(event.call, None))
 
     def claim_changes(self, tree: str) -> None:
-        """What a kill cut off has come to this snapshot: what differs is its work."""
+        """Attribute the differences between the interrupted actions' start and this snapshot to them."""
         found, self.cut_off = self.cut_off, None
         if found is None or not found.before:
             return
-        with suppress(LostObjectError):  # then nothing tells what was done
+        with suppress(LostObjectError):  # then their work is unknown
             for change in self._snapshots.list_changes(found.before, tree):
                 if found.is_session_change(change.path):
                     self._remember_original_state(change.path, found.before)
@@ -162,7 +163,7 @@ class _ChangeReplay:
             else []
         )
         if lost and action is not None:
-            since = max(action.time, self._taken)  # its own snapshot, if that was another than the last
+            since = max(action.time, self._taken)  # its own snapshot, if it is not the last
             self.cut_off = self.cut_off or _InterruptedActions(before=self._tree, since=since)
             self.cut_off.add_action(action, paths, since)
         for path in (*(() if lost else paths), *event.data.get("changed", ())):
@@ -187,21 +188,21 @@ class _ChangeReplay:
 def _snapshot_interrupted_work(
     found: _InterruptedActions, workspace: Workspace, snapshots: Snapshots, ended: Collection[str]
 ) -> str:
-    """The snapshot that the interrupted actions left behind, without what others have changed since."""
+    """Return the snapshot that the interrupted actions left behind, without later changes by others."""
     if not found.before:
         return snapshots.take()
     moments = (round(found.since * 1e9), read_death_time(workspace.at_work_marker))
     surely = found.written.intersection(ended)
     try:
         return snapshots.take_within(found.before, moments, only=found.possible_paths, surely=surely)
-    except LostObjectError:  # what was there before, nobody knows
+    except LostObjectError:  # the content before them is lost
         return snapshots.take()
 
 
 def apply_undo_event(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], bool]) -> None:
-    """Let `workspace.changed` follow an undo: what a person makes of those files later is no work of the session's.
+    """Update `workspace.changed` after an undo: later changes by the user to those files are not the session's.
 
-    as_found: whether a file is now as it was before the session first changed it
+    as_found: whether a file is now in its state before the session first changed it
     """
     for path in event.paths:
         if event.action == "redo":
@@ -211,14 +212,14 @@ def apply_undo_event(event: UndoEvent, workspace: Workspace, as_found: Callable[
 
 
 def read_interrupted_turn(history: History) -> list[Event]:
-    """Of the last turn, what it did, and all since its last message: by that it can be told how far it had come."""
+    """Return the observations of the last turn, and all events since its last message."""
     prompt, last = history.find_newest_place("prompt"), history.find_newest_place("prompt", "message")
     done = history.select_marked_events("observation+", after=prompt, before=last)
     return [*done, *(history.read_events_from(f"e{last}") if last else history)]
 
 
 def find_turn_end(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
-    """How the model had ended the turn that a kill cut off; None if it was still at work."""
+    """Return how the model had ended the interrupted turn; None if it was still working."""
     last: MessageEvent | None = None
     answers: dict[str, ObservationEvent] = {}
     for event in turn:

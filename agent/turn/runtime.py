@@ -1,7 +1,6 @@
-"""One session at work: the log, the projection, the model, the gateway and the loop, put together.
+"""Runtime of one session: connects the log, the projection, the model, the gateway and the loop.
 
-`Runtime.turn` takes a prompt through a whole turn: loop, verification, commit, and a last event
-on every path out of it.
+`Runtime.run_turn` takes a prompt through a whole turn: loop, verification, commit, and an end event on every path.
 """
 
 from __future__ import annotations
@@ -66,20 +65,20 @@ if TYPE_CHECKING:
     from tools.mcp.server_tools import McpServers
 
 RECHECKS = 1
-"""How often a turn that claims to be done while tests fail is given back to the model with the failures."""
+"""How often a turn that claims to be done while tests fail is returned to the model with the failures."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Runtime:
-    """Everything one session needs.
+    """State and collaborators of one session.
 
-    commit: when the harness commits what the model left uncommitted
-    acting: gives a model its way of acting
-    discipline: what is done about actions that come out of order
-    place: where it works, for a change of its mode
-    mcp: servers whose tools are offered beside ours; None where the settings name none
-    roles: makers of the models that play a role of their own; `side` asks them
-    shares: how much of the history stays whole; summaries: who writes those of the past
+    commit: when the harness commits uncommitted changes of the model
+    acting: wraps a model in its action format
+    discipline: reactions to actions that violate the workflow rules
+    place: environment of the session, for a change of its mode
+    mcp: servers whose tools are offered in addition; None where the settings name none
+    roles: factories of the models with a role of their own; used by `side`
+    shares: how much of the history stays verbatim; summaries: who writes those of the past
     """
 
     session: Session
@@ -178,7 +177,7 @@ class Runtime:
         )
 
     async def run_turn(self, prompt: str | None) -> End:
-        """Run one turn; None goes on with the turn that a kill or a limit cut off. Never raises for a user's fault."""
+        """Run one turn; None continues the turn that a kill or a limit interrupted. Never raises UserError."""
         self.loop.tally = Tally()
         self.committer.prompt = prompt or ""
         self.concluding.begin_turn()
@@ -200,7 +199,7 @@ class Runtime:
             if self._task is not None:
                 self._task.uncancel()
             end = self._create_end_event(Exit.INTERRUPTED, "interrupted")
-        except Exception as error:  # a fault of ours: say so, keep the log whole, exit with its own code
+        except Exception as error:  # internal error: report it, keep the log complete, use its own exit code
             end = self._handle_internal_error(error)
         finally:
             self._task = None
@@ -209,7 +208,7 @@ class Runtime:
         return end
 
     async def start_mcp_servers(self) -> None:
-        """Start the servers that the settings name, once, and offer their tools from the next request on."""
+        """Start the MCP servers of the settings, once, and offer their tools from the next request on."""
         if self.mcp is None:
             return
         for each in await self.mcp.start_all():
@@ -228,7 +227,7 @@ class Runtime:
         return discipline
 
     async def switch_model(self, model: Model) -> None:
-        """Ask another model from the next request on."""
+        """Use another model from the next request on."""
         old, self.model = self.model, self.acting(model)
         self.loop.model = self.model
         self.loop.compressor.cold = True
@@ -236,14 +235,14 @@ class Runtime:
         await old.close()
 
     async def _summarise_past(self, prompt: str) -> str:
-        """A summary of the past by the fast model; "" leaves it to code."""
+        """Return a summary of the past by the fast model; "" leaves it to code."""
         try:
             return await self.side.request_text(prompt, purpose="summary of the past", max_output=3_000)
-        except UserError:  # told in the log; code writes the summary
+        except UserError:  # the call's failure is in the log; code writes the summary
             return ""
 
     def _choose_context_summariser(self) -> Summarise | None:
-        """The model of the conversation, where it would be asked anyhow: all of the past is in its cache."""
+        """Use the conversation's model where no other has the fast role: the past is in its cache."""
         return None if self.side.roles.has_own_model(Role.FAST) else self._summarise_in_context
 
     async def _summarise_in_context(self, prompt: str) -> str:
@@ -251,7 +250,7 @@ class Runtime:
             return await self.side.request_in_context(
                 self.projection.build_request(), prompt, purpose="summary of the past", max_output=3_000
             )
-        except UserError:  # told in the log; code writes the summary
+        except UserError:  # the call's failure is in the log; code writes the summary
             return ""
 
     @property
@@ -260,7 +259,7 @@ class Runtime:
         return self._task is not None
 
     def interrupt(self) -> None:
-        """A person pressed Ctrl-C: stop the step, or the turn if none is running."""
+        """Handle Ctrl-C: cancel the step, or the turn if no step is running."""
         if self.loop.is_stepping:
             self.loop.interrupt()
         elif self._task is not None:
@@ -273,7 +272,7 @@ class Runtime:
             self._task.cancel()
 
     async def run_person_action(self, tool: str, arguments: dict[str, object]) -> Observation:
-        """An action that a person asked for, between turns: judged, run and logged like a model's."""
+        """Run an action that the user requested between turns: judged, run and logged like a model's."""
         return await self._run_harness_action(tool, arguments)
 
     async def close(self) -> None:
@@ -288,13 +287,13 @@ class Runtime:
         await self.workspace.background.close()
         await self.model.close()
         await self.side.roles.close()
-        with suppress(UserError):  # a full disk: the turn has told of it
+        with suppress(UserError):  # a full disk: the turn has reported it
             await self.session.wait_for_sync()
         self.checkpoints.save()
         self.session.close()
 
     async def _run_to_end(self, cut_off: TurnEnd | None) -> End:
-        """`cut_off`: the model had ended the turn before a kill, and only what follows that is left to do."""
+        """Run the loop, verify and commit. cut_off: end of the turn before a kill; the loop is skipped then."""
         rechecks = 0
         while True:
             if cut_off is None:
@@ -330,19 +329,19 @@ class Runtime:
             return self._create_end_event(outcome, ended.text, verification)
 
     def _restore_interrupted_turn(self) -> TurnEnd | None:
-        """Take in the part of the turn that is in the log already; how the model had ended it, if it had."""
+        """Replay the logged part of the turn; return how the model had ended it, if it had."""
         events = read_interrupted_turn(self.session.replayed)
         for event in events:
             self.concluding.track_event(event)
         return find_turn_end(events, self.toolbox)
 
     async def _collect_notices(self) -> list[str]:
-        """What the model is told before its next request."""
+        """Return the notes for the model before its next request."""
         told = await self.committer.commit_before_request(self.concluding.evidence)
         return [*([told] if told else []), *await self.noticing.collect_notices()]
 
     async def _run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
-        """An action of the harness itself, through the same gateway as everybody's."""
+        """Run an action of the harness through the same gateway as all others."""
         self._harness_actions += 1
         action = Action(
             id=f"harness-{self.session.id}-{self._harness_actions}", tool=tool, arguments=arguments
@@ -376,26 +375,26 @@ class Runtime:
         text = f"{type(error).__name__}: {error}"
         try:
             report.write_text(redact("".join(traceback.format_exception(error))), "utf-8")
-        except OSError:  # the disk may be the cause; the line below still says what happened
+        except OSError:  # the disk may be the cause; the event below still reports the error
             report = Path("(not written)")
         self._announce_event(ErrorEvent(fault="internal", message=text, hint=f"Traceback: {report}"))
         return self._create_end_event(Exit.INTERNAL, text)
 
     def _announce_event(self, event: Event) -> None:
-        """Log an event; when the disk refuses it, the views are told all the same."""
+        """Log an event; if the disk refuses it, notify the views anyway."""
         try:
             self.session.append(event)
         except UserError:
             self.session.notify_subscribers(event)
 
     async def _take_final_snapshot(self) -> None:
-        """The tree after a batch that was interrupted: what an undo takes back, and no more."""
-        with suppress(UserError, OSError):  # a full disk, a folder that is gone: its end must be told, too
+        """Snapshot the workspace after an interrupted batch, so that an undo is limited to the batch."""
+        with suppress(UserError, OSError):  # disk full, folder deleted: the end event follows anyway
             await self.loop.gateway.record_pending_snapshot()
 
 
 def make_notice_callback(session: Session) -> Callable[[str], None]:
-    """A callback for models: one quiet line for the user (a retry, a fallback), logged as a signal."""
+    """Return a callback for models: one quiet line for the user (a retry, a fallback), logged as a signal."""
 
     def log_notice(text: str) -> None:
         session.append(Signal(name="model", detail=text))

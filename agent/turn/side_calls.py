@@ -1,4 +1,4 @@
-"""Calls of a model beside the conversation: titles, summaries, messages, opinions. Each is logged and counted."""
+"""Model calls outside the conversation: titles, summaries, messages, opinions. Each is logged and counted."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact
 
 PATIENCE = 60.0
-"""Seconds that a short text may take: nobody waits longer for a title."""
+"""Seconds that a short text may take: users wait no longer for a title."""
 
 SHORT = 1_000
-"""Tokens of a short text at most, reasoning included."""
+"""Maximum tokens of a short text, reasoning included."""
 
 _SYSTEM = "You write one short text for a coding agent. Answer with that text alone: no preface, no quotation marks."
 
 
 class HasSideCalls(Protocol):
-    """A `Runtime`, or whatever else can ask models."""
+    """A `Runtime`, or another object that can ask models."""
 
     side: SideCalls
 
 
 class SideCalls:
-    """Asks the models of the roles.
+    """Calls the models of the roles.
 
-    record: told of every call (a session appends it to its log)
-    refusal: why no call may be made now ("" if it may): a limit on cost or tokens
+    record: receives every call (a session appends it to its log)
+    refusal: returns why no call may be made now ("" if allowed): a limit on cost or tokens
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class SideCalls:
         self._refusal = refusal
 
     def can_ask(self, role: Role = Role.FAST) -> bool:
-        """Whether a model can be asked. Raises UserError if the role's model cannot be made."""
+        """Return whether a model can be asked. Raises UserError if the role's model cannot be created."""
         return self.roles.get_writer(role) is not None
 
     async def request_text(
@@ -61,9 +61,10 @@ class SideCalls:
         max_output: int = SHORT,
         patience: float = PATIENCE,
     ) -> str:
-        """The answer to one prompt, stripped; "" if no model can be asked, or a limit forbids it.
+        """Return the answer to one prompt, stripped; "" if no model can be asked, or a limit forbids it.
 
         purpose: a word or two for the log, such as "commit message"; max_output: tokens; patience: seconds
+
         Raises UserError when the model fails or does not answer in time.
         """
         model = self.roles.get_writer(role)
@@ -76,9 +77,9 @@ class SideCalls:
     async def request_in_context(
         self, request: Request, prompt: str, *, purpose: str, max_output: int, patience: float = PATIENCE
     ) -> str:
-        """What the conversation's own model answers to a prompt at its end, out of its cache; as `text` otherwise.
+        """Return the answer of the conversation's own model to a prompt appended to it, using its cache.
 
-        Actions that it asks for are left aside.
+        Otherwise like `request_text`. Actions in the reply are ignored.
         """
         model = self.roles.get_writer(Role.MAIN)
         if model is None or self._refusal():
@@ -91,7 +92,7 @@ class SideCalls:
     async def request_reply(
         self, model: Model, request: Request, *, purpose: str, role: Role, patience: float = PATIENCE
     ) -> Reply:
-        """One request to one model, logged and counted. Raises UserError when it fails or takes too long."""
+        """Send one request to one model, logged and counted. Raises UserError when it fails or takes too long."""
         started = time.monotonic()
         problem, reply = "", Reply(text="")
         try:
@@ -117,15 +118,15 @@ class SideCalls:
 async def request_short_text(
     runtime: HasSideCalls, prompt: str, *, purpose: str = "short text", role: Role = Role.FAST
 ) -> str:
-    """A title, a summary, a message; "" if there is no model for it. Never raises: the caller has words of its own."""
+    """Return a title, a summary or a message; "" if no model is available. Never raises: callers have a fallback."""
     try:
         return await runtime.side.request_text(prompt, purpose=purpose, role=role)
-    except UserError:  # told in the log; a title is not worth a turn
+    except UserError:  # the failure is in the log; a title is not worth a turn
         return ""
 
 
 async def collect_reply(model: Model, request: Request) -> Reply:
-    """The reply to one request, its deltas left aside. Raises UserError."""
+    """Return the reply to one request, ignoring its deltas. Raises UserError."""
     reply: Reply | None = None
     async with aclosing(model.stream(request)) as stream:  # type: ignore[type-var]
         async for delta in stream:
@@ -136,7 +137,7 @@ async def collect_reply(model: Model, request: Request) -> Reply:
 
 
 def convert_usage(usage: Usage, seconds: float) -> UsageRecord:
-    """What a call used, as the log holds it."""
+    """Convert a call's usage to its form in the log."""
     return UsageRecord(
         input=usage.input,
         cached=usage.cached,

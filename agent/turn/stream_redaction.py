@@ -1,4 +1,4 @@
-"""Text as it streams to the views, a word or two behind: a key that comes in pieces is seen before it is shown."""
+"""Redaction of streamed text, a word or two behind: a key that arrives in parts is recognised before it is shown."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from sandbox.secrets.child_environment import Redactor
 
 
 class StreamRedactor:
-    """Hands on what a model streams, its text redacted; the end of a message brings the rest of it."""
+    """Forwards the deltas of a model with redacted text; the end of a message flushes the rest."""
 
     def __init__(self, tell: Callable[[Delta], None]) -> None:
         self._tell = tell
         self._text = Redactor()
 
     def handle_delta(self, delta: Delta) -> None:
-        """Take in a part of a reply."""
+        """Forward a part of a reply."""
         if not isinstance(delta, TextDelta):
             self._tell(delta)
         elif text := self._text.feed(delta.text):
             self._tell(TextDelta(text=text))
 
     def handle_event(self, event: Event) -> None:
-        """Take in an event of the log."""
+        """Flush the held text at the end of a message."""
         if isinstance(event, MessageEvent):
             rest, self._text = self._text.close(), Redactor()
             if rest:

@@ -1,4 +1,4 @@
-"""How a turn is concluded: what it changed and committed, whether its tests were run, and its last event."""
+"""Conclusion of a turn: its changes and commits, its verification, and its last event."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tools.core.workspace import Workspace
 from tools.session.finish import PROPOSED
 
 Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
-"""Does an action of the harness itself: a tool and its arguments."""
+"""Run an action of the harness: a tool and its arguments."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TurnConclusion:
-    """Follows the log of one session, and ends its turns.
+    """Follows the log of one session, and concludes its turns.
 
-    evidence: the runs of the tests, and on what state of the files
+    evidence: the test runs, and the state of the files in each
     tests: the guard against weakened tests
     last_output: text of the newest observation
     """
@@ -45,20 +45,20 @@ class TurnConclusion:
         self.tests = WeakenedTests(self.workspace)
 
     def begin_turn(self) -> None:
-        """A turn begins: what earlier ones committed is not its own."""
+        """Reset the per-turn state: commits of earlier turns do not count."""
         self._commits.clear()
         self._committed.clear()
         self._suite_was_run = False
 
     def handle_event(self, event: Event) -> None:
-        """Take in an event as it is logged."""
+        """Handle an event as it is logged."""
         self.evidence.handle_event(event)
         if isinstance(event, Prompt):
             self.tests.begin_turn()
         self.track_event(event)
 
     def track_event(self, event: Event) -> None:
-        """Take in an event of the turn that was logged before: the state of its files is gone, its words are not."""
+        """Handle an event that was logged before a resume: its text is known, the state of its files is not."""
         self.tests.handle_event(event)
         if isinstance(event, Prompt):
             self._prompt = event.text
@@ -74,11 +74,11 @@ class TurnConclusion:
 
     @property
     def has_changes(self) -> bool:
-        """Whether the session has changes that are not committed, or this turn has committed some."""
+        """Whether the session has uncommitted changes, or this turn has committed some."""
         return bool(list_modified_files(self.workspace) or self._commits)
 
     async def verify_turn(self) -> Verification:
-        """Run the whole suite if files were changed and it was not run since, or if it is to pass; log the result."""
+        """Run the whole suite if files changed since its last run, or if it is to pass; log the result."""
         changed = self.has_changes
         if not changed and not self._should_make_tests_pass():
             verification = Verification(outcome="not-needed", detail="no file was changed")
@@ -96,7 +96,7 @@ class TurnConclusion:
         return verification
 
     def _should_make_tests_pass(self) -> bool:
-        """Whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
+        """Return whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
         from agent.verify.prompt_intent import (
             asks_for_passing_tests,  # its patterns take 8 ms to compile: not at the start
         )
@@ -104,12 +104,12 @@ class TurnConclusion:
         return asks_for_passing_tests(self._prompt) and not self.evidence.denied
 
     def report_weakened_tests(self) -> str:
-        """Return what the model is to be told of tests that it weakened; "" if there are none, or it was told."""
+        """Return the note for the model on tests that it weakened; "" if there are none, or it was sent before."""
         report = self.tests.report_to_model()
         return f"Before this is done: {report}" if report else ""
 
     def withhold_commit(self, *, commits: bool) -> str:
-        """Return, and log, why a person has to commit this turn's changes; "" if no test is weakened.
+        """Return, and log, why the user has to commit this turn's changes; "" if no test is weakened.
 
         commits: they would be committed now
         """
@@ -119,7 +119,7 @@ class TurnConclusion:
         return report
 
     def determine_outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
-        """What a turn that the model ended comes to."""
+        """Return the exit code of a turn that the model ended."""
         status, changed = self.workspace.facts.get("finish", "done"), self.has_changes
         if status == PROPOSED and not changed:
             return Exit.NOT_ACHIEVED
@@ -143,7 +143,7 @@ class TurnConclusion:
     def create_end_event(
         self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None
     ) -> End:
-        """The last event of a turn."""
+        """Return the last event of a turn."""
         return End(
             outcome=outcome.label,
             exit_code=int(outcome),

@@ -1,1 +1,1 @@
-"""How a finished turn is judged: only an executed check counts."""
+"""Verification of a finished turn: only an executed check counts."""

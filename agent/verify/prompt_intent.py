@@ -1,7 +1,7 @@
-"""What a person's prompt asks for, judged by its words: a repair, passing tests, changed tests, or no change at all.
+"""Intent of a user's prompt, by its words: a repair, passing tests, changed tests, or no change at all.
 
-Deliberately narrow: a request that is not recognised costs one more prompt, a question that is taken for a request
-changes somebody's code.
+Deliberately narrow: an unrecognised request costs one more prompt, a question mistaken for a request changes
+the user's code.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 _FOREIGN = re.compile(r"<stdin>.*?</stdin>|```.*?(?:```|\Z)|^  \| [^\n]*", re.DOTALL | re.MULTILINE)
-"""Piped input, code blocks and quoted output: material, no request."""
+"""Piped input, code blocks and quoted output: material, not part of the request."""
 
 _CLAUSE_END = re.compile(r"[.!?;:](?=\s|$)|[\n,()—–]|\s-+\s|\b(?:and|then|but|also)\b", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|\n")
@@ -110,7 +110,8 @@ _WRONG_TEST = re.compile(
 
 
 def asks_for_repair(prompt: str) -> bool:
-    """Whether the prompt clearly asks to fix code: an order to repair, or a report of a bug; never a question."""
+    """Return whether the prompt clearly asks to fix code: an order to repair, or a report of a bug; never a
+    question."""
     text = _remove_quoted_text(prompt)
     if asks_to_change_nothing(prompt):
         return False
@@ -123,7 +124,7 @@ def asks_for_repair(prompt: str) -> bool:
 
 
 def asks_for_passing_tests(prompt: str) -> bool:
-    """Whether the prompt wants tests that fail to pass, whatever else it wants."""
+    """Return whether the prompt wants failing tests to pass, whatever else it wants."""
     text = _remove_quoted_text(prompt)
     if asks_to_change_nothing(prompt):
         return False
@@ -135,7 +136,7 @@ def asks_for_passing_tests(prompt: str) -> bool:
 
 
 def asks_to_change_nothing(prompt: str) -> bool:
-    """Whether the prompt forbids changes. That only the tests stay as they are is no such thing."""
+    """Return whether the prompt forbids changes. Forbidding changes to tests only does not count."""
     for match in _NO_CHANGE.finditer(_remove_quoted_text(prompt)):
         spared = match["imperative"] if match["imperative"] is not None else match["without"]
         if spared is None or not _TESTS_ONLY.match(spared):
@@ -144,12 +145,12 @@ def asks_to_change_nothing(prompt: str) -> bool:
 
 
 def asks_not_to_commit(prompt: str) -> bool:
-    """Whether the prompt forbids a commit."""
+    """Return whether the prompt forbids a commit."""
     return bool(_NO_COMMIT.search(_remove_quoted_text(prompt)))
 
 
 def asks_to_change_tests(prompts: Sequence[str]) -> bool:
-    """Whether one of a turn's prompts asks for tests to be changed, or says that they are wrong."""
+    """Return whether one of a turn's prompts asks for changed tests, or says that they are wrong."""
     texts = map(_remove_quoted_text, prompts)
     return any(_CHANGE_TESTS.search(text) or _WRONG_TEST.search(text) for text in texts)
 
@@ -159,7 +160,7 @@ def _remove_quoted_text(prompt: str) -> str:
 
 
 def _split_clauses(text: str) -> Iterator[str]:
-    """The clauses of a text, each without the politeness in front of it."""
+    """Yield the clauses of a text, each without its leading politeness."""
     for clause in _CLAUSE_END.split(text):
         stripped = clause.strip(" \t*#>\"'[]`")
         polite = _POLITENESS.match(stripped)
@@ -174,7 +175,7 @@ def _orders_repair(clause: str) -> bool:
 
 
 def _asks_to_make_pass(text: str) -> bool:
-    """Whether a sentence orders that something be made to pass; not whether it asks how."""
+    """Return whether a sentence orders to make something pass; not whether it asks how."""
     for sentence in _SENTENCE_END.split(text):
         for clause in _split_clauses(sentence):
             if _MAKE_PASS.match(clause):

@@ -1,4 +1,4 @@
-"""Verification before belief: "done" is a claim; the harness runs the tests and says what it saw."""
+"""Test evidence for a model's claim to be done: the harness runs the tests and reports the result."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tools.testing.run_comparison import describe_loss
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteRun:
-    """A run of the whole suite, and the state of the changed files it was run on."""
+    """A run of the whole suite, and a fingerprint of the changed files at that time."""
 
     report: Mapping[str, Any]
     fingerprint: str
 
 
 class SuiteEvidence:
-    """Follows the log: which whole-suite test run was the last, and on what state of the files.
+    """Follower of the log: the last whole-suite test run, and the state of the files that it tested.
 
-    `first` is the report before anything was changed in this session, if the tests were run then.
-    `denied`: the last action of the turn that did anything was denied.
+    `first` is the report from before any change in this session, if the tests were run then. `denied`: the
+    last effective action of the turn was denied.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -34,16 +34,16 @@ class SuiteEvidence:
         self.first: Mapping[str, Any] | None = None
         self.last: SuiteRun | None = None
         self.denied = False
-        self._paths: set[str] = set()  # every file this session ever changed, committed since or not
+        self._paths: set[str] = set()  # every file this session ever changed, even if committed since
 
     def handle_event(self, event: Event) -> None:
-        """Take in an event as it is logged."""
+        """Process an event as it is logged."""
         if isinstance(event, Prompt):
             self.denied = False
         if not isinstance(event, ObservationEvent):
             return
         self._paths.update(self._workspace.changed)
-        if "summary" not in event.data:  # a word at the end of the turn mends no denial
+        if "summary" not in event.data:  # a summary at the end of the turn does not cancel a denial
             self.denied = bool(event.data.get("denied"))
         report = event.data.get("report")
         if not isinstance(report, dict) or report.get("targets"):
@@ -53,14 +53,14 @@ class SuiteEvidence:
         self.last = SuiteRun(report=report, fingerprint=self._hash_changed_files())
 
     def get_current_report(self) -> Mapping[str, Any] | None:
-        """The last whole-suite report, if no file was changed since; else None."""
+        """Return the last whole-suite report, if no file was changed since; else None."""
         self._paths.update(self._workspace.changed)
         if self.last is not None and self.last.fingerprint == self._hash_changed_files():
             return self.last.report
         return None
 
     def _hash_changed_files(self) -> str:
-        """A hash over the present content of every file that this session changed."""
+        """Return a hash over the present content of every file that this session changed."""
         digest = hashlib.sha256()
         for path in sorted(self._paths):
             content = read_current_content(self._workspace, path)
@@ -70,17 +70,17 @@ class SuiteEvidence:
 
 
 def read_current_content(workspace: Workspace, path: str) -> bytes | None:
-    """A file's bytes, or a link's target where that is what counts; None when there is neither."""
+    """Return a file's bytes, or a link's target if it was a link; None when there is neither."""
     if not stat.S_ISLNK(workspace.modes.get(path, 0)):
         try:
             if workspace.files.is_file(path):
                 return workspace.files.read(path)
-        except PermissionError:  # there, and no more can be known
+        except PermissionError:  # exists, but cannot be read
             return b""
         except (
             ValueError,
             OSError,
-        ):  # a link out of the workspace or in a circle; or just removed
+        ):  # a link out of the workspace or in a loop; or just removed
             pass
     try:
         return os.fsencode((workspace.root / path).readlink())
@@ -89,12 +89,12 @@ def read_current_content(workspace: Workspace, path: str) -> bytes | None:
 
 
 def list_modified_files(workspace: Workspace) -> list[str]:
-    """Paths whose content, or whether they can be run, differs from what this session found."""
+    """Return paths whose content or executable bit differs from the state at the session's first change."""
     return [path for path in workspace.changed if is_modified(workspace, path)]
 
 
 def is_modified(workspace: Workspace, path: str) -> bool:
-    """Whether a file that the session changed is now another than the one it found."""
+    """Return whether a file that the session changed differs from its original state."""
     if path in workspace.lost or read_current_content(workspace, path) != workspace.changed[path]:
         return True
     before = workspace.modes.get(path)
@@ -110,10 +110,10 @@ def is_modified(workspace: Workspace, path: str) -> bool:
 def judge_report(
     report: Mapping[str, Any], before: Mapping[str, Any] | None, *, may_lose_tests: bool = False
 ) -> Verification:
-    """Return words and outcome for a report of the whole suite.
+    """Return outcome and detail for a report of the whole suite.
 
     before: the report from before the session's changes, None if there is none
-    may_lose_tests: tests that were run before may be gone, since a person asked for that
+    may_lose_tests: earlier tests may be gone, since the user asked for that
     """
     outcome = report.get("outcome")
     counts = f"{report.get('passed', 0)} passed"

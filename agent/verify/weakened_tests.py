@@ -1,7 +1,7 @@
-"""The guard against a false "done": tests that a session's uncommitted changes weaken.
+"""Guard against false success: tests that a session's uncommitted changes weaken.
 
-A model that cannot make a test pass may make the test say less (reward hacking: METR 2025, "Recent Frontier Models Are
-Reward Hacking"). The model hears of it once; what is left then is a person's decision.
+A model that cannot make a test pass may weaken the test (reward hacking: METR 2025, "Recent Frontier Models
+Are Reward Hacking"). It is reported to the model once; the rest is the user's decision.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tools.lint.checks.finding import Finding
 
 MOST_SHOWN = 8
-"""Findings that are named: the first few say what kind of change it is."""
+"""Findings that are named: the first few show the kind of change."""
 
 
 class WeakenedTests:
-    """Finds weakened tests among what a session changed and did not commit, and keeps the model from committing them.
+    """Finder of weakened tests among a session's uncommitted changes; it keeps the model from committing them.
 
-    A turn is judged by the test files as it found them: what an earlier one was asked to change in them counts no
-    more, what it left to the person still does.
+    A turn is judged against the test files at its start: changes requested in an earlier turn do not count,
+    those left to the user still do.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -38,13 +38,13 @@ class WeakenedTests:
         self._told_person: set[Finding] = set()
 
     def begin_turn(self) -> None:
-        """Remember the changed test files as a new turn finds them."""
+        """Remember the changed test files at the start of a turn."""
         self._at_start = {
             path: read_current_content(self._workspace, path) for path in self._list_changed_test_files()
         }
 
     def handle_event(self, event: Event) -> None:
-        """Take in an event as it is logged, or one of a turn that goes on."""
+        """Process an event as it is logged, or one of a resumed turn."""
         match event:
             case Prompt():
                 self._prompts = [event.text]
@@ -56,11 +56,11 @@ class WeakenedTests:
                 self._commits.discard(event.call)
 
     def is_commit(self, call: str) -> bool:
-        """Whether an action that has begun is a commit of the model's."""
+        """Return whether a begun action is a commit by the model."""
         return call in self._commits and not call.startswith("harness-")
 
     def has_requested_changes(self) -> bool:
-        """Whether test files were changed, and a prompt of the turn asks for that."""
+        """Return whether test files were changed, and a prompt of the turn asks for that."""
         if not self._list_changed_test_files():
             return False
         from agent.verify.prompt_intent import asks_to_change_tests
@@ -68,7 +68,7 @@ class WeakenedTests:
         return asks_to_change_tests(self._prompts)
 
     def find_weakened_tests(self) -> list[Finding]:
-        """Return what weakens tests, [] if the turn's prompts ask for tests to be changed."""
+        """Return findings of weakened tests, [] if the turn's prompts ask for changed tests."""
         sides = {
             path: (self._get_original_content(path), read_current_content(self._workspace, path))
             for path in self._list_changed_test_files()
@@ -92,7 +92,7 @@ class WeakenedTests:
         return list(check(change))
 
     def report_to_model(self) -> str:
-        """Return what the model is to be told of weakened tests; "" if there are none, or it was told of all."""
+        """Return a report of weakened tests for the model; "" if there are none, or all were reported before."""
         findings = [each for each in self.find_weakened_tests() if each not in self._told_model]
         if not findings:
             return ""
@@ -103,9 +103,9 @@ class WeakenedTests:
         )
 
     def report_to_person(self, *, commits: bool) -> str:
-        """Return why nothing is committed and how to go on, "" if no test is weakened.
+        """Return why nothing is committed and how to proceed, "" if no test is weakened.
 
-        commits: the turn's changes would be committed now; if not, what was told before is not told again
+        commits: the turn's changes would be committed now; if not, earlier findings are not repeated
         """
         findings = self.find_weakened_tests()
         if not findings or not (commits or set(findings) - self._told_person):
@@ -133,7 +133,7 @@ class WeakenedTests:
 
 
 class CommitGuard:
-    """A gateway's guard: refuses the model's commit of weakened tests, and asks the next guard about all else."""
+    """A gateway's guard that refuses the model's commit of weakened tests, and passes all else to the next guard."""
 
     def __init__(self, tests: WeakenedTests, following: Guard) -> None:
         self._tests = tests

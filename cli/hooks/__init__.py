@@ -1,1 +1,1 @@
-"""Patchwright as a git hook: what each hook does, and putting them in place."""
+"""Git hooks: the work of each hook, and their installation."""

@@ -1,4 +1,4 @@
-"""prepare-commit-msg: a message to begin with. commit-msg: a look at the one that was written."""
+"""prepare-commit-msg: a drafted message. commit-msg: a check of the written one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCISSORS = "------------------------ >8 ------------------------"
 
 
 def prepare_message(arguments: Sequence[str]) -> int:
-    """Put a message in front of git's comments, unless there is one: of the user, a template, a merge, a squash."""
+    """Prepend a message to git's comments, unless there is one: of the user, a template, a merge, a squash."""
     if not 1 <= len(arguments) <= 3:
         return _report_usage("prepare-commit-msg", "FILE [SOURCE [COMMIT]]", arguments)
     git = Git.from_folder(get_hook_folder())
@@ -31,7 +31,7 @@ def prepare_message(arguments: Sequence[str]) -> int:
 
 
 def draft_message(git: Git) -> str:
-    """A message for what is staged, "" if nothing is."""
+    """Return a message for the staged change, "" if nothing is staged."""
     from sandbox.fs.repository import read_branch
     from sandbox.secrets.child_environment import redact
     from tools.git.git_change import read_staged_change
@@ -43,14 +43,14 @@ def draft_message(git: Git) -> str:
 
 
 def check_written_message(arguments: Sequence[str]) -> int:
-    """Exit code 1 where the message breaks what nearly all commits here keep, or holds a secret."""
+    """Return 1 if the message breaks a convention of nearly all commits here, or contains a secret."""
     if len(arguments) != 1:
         return _report_usage("commit-msg", "FILE", arguments)
     git = Git.from_folder(get_hook_folder())
     text = (git.root / arguments[0]).read_text("utf-8", "surrogateescape")
     message = _strip_comments(text, _find_comment_prefix(git))
     if not message:
-        return OK  # git itself refuses it, in its own words
+        return OK  # git itself refuses it, with its own message
     errors, warnings = check_message(message, learn_style(git))
     from sandbox.secrets.redaction import find_secrets
 
@@ -68,7 +68,7 @@ def check_written_message(arguments: Sequence[str]) -> int:
 
 
 def _strip_comments(text: str, comment: str) -> str:
-    """What a person wrote: without comments, and without the diff of `git commit --verbose`."""
+    """Return the user's text: without comments, and without the diff of `git commit --verbose`."""
     lines = []
     for line in text.split("\n"):
         if line.startswith(comment):
@@ -80,7 +80,7 @@ def _strip_comments(text: str, comment: str) -> str:
 
 
 def _find_comment_prefix(git: Git) -> str:
-    """What comments begin with here."""
+    """Return the prefix of comment lines in this repository."""
     given = git.read_setting("core.commentString") or git.read_setting("core.commentChar")
     return "#" if given in ("", "auto") else given
 

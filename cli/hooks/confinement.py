@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def choose_confinement(root: Path) -> Sandbox:
-    """What the project's own programs run in here: the strongest that works, without network."""
+    """Choose the strongest sandbox that works here for the project's own programs, without network."""
     from agent.app_dirs import Home
     from sandbox.backends.selection import choose_sandbox
 

@@ -1,4 +1,4 @@
-"""`patchwright hook run NAME …`: called by git. What it imports, every commit waits for."""
+"""`patchwright hook run NAME …`: called by git. Every commit waits for its imports."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from types import FrameType
 from cli.hooks.contract import INTERNAL, LATE, NAMES, OK, USAGE
 
 INSIDE = "PATCHWRIGHT_IN_HOOK"
-"""Variable with the name of the hook that runs: what it starts shall not run it again."""
+"""Variable with the names of the running hooks, so that processes started by one do not run it again."""
 
 LIMITS = {"pre-push": 600, "post-merge": 10}
 LIMIT = 60
-"""Seconds that a hook may take. PATCHWRIGHT_HOOK_TIMEOUT is another number."""
+"""Seconds that a hook may take. PATCHWRIGHT_HOOK_TIMEOUT overrides it."""
 
 
 class OutOfTime(Exception):
-    """The hook's time is over."""
+    """The hook has exceeded its time limit."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the hook named by the first argument with git's arguments behind it. Returns the exit code."""
+    """Run the hook named by the first argument with git's arguments after it. Returns the exit code."""
     name, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if name not in NAMES:
         return _report_text(f"no hook {name!r}: there are {', '.join(NAMES)}", USAGE)
@@ -84,7 +84,7 @@ def _raise_out_of_time(number: int, frame: FrameType | None) -> None:
 
 
 def _report_failure(name: str, error: Exception) -> int:
-    """A user's fault in one line; one of ours with its traceback, and the commit is not held up by it."""
+    """Report a user's error in one line, an internal one with its traceback and without blocking the commit."""
     from sandbox.errors import UserError
 
     if isinstance(error, UserError):

@@ -1,4 +1,4 @@
-"""`patchwright hook install|uninstall|status`: put our hooks beside what is there, and take them away again."""
+"""`patchwright hook install|uninstall|status`: add Patchwright's hooks to existing ones, and remove them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sandbox.sanitize import sanitize_text
 from tools.git.git_process import Git
 
 DEFAULT = ("pre-commit", "prepare-commit-msg", "commit-msg")
-"""Hooks that are installed when none is named: quick ones, that run nothing of the project but its linters."""
+"""Hooks that are installed by default: quick ones, that run nothing of the project but its linters."""
 
 EARLIER = ".before-patchwright"
-"""Ending of the name under which a hook that was there before is kept, and run first."""
+"""Suffix of the name under which an existing hook is kept, and run first."""
 
 MARK = "# patchwright hook: `patchwright hook uninstall` puts back what was here before."
 
@@ -39,36 +39,36 @@ if [ -x {program} ]; then
 fi
 echo 'patchwright: {name}: the program that was installed is gone: patchwright hook uninstall' >&2
 """
-# git tells a pre-push hook by its input what is pushed: both hooks have to read it, whole.
+# git passes the pushed refs to a pre-push hook on its input: both hooks have to read it, whole.
 _READ = "input=$(cat && printf x)\ninput=${input%x}\n"
 _PIPE = "printf '%s' \"$input\" | "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookFile:
-    """Where one hook stands."""
+    """File of one hook."""
 
     name: str
     path: Path
 
     @property
     def earlier_path(self) -> Path:
-        """Where the one that was there before is kept."""
+        """Path of the existing hook that was set aside."""
         return self.path.with_name(self.name + EARLIER)
 
     @property
     def is_ours(self) -> bool:
-        """It is one that we put there."""
+        """Whether Patchwright installed the hook."""
         try:
             return MARK in self.path.read_text("utf-8", "replace").splitlines()[:2]
-        except (OSError, IndexError):  # not there, a folder, or not ours to read
+        except (OSError, IndexError):  # missing, a folder, or unreadable
             return False
 
 
 def install_hooks(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]] = {}) -> int:
-    """Put hooks in place (DEFAULT if none is named); what is there is kept and runs first.
+    """Install hooks (DEFAULT if none is named); existing ones are kept and run first. Raises UserError.
 
-    options: of a hook by its name, given to it in front of git's arguments
+    options: options by hook name, passed to it before git's arguments
     """
     git = Git.from_folder(folder)
     places = _list_places(git, names or DEFAULT)
@@ -91,7 +91,7 @@ def install_hooks(folder: Path, names: Sequence[str], options: Mapping[str, Sequ
 
 
 def uninstall_hooks(folder: Path, names: Sequence[str]) -> int:
-    """Take hooks away (all of ours if none is named) and put back what was there, byte for byte."""
+    """Remove hooks (all of Patchwright's if none is named) and restore the earlier ones, byte for byte."""
     removed = False
     for place in _list_places(Git.from_folder(folder), names or NAMES):
         if not place.is_ours:
@@ -112,14 +112,14 @@ def uninstall_hooks(folder: Path, names: Sequence[str]) -> int:
 
 
 def print_hook_status(folder: Path) -> int:
-    """Say of each hook whether it is there."""
+    """Print the state of each hook."""
     for name, state in list_hook_states(folder):
         print(sanitize_text(f"{name:<20}{state}"))
     return 0
 
 
 def list_hook_states(folder: Path) -> Iterator[tuple[str, str]]:
-    """Each hook that there can be, and whose is there: "installed", "another one", "-"."""
+    """Yield (name, state) of each possible hook: "installed", "another one", "-"."""
     for place in _list_places(Git.from_folder(folder), NAMES, looking=True):
         if place.is_ours:
             state = "installed" + (
@@ -131,7 +131,7 @@ def list_hook_states(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _refuse_unsafe_place(place: HookFile) -> None:
-    """Raise UserError where a hook cannot be put without harm to what is there. Before anything is written."""
+    """Raise UserError if a hook cannot be installed without harm to existing files. Called before any write."""
     folder = place.path.parent
     if os.path.lexists(folder) and not folder.is_dir():
         raise UserError(
@@ -153,7 +153,7 @@ def _refuse_unsafe_place(place: HookFile) -> None:
 
 @contextmanager
 def _report_os_errors(path: Path) -> Iterator[None]:
-    """A folder that cannot be written is the user's to mend: one line, no traceback."""
+    """Convert an OSError, which the user can fix, to a UserError: one line, no traceback."""
     try:
         yield
     except OSError as error:
@@ -173,7 +173,7 @@ def _list_places(git: Git, names: Sequence[str], *, looking: bool = False) -> li
 
 
 def _find_hooks_folder(git: Git, *, looking: bool) -> Path:
-    """Where git looks for hooks here; all work trees of a repository share it."""
+    """Return the folder of git's hooks; all work trees of a repository share it."""
     configured = git.read_setting("core.hooksPath", "path")
     if not configured:
         return _find_common_git_folder(git) / "hooks"
@@ -190,7 +190,7 @@ def _find_hooks_folder(git: Git, *, looking: bool) -> Path:
 
 
 def _find_common_git_folder(git: Git) -> Path:
-    """The folder of the repository that all its work trees share."""
+    """Return the repository folder that all its work trees share."""
     return Path(git.root, git.run_text("rev-parse", "--git-common-dir"))
 
 
@@ -210,7 +210,7 @@ def _build_script(place: HookFile, options: Sequence[str]) -> str:
 
 
 def _write_hook(place: HookFile, script: str) -> None:
-    """Ours is written beside first: a full disk then leaves the hook that was there in its place."""
+    """Write the new hook to a temporary file first: a full disk then leaves the existing hook in place."""
     new = place.path.with_name(f".{place.name}.patchwright")
     try:
         new.write_text(script, "utf-8")
@@ -219,5 +219,5 @@ def _write_hook(place: HookFile, script: str) -> None:
             place.path.rename(place.earlier_path)
         new.replace(place.path)
     finally:
-        with suppress(OSError):  # it is in its place, or was never made
+        with suppress(OSError):  # already moved, or never created
             new.unlink()

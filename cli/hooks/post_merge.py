@@ -1,4 +1,4 @@
-"""post-merge: what a merge or a pull brought that a person has to act on. It never fails: the merge is made."""
+"""post-merge: changes by a merge or a pull that the user has to act on. It never fails: the merge is done."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ADVICE = {
     "composer.lock": "PHP packages",
     ".gitmodules": "submodules (git submodule update --init)",
 }
-"""Files that say what has to be installed."""
+"""Files that list dependencies to install."""
 
 
 def run_post_merge(arguments: Sequence[str]) -> int:
-    """Name what changed of it since before the merge (git's ORIG_HEAD)."""
+    """Print which of these files changed since before the merge (git's ORIG_HEAD)."""
     git = Git.from_folder(get_hook_folder())
     before = git.run_text("rev-parse", "--verify", "--quiet", "ORIG_HEAD", ok=(0, 1))
     if not before:

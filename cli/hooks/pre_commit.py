@@ -1,4 +1,4 @@
-"""pre-commit: what is staged, checked before it becomes a commit."""
+"""pre-commit: checks of the staged change before it becomes a commit."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from tools.lint.checks.finding import Finding
 
 SKIP = "PATCHWRIGHT_SKIP"
-"""Variable with the names of checks to leave out, separated by commas."""
+"""Variable with the names of checks to skip, separated by commas."""
 
 SHOWN = 50
-"""Findings that are printed."""
+"""Maximum of printed findings."""
 
 
 def run_pre_commit(arguments: Sequence[str]) -> int:
-    """Exit code 1 if something stands in the way of the commit.
+    """Return 1 if findings block the commit.
 
-    `--strict`: warnings stand in the way, too; `--review=MODEL`: a model's opinion is printed, and decides nothing
+    `--strict`: warnings block it, too; `--review=MODEL`: a model's opinion is printed, and decides nothing
     """
     model = next((each.partition("=")[2] for each in arguments if each.startswith("--review=")), "")
     if any(each != "--strict" and not each.startswith("--review=") for each in arguments):
@@ -57,12 +57,12 @@ def run_pre_commit(arguments: Sequence[str]) -> int:
 
 
 def read_skipped_checks() -> set[str]:
-    """Names of checks that the user leaves out."""
+    """Return the names of checks that the user skips."""
     return set(filter(None, os.environ.get(SKIP, "").replace(" ", "").split(",")))
 
 
 def format_findings(found: Sequence[Finding], *, stops: bool) -> list[str]:
-    """Findings as lines: `path:line: check: what`."""
+    """Return findings as lines: `path:line: check: message`."""
     from sandbox.sanitize import quote_name, sanitize_text
 
     lines = ["patchwright: not committed:" if stops else "patchwright: committed, but look at this:"]

@@ -1,4 +1,4 @@
-"""pre-push: the tests that the pushed commits affect, run on those commits; on wish, a repair to look at."""
+"""pre-push: run the tests affected by the pushed commits on those commits; optionally attempt a repair."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from tools.testing.report import TestReport
 
 FIX = "--fix"
-"""In front of git's arguments: repair what fails, as a commit on a branch of its own. `--fix=MODEL` names who."""
+"""Option before git's arguments: repair failures, as a commit on a branch of its own. `--fix=MODEL` names the model."""
 
 TIMEOUT = 540.0
-"""Seconds for the tests, under the hook's own limit."""
+"""Seconds for the tests, less than the hook's own limit."""
 
 
 def run_pre_push(arguments: Sequence[str]) -> int:
-    """Exit code 1 if tests fail at a pushed commit. Deleted branches and commits without changes are not tested."""
+    """Return 1 if tests fail at a pushed commit. Deleted branches and commits without changes are not tested."""
     fix = next((each for each in arguments if each.split("=")[0] == FIX), "")
     git = Git.from_folder(get_hook_folder())
     code = OK
@@ -37,7 +37,7 @@ def run_pre_push(arguments: Sequence[str]) -> int:
 
 
 def _parse_pushed_commits(git: Git, lines: str, arguments: Sequence[str]) -> list[tuple[str, str]]:
-    """(commit, what the remote has of it) of each branch that is pushed."""
+    """Return (commit, the remote's commit) of each pushed branch."""
     remote = next((each for each in arguments if not each.startswith("--")), "")
     found: dict[str, str] = {}
     for line in lines.splitlines():
@@ -55,7 +55,7 @@ def _has_commit(git: Git, commit: str) -> bool:
 
 
 def _find_common_commit(git: Git, commit: str, remote: str) -> str:
-    """Where a new branch left what the remote is known to have; "" for all of it."""
+    """Return the merge base of a new branch and the remote's known branches; "" if there is none."""
     names = git.run_text("for-each-ref", "--format=%(objectname)", f"refs/remotes/{remote}").split()
     if not names:
         return ""
@@ -92,7 +92,7 @@ def _test_commit(git: Git, commit: str, known: str, fix: str) -> int:
 
 
 def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
-    """Run tests confined, as a session would."""
+    """Run tests in the sandbox, as a session would."""
     from agent.app_dirs import Home
     from cli.settings.layers import load_settings
     from sandbox.backends.selection import choose_sandbox
@@ -124,7 +124,7 @@ def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
 
 
 def _attempt_repair(git: Git, place: Worktree, model: str) -> None:
-    """Let a session repair the commit where it is checked out; what it commits gets a branch, to be looked at."""
+    """Start a session to repair the commit in its worktree; its commits get a branch for review."""
     command = [*find_own_command(), "run", "make the failing tests pass", "--model", model]
     done = subprocess.run(
         [*command, "-C", str(place.folder)],
@@ -140,7 +140,7 @@ def _attempt_repair(git: Git, place: Worktree, model: str) -> None:
     name = f"patchwright/fix-{place.base[:10]}"
     try:
         git.run("branch", "--force", name, made)
-    except GitFailed as error:  # it is checked out somewhere
+    except GitFailed as error:  # the branch is checked out somewhere
         _print_message(f"pre-push: a repair was made, {made[:10]}, but {error}")
         return
     _print_message(

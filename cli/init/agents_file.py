@@ -1,4 +1,4 @@
-"""`patchwright init`: a draft of AGENTS.md, made of what the repository itself shows."""
+"""`patchwright init`: a draft of AGENTS.md, from the repository's own files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def init_project(folder: Path, *, force: bool, show: bool) -> int:
 
 
 def write_draft(root: Path, *, force: bool) -> Path:
-    """Write the draft; one that is there already is only replaced with `force`. Raises UserError."""
+    """Write the draft; an existing file is only replaced with `force`. Raises UserError."""
     path = root / FILE
     text = build_draft(root)
     try:
@@ -50,7 +50,7 @@ def write_draft(root: Path, *, force: bool) -> Path:
 
 
 def build_draft(root: Path) -> str:
-    """The text of the draft. The same repository gives the same text."""
+    """Return the text of the draft. The same repository gives the same text."""
     files = [path for path in list_files(root) if path != FILE]
     name, purpose = identify_project(root)
     sections = [
@@ -90,5 +90,5 @@ _TO_FILL_IN = """\
 
 - Paths that must stay fast, and how that is measured: …
 - Sizes to expect (rows, files, requests per second): …"""
-"""Chatlatanagulchai et al. 2025, "Agent READMEs" (arXiv 2511.12884), on 2,303 such files: 14.5 % say something of
-security and 14.5 % of performance, where 67.7 % speak of the architecture and 62.3 % of build commands."""
+"""Chatlatanagulchai et al. 2025, "Agent READMEs" (arXiv 2511.12884), on 2,303 such files: 14.5 % mention
+security and 14.5 % performance, while 67.7 % describe the architecture and 62.3 % build commands."""

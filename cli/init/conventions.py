@@ -1,4 +1,4 @@
-"""How a project's code and commits look: configured tools, and habits measured on its files and its log."""
+"""Conventions of a project's code and commits: configured tools, and habits measured on its files and its log."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sandbox.errors import UserError
 from sandbox.process.own_programs import build_search_path, require_own_program
 
 SAMPLE = 60
-"""Files of a language that are measured, spread evenly over the sorted list: more change no answer."""
+"""Files measured per language, spread evenly over the sorted list: more change no answer."""
 
 SAMPLE_BYTES = 64 << 10
 
 CLEAR = 0.8
-"""Share from which on something counts as a habit; below it nothing is claimed."""
+"""Share from which on a habit is reported; below it nothing is claimed."""
 
 COMMITS = 200
 
@@ -70,7 +70,7 @@ _PYPROJECT = (
 
 
 def measure_conventions(root: Path, files: Sequence[str]) -> list[str]:
-    """Lines for the draft: tools, measured style of each main language, commit messages."""
+    """Return lines for the draft: tools, measured style of each main language, commit messages."""
     lines = []
     if tools := _find_tools(root, set(files)):
         lines.append(f"Tools: {', '.join(tools)}")
@@ -99,7 +99,7 @@ def _find_tools(root: Path, known: set[str]) -> list[str]:
 
 
 def _measure_style(root: Path, paths: Sequence[str]) -> str:
-    """Indentation, quotes and longest lines as measured; only what is clear is said."""
+    """Return indentation, quotes and longest lines as measured; only clear results."""
     step = max(1, len(paths) // SAMPLE)
     sample = [read_text(root / path, SAMPLE_BYTES) for path in sorted(paths)[::step][:SAMPLE]]
     lines = [line for text in sample for line in text.splitlines() if line.strip()]
@@ -114,7 +114,7 @@ def _measure_style(root: Path, paths: Sequence[str]) -> str:
 
 
 def _measure_indentation(sample: Sequence[str]) -> str:
-    """The step from a line to a deeper one below it."""
+    """Return the most frequent step from a line to a deeper one below it."""
     steps: Counter[str] = Counter()
     for text in sample:
         before = ""
@@ -126,7 +126,7 @@ def _measure_indentation(sample: Sequence[str]) -> str:
                 steps[indent[len(before) :]] += 1
             before = indent
     unit, share = _find_most_frequent(steps)
-    if share < CLEAR * 0.75:  # continuation lines are aligned in many styles: less than elsewhere is clear
+    if share < CLEAR * 0.75:  # continuation lines are aligned in many styles: a lower share is clear here
         return ""
     return "indented with tabs" if unit == "\t" else f"indented by {len(unit)} spaces"
 
@@ -148,7 +148,7 @@ def _measure_line_length(lines: Sequence[str]) -> str:
 
 
 def _find_most_frequent(counted: Counter[str]) -> tuple[str, float]:
-    """The most frequent value and its share."""
+    """Return the most frequent value and its share."""
     if not counted:
         return "", 0.0
     value, count = min(counted.items(), key=lambda item: (-item[1], item[0]))
@@ -168,7 +168,7 @@ _HABITS = (
 
 
 def _measure_commit_subjects(root: Path) -> str:
-    """Habits of the subjects of the newest commits; merges and bots are left out."""
+    """Return habits in the subjects of the newest commits, without merges and bots."""
     try:
         log = subprocess.run(
             [

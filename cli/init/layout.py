@@ -1,4 +1,4 @@
-"""Which folders a project has, what they hold, and in which languages it is written."""
+"""Layout of a project: its folders, their content, and its languages."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ LANGUAGES = {
     "yaml": "YAML",
     "yml": "YAML",
 }
-"""By the ending of the name; endings that are not here are counted as other files."""
+"""Languages by file extension; other extensions are counted as other files."""
 
 MOST_FOLDERS = 20
 
 
 def describe_layout(root: Path, files: Sequence[str]) -> list[str]:
-    """One line for each top folder, then one for the languages."""
+    """Return one line for each top folder, then one for the languages."""
     folders: dict[str, list[str]] = {}
     for path in files:
         top, slash, rest = path.partition("/")
@@ -66,7 +66,7 @@ def _describe_folder(root: Path, name: str, files: list[str]) -> str:
 
 
 def _read_folder_purpose(folder: Path) -> str:
-    """What the folder says of itself: a package's docstring, or its README's first line."""
+    """Return the folder's own description: a package's docstring, or the first sentence of its README."""
     match = re.match(r'\s*[rR]?("""|\'\'\')(.+?)(?:\n|\1)', read_text(folder / "__init__.py", 4096))
     if match:
         return match[2].strip()
@@ -74,7 +74,7 @@ def _read_folder_purpose(folder: Path) -> str:
 
 
 def _count_languages(files: Iterable[str]) -> str:
-    """ "12 Python, 3 Markdown, 4 other files", the most frequent first."""
+    """Return "12 Python, 3 Markdown, 4 other files", the most frequent first."""
     counted = Counter(LANGUAGES.get(path.rpartition(".")[2].lower(), "") for path in files)
     other = counted.pop("", 0)
     ranked = sorted(counted.items(), key=lambda item: (-item[1], item[0]))

@@ -1,4 +1,4 @@
-"""How a project is installed, tested, linted, built and run, as its own files say."""
+"""Commands to install, test, lint, build and run a project, from its own files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from cli.init.purpose import get_table, parse_json, parse_toml, read_text
 
 MOST = 24
-"""Commands listed at most: those further down a long Makefile are looked up when needed."""
+"""Maximum of listed commands: those further down a long Makefile are looked up when needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectCommand:
-    """A command line and what it does. kind: one of `KINDS`; source: the file that says so."""
+    """A command line and its purpose. kind: one of `KINDS`; source: the file that defines it."""
 
     kind: str
     command: str
@@ -35,11 +35,11 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"^(run|start|dev|serve|demo|watch)($|[:_-])", "run"),
     (r"^(check|ci|verify|all)($|[:_-])", "check"),
 )
-"""What a target or script is for, by its name."""
+"""Purpose of a target or script, by its name."""
 
 
 def find_commands(root: Path, files: Sequence[str]) -> list[ProjectCommand]:
-    """What was found, the most useful kinds first; one command is listed once."""
+    """Return the commands found, the most useful kinds first; each command is listed once."""
     known = set(files)
     found: dict[str, ProjectCommand] = {}
     for name, read in _SOURCES:
@@ -129,7 +129,7 @@ def _read_nox(text: str, known: set[str]) -> Iterator[ProjectCommand]:
 def _make_fixed_reader(
     source: str, *entries: tuple[str, str]
 ) -> Callable[[str, set[str]], Iterator[ProjectCommand]]:
-    """A file that says all by being there."""
+    """Return a reader for a file whose existence implies fixed commands."""
 
     def read(text: str, known: set[str]) -> Iterator[ProjectCommand]:
         return (ProjectCommand(kind=kind, command=command, source=source) for kind, command in entries)
@@ -191,16 +191,16 @@ _WRAPPERS = {
     "python3",
     "sudo",
 }
-"""Words in front of the one that says what a command line is for."""
+"""Words before the one that shows a command line's purpose."""
 
 
 def _read_workflow(text: str, name: str) -> Iterator[ProjectCommand]:
-    """Command lines of a CI file whose first word says what they are for."""
+    """Yield command lines of a CI file, with the kind shown by their first words."""
     import yaml
 
     try:
         parsed = yaml.safe_load(text)
-    except yaml.YAMLError:  # a template, or broken: it says nothing that could be quoted
+    except yaml.YAMLError:  # a template, or invalid: there is nothing to quote
         return
     for line in _iterate_script_lines(parsed):
         words = [word for word in line.split() if not word.startswith("-") and word not in _WRAPPERS]
@@ -213,7 +213,7 @@ def _read_workflow(text: str, name: str) -> Iterator[ProjectCommand]:
 
 
 def _iterate_script_lines(node: object) -> Iterator[str]:
-    """Lines under every `run:` (GitHub) and `script:` (GitLab)."""
+    """Yield the lines under every `run:` (GitHub) and `script:` (GitLab)."""
     if isinstance(node, list):
         for each in node:
             yield from _iterate_script_lines(each)

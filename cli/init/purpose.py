@@ -1,4 +1,4 @@
-"""What a project is called and what it is for: its manifests first, then its README."""
+"""Name and purpose of a project: from its manifests first, then its README."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def identify_project(root: Path) -> tuple[str, str]:
-    """Name and one sentence; the folder's name and "" where nothing says more."""
+    """Return name and one sentence; the folder's name and "" if no file has them."""
     name = purpose = ""
     for file, read in _SOURCES:
         text = read_text(root / file)
@@ -21,16 +21,16 @@ def identify_project(root: Path) -> tuple[str, str]:
 
 
 def read_text(path: Path, limit: int = 1 << 20) -> str:
-    """A file's text as far as `limit` bytes, "" if it cannot be read."""
+    """Return the first `limit` bytes of a file as text, "" if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(limit).decode("utf-8", "replace")
-    except OSError:  # not there, or not ours to read: then it says nothing
+    except OSError:  # missing or unreadable: treated as empty
         return ""
 
 
 def extract_first_sentence(text: str) -> str:
-    """The first sentence of the first paragraph of prose in a Markdown or reStructuredText file."""
+    """Return the first sentence of the first paragraph of prose in a Markdown or reStructuredText file."""
     for paragraph in re.split(r"\n\s*\n", text):
         prose = " ".join(paragraph.split())
         if prose and (prose[0].isalnum() or prose[0] in "`*") and not re.search(r"\n[=-]{3,}\s*$", paragraph):
@@ -39,14 +39,14 @@ def extract_first_sentence(text: str) -> str:
 
 
 def get_table(value: object, *keys: str) -> dict[str, object]:
-    """A nested table of a parsed file, empty if it is not there or is something else."""
+    """Return a nested table of a parsed file, empty if it is missing or of another type."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def parse_toml(text: str) -> dict[str, object]:
-    """A parsed TOML file, empty if it is not valid: then it says nothing."""
+    """Parse a TOML file; empty if it is not valid."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -54,7 +54,7 @@ def parse_toml(text: str) -> dict[str, object]:
 
 
 def parse_json(text: str) -> object:
-    """A parsed JSON file, None if it is not valid."""
+    """Parse a JSON file; None if it is not valid."""
     try:
         return json.loads(text)
     except ValueError:
@@ -83,7 +83,7 @@ def _read_go_mod(text: str) -> tuple[str, str]:
 
 
 def _read_readme(text: str) -> tuple[str, str]:
-    """The first heading, and the first sentence of the first paragraph of prose."""
+    """Return the first heading, and the first sentence of the first paragraph of prose."""
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     title = re.search(r"^#\s+(.+?)\s*#*$|^(.+)\n[=]{3,}$", text, re.MULTILINE)
     name = next((part for part in title.groups() if part), "") if title else ""
@@ -91,7 +91,7 @@ def _read_readme(text: str) -> tuple[str, str]:
 
 
 def _strip_markup(heading: str) -> str:
-    """A heading without images, links and markup."""
+    """Return a heading without images, links and markup."""
     heading = re.sub(r"!\[[^\]]*\]\([^)]*\)|<[^>]+>", "", heading)
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip(" *_`")
 

@@ -1,1 +1,1 @@
-"""Views of the event stream: plain lines, streamed Markdown, and what both need to be safe and readable."""
+"""Views of the event stream: plain lines, streamed Markdown, and their sanitizing and formatting."""

@@ -1,4 +1,4 @@
-"""Actions in words: what was asked on one line, and what came of it in a few more."""
+"""Short descriptions of actions: the target on one line, the result in a few words."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Data = Mapping[str, object]
 
 @dataclass(slots=True)
 class ActionTracker:
-    """Remembers what was asked, until its observation comes, so that both can be shown together."""
+    """Targets of the actions without an observation yet, so that both can be shown together."""
 
     _targets: dict[str, str] = field(default_factory=dict)
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Process the next event of the log."""
         match event:
             case MessageEvent():
                 for asked in event.actions:
                     self._targets[asked.id] = describe_target(asked.tool, asked.arguments)
-            case ActionEvent():  # the harness's own actions stand in no message
+            case ActionEvent():  # the harness's own actions are in no message
                 words = (
                     describe_target(event.tool, event.arguments) if event.arguments else " ".join(event.paths)
                 )
@@ -32,18 +32,18 @@ class ActionTracker:
                 self._targets.pop(event.call, None)
 
     def get_target(self, call: str) -> str:
-        """What an action is about: a path, a command. Raw text: make it inert before it is shown."""
+        """Return the target of an action (a path, a command), "" if unknown. Raw text: sanitize it before display."""
         return self._targets.get(call, "")
 
 
 def describe_target(tool: str, arguments: Data) -> str:
-    """The arguments that tell a person which action this is."""
+    """Return the arguments that identify an action for the user, on one line."""
     describe = _TARGETS.get(tool, _format_arguments)
     return describe(arguments)
 
 
 def describe_result(data: Data) -> str:
-    """What came of an action in a few words, read off the observation's data, whichever tool it was."""
+    """Describe the result of an action in a few words, from the observation's data, for any tool; "" if unknown."""
     for key, describe in _RESULTS.items():
         if key in data and (words := describe(data)):
             return words
@@ -51,14 +51,14 @@ def describe_result(data: Data) -> str:
 
 
 def iterate_failures(report: Data, limit: int) -> Iterator[tuple[str, str]]:
-    """(test id, first line of its message) of the first failures of a test report."""
+    """Yield (test id, first line of its message) of the first `limit` failures of a test report."""
     for failure in _filter_mappings(report.get("failures"))[:limit]:
         message = str(failure.get("message") or "").strip()
         yield str(failure.get("id", "?")), message.partition("\n")[0]
 
 
 def iterate_suspects(data: Data, limit: int) -> Iterator[tuple[str, str, float]]:
-    """(file:line, its code, suspicion from 0 to 1) of the most suspicious lines of a localisation."""
+    """Yield (file:line, its code, suspiciousness from 0 to 1) of the top lines of a fault localization."""
     for each in _filter_mappings(_get_search_data(data).get("suspects"))[:limit]:
         score = each.get("score")
         first, _, _ = str(each.get("code", "")).strip().partition("\n")
@@ -70,13 +70,13 @@ def iterate_suspects(data: Data, limit: int) -> Iterator[tuple[str, str, float]]
 
 
 def iterate_fixes(data: Data) -> Iterator[tuple[str, str]]:
-    """(file:line, what was wrong there) of each fix that a search found."""
+    """Yield (file:line, explanation of the defect) of each fix found by a search."""
     for each in _filter_mappings(_get_search_data(data).get("fixes")):
         yield f"{each.get('path')}:{each.get('line')}", str(each.get("why", ""))
 
 
 def _get_search_data(data: Data) -> Data:
-    """A search for repairs carries its localisation inside."""
+    """Return the data of a repair search nested in the observation, or the data itself."""
     repair = data.get("repair")
     return repair if isinstance(repair, Mapping) else data
 
@@ -111,7 +111,7 @@ def _describe_targets(arguments: Data) -> str:
 
 
 def _make_lines_describer(*keys: str) -> Callable[[Data], str]:
-    """The first lines of some arguments, in this order; those that say nothing are left out."""
+    """Return a function that joins the first lines of some arguments, in this order, without empty ones."""
     lines = [_make_first_line_describer(key) for key in keys]
     return lambda arguments: " ".join(filter(None, (line(arguments) for line in lines)))
 
@@ -120,7 +120,7 @@ _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File:|\+\+\+) (?:b/)?(\
 
 
 def _describe_patch(arguments: Data) -> str:
-    """The files that a patch names."""
+    """Return the files that a patch names."""
     return ", ".join(dict.fromkeys(_PATCHED.findall(str(arguments.get("patch") or ""))))
 
 

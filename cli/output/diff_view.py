@@ -1,4 +1,4 @@
-"""Unified diffs for a terminal: counted, bounded, coloured."""
+"""Unified diffs for a terminal: line counts, limits, colours."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sandbox.sanitize import sanitize_text
 
 
 def count_diff_lines(diff: str) -> tuple[int, int]:
-    """Lines added and removed."""
+    """Return the number of lines added and removed."""
     body = list(_iterate_hunk_lines(diff))
     return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
 
 
 def paint_diff(diff: str, paint: Paint, *, limit: int, width: int = 0, indent: str = "") -> Iterator[str]:
-    """The diff's hunks, safe and coloured; after `limit` lines one that says how many are left out.
+    """Yield the diff's hunks, safe and coloured; after `limit` lines one that states how many are left out.
 
-    The lines that name the file are left to the caller's own heading. What is wider than `width` (0: nothing is)
-    goes on below its own text, not below the signs.
+    The lines that name the file are omitted; the caller prints a heading. A line wider than `width` (0: no limit)
+    is wrapped, indented under its text, not under the signs.
     """
     lines = list(_iterate_hunk_lines(diff))
     for line in _paint_lines(lines[:limit], paint):
@@ -32,7 +32,7 @@ def paint_diff(diff: str, paint: Paint, *, limit: int, width: int = 0, indent: s
 
 
 def _paint_lines(lines: Sequence[str], paint: Paint) -> Iterator[str]:
-    """Each line painted; where lines were changed one by one, the words that differ stand out."""
+    """Yield the painted lines; in equally long runs of removed and added lines, the changed words are highlighted."""
     place = 0
     while place < len(lines):
         old = _take_run(lines, place, "-")
@@ -57,10 +57,10 @@ def _take_run(lines: Sequence[str], start: int, sign: str) -> list[str]:
 
 
 LONGEST = 300
-"""Words of a line that are compared: more takes too long for what it shows."""
+"""Maximum words of a line for the word diff: more takes too long."""
 
 ALIKE = 0.4
-"""Share of a line that has to stay for its other words to be marked: below that it is another line."""
+"""Minimum similarity of two lines for the word diff: below that it is a different line."""
 
 
 def _paint_word_changes(before: str, after: str, paint: Paint) -> tuple[str, str]:
@@ -83,7 +83,7 @@ _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 def _iterate_hunk_lines(diff: str) -> Iterator[str]:
-    """Lines inside hunks. Their announced lengths decide, since a removed line may look like a header."""
+    """Yield the lines of hunks, headers included, by the lengths in their headers: a removed line may look like one."""
     old = new = 0
     for line in diff.split("\n"):
         if old <= 0 and new <= 0:

@@ -1,4 +1,4 @@
-"""What ended a command early, told in one clear line, and a second that says what to do."""
+"""Errors that end a command: one line that states the error, and a second with the remedy."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def write_user_error(error: UserError) -> None:
-    """Write an error to standard error: `patchwright: what happened`, then what to do about it."""
+    """Write an error to standard error: `patchwright: MESSAGE`, then the hint."""
     write_error(
         _sanitize_text(f"patchwright: {error.message}\n" + (f"  {error.hint}\n" if error.hint else ""))
     )
 
 
 def classify_error(error: BaseException) -> tuple[Exit, UserError | None]:
-    """(exit code, what to tell) of anything that ended a command; None for a fault of our own."""
+    """Return (exit code, error to report) for any exception; None for an interrupt or a defect of the program."""
     from agent.exit_codes import BY_FAULT, Exit
 
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -34,7 +34,7 @@ def classify_error(error: BaseException) -> tuple[Exit, UserError | None]:
 
 
 def report_error(error: BaseException) -> int:
-    """Say on standard error what ended a command; returns the exit code. Our own faults come with a traceback."""
+    """Report an exception on standard error; return the exit code. Internal errors come with a traceback."""
     from agent.exit_codes import Exit
 
     code, told = classify_error(error)
@@ -53,5 +53,5 @@ def report_error(error: BaseException) -> int:
 
 
 def _sanitize_text(text: str) -> str:
-    """An error quotes what it is about: a file's name, a server's answer, a line of code."""
+    """Redact and sanitize an error, which may quote untrusted text: a file name, a server's answer, code."""
     return sanitize_text(redact(text))

@@ -1,4 +1,4 @@
-"""The plain view of a session: each event as a line or a few, in order, never redrawn."""
+"""Plain view of a session: each event as one or a few lines, in order, never redrawn."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ from cli.output.turn_summary import FailureTally, format_summary
 from sandbox.sanitize import quote_name, sanitize_text
 
 Texts = Literal["steps", "all", "none"]
-"""Which of the model's texts are written: those said before it acts, the answers as well, or neither."""
+"""Which of the model's texts are written: those before its actions, the answers as well, or none."""
 
 DIFF_LINES = 60
-"""Lines of one edit's diff: what is read in passing; a rewritten file would push all else off the screen."""
+"""Maximum diff lines of one edit: a rewritten file would push everything else off the screen."""
 
 FAILURES = 5
 SUSPECTS = 5
-"""Rows under a test run and a localisation: the first few are looked at, the rest is in the log."""
+"""Maximum rows under a test run and a fault localization; the rest is in the log."""
 
 OUTPUT_LINES = 3
 """Last lines of a failed command's output: enough to recognise the error."""
 
 LEAST = 8
-"""Columns of an action's target that stay, however long its result is: enough to tell two of them apart."""
+"""Minimum columns of an action's target, however long its result is: enough to distinguish two targets."""
 
 _SILENT = {"plan", "finish", "propose"}
-"""Tools that have a view of their own: the plan is shown as a plan, what ends a turn as its summary."""
+"""Tools with their own view: the plan, and the summary that ends a turn."""
 
 
 class LineView:
-    """Writes each event it is given; `delta` streams the model's text, which then is not written again.
+    """Writer of events as lines; text streamed by `show_delta` is not written again with its message.
 
-    facts: more for the summary of a turn, asked for when it ends
-    wraps: lines of a diff are broken to fit; else the terminal does that, where there is one
-    brief: of an action only the heading and the failures of tests; somebody else shows the rest
+    facts: returns more parts of a turn's summary; called when the turn ends
+    wraps: wrap the lines of a diff; otherwise the terminal does, if there is one
+    brief: write only the heading of an action; the caller shows the rest
     """
 
     def __init__(
@@ -88,13 +88,13 @@ class LineView:
         self._unpriced = False
 
     def show_delta(self, delta: Delta) -> None:
-        """Write a piece of the model's text as it comes."""
+        """Write a delta of the model's text."""
         if isinstance(delta, TextDelta) and delta.text:
             self._streamed = (self._streamed + delta.text)[-1:]
             self._write(sanitize_text(delta.text))
 
     def show_event(self, event: Event) -> None:
-        """Write what a person should know of an event."""
+        """Write the lines of an event."""
         lines = self._format_event(event)
         self.actions.handle_event(event)
         if text := "".join(f"{line}\n" for line in lines):
@@ -120,7 +120,7 @@ class LineView:
                 before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
                 words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
                 return [self._format_mark_line("quiet", "dim", words)]
-            case Signal(name="weakened-tests"):  # one-shot runs say it in their answer
+            case Signal(name="weakened-tests"):  # one-shot runs report it in their answer
                 rows = sanitize_text(event.detail).splitlines() if self._texts != "steps" else []
                 return [self._paint(row, "yellow") for row in rows]
             case Signal():
@@ -142,7 +142,7 @@ class LineView:
         return []
 
     def _format_mark_line(self, name: str, style: Style, text: str) -> str:
-        """A mark and one line of untrusted text, cut to the width."""
+        """Format a mark and one line of untrusted text, truncated to the width."""
         sign = self._get_mark(name)
         return self._paint(
             truncate_text(f"{sign} {sanitize_text(text)}", self.width, ellipsis=self._get_mark("ellipsis")),
@@ -187,7 +187,7 @@ class LineView:
             )
         if isinstance(files := event.data.get("files"), list | tuple) and files:
             yield self._format_detail(", ".join(quote_name(str(each)) for each in files))
-        if untrusted := event.data.get("untrusted"):  # whole: it ends with what to do
+        if untrusted := event.data.get("untrusted"):  # not truncated: it ends with the remedy
             yield self._paint(f"  {sanitize_text(str(untrusted))}", "yellow")
         for where, code, score in iterate_suspects(event.data, SUSPECTS):
             yield self._paint(self._format_detail(f"{score:.2f}  {where}  {code}"), "yellow")
@@ -195,7 +195,7 @@ class LineView:
             yield self._paint(self._format_detail(f"{self._get_mark('good')} {where}  {why}"), "green")
 
     def _format_heading(self, event: ObservationEvent) -> str:
-        """`● tool target  result (time)`: when it is too long, the target gives way."""
+        """Format `● tool target  result (time)`; if it is too long, the target is truncated first."""
         came, quick = describe_result(event.data), event.seconds < 1 and "exit" not in event.data
         if not self._unicode:
             came = came.replace(*MARKS["minus"])
@@ -247,12 +247,12 @@ class LineView:
             yield self._paint(self._format_detail(str(note)), "yellow")
 
     def _format_detail(self, text: str) -> str:
-        """One line of detail below an action."""
+        """Format one line of detail below an action."""
         line = sanitize_text(text).replace("\n", " ").replace("\t", " ")
         return truncate_text(f"  {line}", self.width, ellipsis=self._get_mark("ellipsis"))
 
     def _format_plan_changes(self, event: PlanEvent) -> Iterator[str]:
-        """The whole plan when it is new, only what changed when its items were ticked off."""
+        """Yield the whole plan when its items are new, otherwise only the items whose status changed."""
         before, self._plan = self._plan, list(event.items)
         same = [text for text, _ in before] == [text for text, _ in event.items]
         if not same:

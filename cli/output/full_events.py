@@ -1,4 +1,4 @@
-"""Events in full: nothing folded, nothing cut but what would be endless."""
+"""Events in full: nothing folded, and only very long outputs truncated."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from cli.output.style.terminal import wrap_characters
 from sandbox.sanitize import sanitize_text
 
 MOST = 2_000
-"""Lines of one observation or diff."""
+"""Maximum lines of one observation or diff."""
 
 
 class FullEventView:
-    """Turns events into lines, each at most `width` columns; colours only where they are wanted."""
+    """Formatter of events as lines of at most `width` columns, with colours if `colour` is set."""
 
     def __init__(self, *, width: int, colour: bool, unicode: bool = True) -> None:
         self._width = width
@@ -28,7 +28,7 @@ class FullEventView:
         )
 
     def format_event(self, event: Event) -> list[str]:
-        """What a person should see of an event that wants to know everything."""
+        """Return all lines of an event."""
         return list(self._iterate_lines(event))
 
     def _iterate_lines(self, event: Event) -> Iterator[str]:

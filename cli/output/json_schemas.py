@@ -1,4 +1,4 @@
-"""`patchwright schema`: the published JSON schemas of what goes out and what comes in."""
+"""`patchwright schema`: the published JSON schemas of output, input and settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def build_events_schema() -> dict[str, Any]:
-    """Of one line of `--output stream-json`, and of a session's log."""
+    """Build the schema of one line of `--output stream-json`, and of a session's log."""
     from pydantic import Discriminator, TypeAdapter
 
     from agent.events.serialization import KINDS
@@ -25,7 +25,7 @@ def build_events_schema() -> dict[str, Any]:
 
 
 def build_result_schema() -> dict[str, Any]:
-    """Of the object that `--output json` prints."""
+    """Build the schema of the object that `--output json` prints."""
     from pydantic import TypeAdapter
 
     from agent.events import End
@@ -42,7 +42,7 @@ def build_result_schema() -> dict[str, Any]:
 
 
 def build_input_schema() -> dict[str, Any]:
-    """Of one line that `--input stream-json` takes."""
+    """Build the schema of one line that `--input stream-json` accepts."""
 
     def build_line_schema(kind: str, *required: str, **fields: Any) -> dict[str, Any]:
         properties = {"kind": {"const": kind}, **fields}
@@ -67,7 +67,7 @@ def build_input_schema() -> dict[str, Any]:
 
 
 def build_settings_schema() -> dict[str, Any]:
-    """Of the settings file, as an editor can use it for completion."""
+    """Build the schema of the settings file, which an editor can use for completion."""
     from pydantic import TypeAdapter
 
     from cli.settings.settings_types import Settings

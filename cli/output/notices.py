@@ -1,4 +1,4 @@
-"""What a person is told beside the answer, for `--output json`, which shows nothing else of a run."""
+"""Notices to the user in addition to the answer, for `--output json`, which shows nothing else of a run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from sandbox.fs.installation import build_exposure_warning
 
 
 class Notices:
-    """Sentences, each once: that commands are confined weakly or not at all, that they can change code of ours, and
-    what of the repository was kept from running because it is not trusted. Listens from when it is made."""
+    """Distinct notices: commands are confined weakly or not at all, commands can change Patchwright's own code, parts
+    of the repository were not run because it is not trusted. Subscribes to the session on construction."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.found: list[str] = []

@@ -1,4 +1,4 @@
-"""`--output-schema FILE`: a final answer that is JSON of a given shape; checked, and asked for once more."""
+"""`--output-schema FILE`: validate the final answer against a JSON schema, and ask for it once more if invalid."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _AGAIN = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSchema:
-    """A JSON schema (2020-12 unless it names another draft) for the answer of a run. It can refer only to itself."""
+    """JSON schema (2020-12 unless it names another draft) for the answer of a run. It can refer only to itself."""
 
     schema: Any
 
     @classmethod
     def from_file(cls, path: Path) -> AnswerSchema:
-        """Read a schema. Raises UserError if there is none, or it is not one."""
+        """Read a schema. Raises UserError if the file is unreadable, or no JSON schema."""
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
 
@@ -57,11 +57,14 @@ class AnswerSchema:
         return cls(schema=schema)
 
     def extend_prompt(self, prompt: str) -> str:
-        """The prompt with what the answer has to look like."""
+        """Return the prompt with the schema of the answer appended."""
         return f"{prompt}\n\n{_ASKED}\n{json.dumps(self.schema, ensure_ascii=False)}"
 
     def read_answer(self, text: str) -> tuple[Any, str]:
-        """(the value in an answer, what is wrong with it: "" if nothing is). A code fence around it is taken off."""
+        """Return (value of the answer, problem or ""). A code fence around the answer is stripped.
+
+        Raises UserError if the schema has an unresolvable or endless reference.
+        """
         from jsonschema.exceptions import best_match
         from jsonschema.validators import validator_for
         from referencing import Registry
@@ -71,7 +74,7 @@ class AnswerSchema:
             value = json.loads(_strip_fence(text))
         except (ValueError, RecursionError) as error:
             return None, f"it is not JSON: {error}"
-        registry: Registry[Any] = Registry()  # an empty one: nothing is fetched for a reference
+        registry: Registry[Any] = Registry()  # empty: no reference is fetched
         try:
             errors = validator_for(self.schema)(self.schema, registry=registry).iter_errors(value)
             worst = best_match(errors)
@@ -86,7 +89,7 @@ class AnswerSchema:
 
 
 async def obtain_valid_answer(structure: AnswerSchema, runtime: Runtime, end: End) -> tuple[End, Any]:
-    """The end of the run, and the value: asked for once more, in a turn of its own, where it does not fit."""
+    """Return the end of the run and the value of its answer; an invalid answer is requested again, in another turn."""
     answered = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER}
     if end.exit_code not in answered:
         return end, None
@@ -97,7 +100,7 @@ async def obtain_valid_answer(structure: AnswerSchema, runtime: Runtime, end: En
             return again, None
         value, problem = structure.read_answer(again.summary)
         again.files, again.commit = again.files or end.files, again.commit or end.commit
-        if again.exit_code == Exit.DONE:  # it changed nothing more: how the work ended still holds
+        if again.exit_code == Exit.DONE:  # the second turn changed nothing: the first outcome still applies
             again.exit_code, again.outcome, again.verification = end.exit_code, end.outcome, end.verification
         end = again
     if problem:
@@ -109,6 +112,6 @@ async def obtain_valid_answer(structure: AnswerSchema, runtime: Runtime, end: En
 
 
 def _strip_fence(text: str) -> str:
-    """What stands in the only fence of an answer, or all of it."""
+    """Return the content of the code fence that encloses the answer, or the answer itself."""
     fenced = re.fullmatch(r"\s*(?:```|~~~)\w*\n(.*)\n(?:```|~~~)\s*", text, re.DOTALL)
     return fenced[1] if fenced else text

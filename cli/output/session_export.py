@@ -1,4 +1,4 @@
-"""A session as a document: Markdown, a web page, JSON, or the log itself to be imported again."""
+"""Export of a session as Markdown, a web page, JSON, or an importable log."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
 LONGEST = 20_000
-"""Characters of one output that a document holds; the whole stands in the session's artifacts."""
+"""Maximum characters of one output in a document; the full text is in the session's artifacts."""
 
 
 def export_session(folder: Path, path: Path, *, replace: bool = False) -> None:
-    """Write the session in `folder` to `path`, in the format that its name ends with.
+    """Write the session in `folder` to `path`, in the format of its suffix.
 
-    replace: also where there is a file. Raises UserError
+    replace: overwrite an existing file. Raises UserError
     """
     write = FORMATS.get(path.suffix.lower())
     if write is None:
@@ -52,7 +52,7 @@ def export_session(folder: Path, path: Path, *, replace: bool = False) -> None:
 
 
 def render_markdown(events: Iterator[Event]) -> str:
-    """The session as a Markdown document."""
+    """Return the session as a Markdown document."""
     parts: list[str] = []
     actions = ActionTracker()
     for event in events:
@@ -90,10 +90,10 @@ def render_markdown(events: Iterator[Event]) -> str:
 
 
 def render_html(events: Iterator[Event]) -> str:
-    """The same as one web page that needs nothing else: no script, nothing fetched."""
+    """Return the session as one self-contained web page: no script, nothing fetched."""
     from markdown_it import MarkdownIt
 
-    # Raw HTML of a model's answer is shown as text; the folds are ours, and are put in afterwards.
+    # Raw HTML of a model's answer is shown as text; the program's own folds are inserted afterwards.
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(["image"])
     body: list[str] = []
     for part in render_markdown(events).split("\n\n<details>"):
@@ -101,7 +101,7 @@ def render_html(events: Iterator[Event]) -> str:
         if found:
             summary, _, code = fold.partition("</summary>")
             lines = code.strip().split("\n")
-            # A fold of ours has its title escaped already; one that a model wrote is no reason to trust it.
+            # The program's own folds have an escaped title already; one written by a model is untrusted.
             title = html.escape(html.unescape(summary.replace("<summary>", "").strip()))
             body.append(
                 f"<details><summary>{title}</summary><pre>{html.escape(chr(10).join(lines[1:-1]))}</pre></details>"
@@ -111,7 +111,7 @@ def render_html(events: Iterator[Event]) -> str:
 
 
 def _format_fold(title: str, text: str, language: str) -> str:
-    """A part that opens on a click, in Markdown as GitHub shows it."""
+    """Return a collapsible part, in GitHub's Markdown."""
     fence = "`" * max(3, _measure_backtick_run(text) + 1)
     text = text.replace("\n\n<details>", "\n\n&lt;details>").replace("</details>", "&lt;/details>")
     return f"<details><summary>{html.escape(title)}</summary>\n\n{fence}{language}\n{text}\n{fence}\n\n</details>"

@@ -1,4 +1,4 @@
-"""The standard streams as they really are: closed ones, a reader that went away, a device that is full."""
+"""Robust standard streams: closed streams, a closed pipe, a full device."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TextIO
 
 
 class OutputFailure:
-    """What could not be written to standard output, first failure only; a reader that went away is none."""
+    """First failure to write to standard output; a closed pipe does not count."""
 
     error: OSError | None = None
 
 
 def open_missing_streams() -> None:
-    """Put the null device where a standard stream is closed: a log opened later must not become that stream."""
+    """Replace closed standard streams by the null device: a log opened later must not get their descriptor."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
@@ -27,7 +27,7 @@ def open_missing_streams() -> None:
 
 
 def write_line(line: bytes) -> None:
-    """To standard output, whole; where that fails, nothing ends but the output (see `Lost`)."""
+    """Write a line to standard output; on failure only the output ends (see `OutputFailure`)."""
     try:
         sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
@@ -39,16 +39,16 @@ def write_line(line: bytes) -> None:
 
 
 def write_error(text: str) -> None:
-    """To standard error, if anything can be written there."""
+    """Write to standard error; on failure, silence it."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
-    except OSError:  # a closed pipe, a full device: there is nobody left to tell
+    except OSError:  # a closed pipe, a full device: no way left to report it
         silence_stream(sys.stderr)
 
 
 def silence_stream(stream: TextIO) -> None:
-    """Send what else is written to a stream, and what it still holds, to the null device."""
+    """Redirect a stream, with its buffered data, to the null device."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)

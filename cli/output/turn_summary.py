@@ -1,4 +1,4 @@
-"""The last line of a turn: how it ended, what it changed, what it took."""
+"""Summary line of a turn: outcome, changes, cost."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _OUTCOMES: dict[str, tuple[str, Style, str]] = {
     "nothing-to-do": ("good", "green", "nothing to do"),
     "limit": ("warn", "yellow", "stopped"),
     "denied": ("bad", "red", "denied"),
-    "no-test-runner": ("warn", "yellow", "not checked"),  # why: a line above it
+    "no-test-runner": ("warn", "yellow", "not checked"),  # the reason is on the line above
     "not-achieved": ("warn", "yellow", "not achieved"),
     "interrupted": ("warn", "yellow", "interrupted"),
 }
-"""Outcome → mark, colour, words. Those that are not here ended in an error that has just been told."""
+"""Outcome → mark, colour, words. All other outcomes follow an error that has just been reported."""
 
 
 def format_summary(
@@ -34,10 +34,10 @@ def format_summary(
     unicode: bool,
     more: Sequence[str] = (),
 ) -> list[str]:
-    """The summary on as few lines as the width allows, broken between its parts.
+    """Format the summary on as few lines as the width allows, broken between its parts.
 
     unpriced: at least one call had no known price, so that the cost is a lower bound
-    more: other facts, as they are to be shown; empty ones are left out
+    more: other facts, ready for display; empty ones are left out
     """
     column = 0 if unicode else 1
     name, style, words = _OUTCOMES.get(end.outcome, ("bad", "red", f"failed: {end.outcome}"))
@@ -57,14 +57,14 @@ def format_summary(
 
 @dataclass(slots=True)
 class FailureTally:
-    """How many tests of a turn's first and last run failed."""
+    """Number of failing tests in a turn's first and last test run."""
 
     _first: int | None = None
     _last: int = 0
     _passed: int = 0
 
     def add_report(self, report: Mapping[str, object]) -> None:
-        """Take in a run's report; one that ran no test tells nothing."""
+        """Add a run's report; one that ran no test is ignored."""
         numbers = [report.get(key) for key in ("passed", "failed", "errors")]
         passed, failed, errors = (each if isinstance(each, int) else 0 for each in numbers)
         if passed + failed + errors:
@@ -72,7 +72,7 @@ class FailureTally:
             self._first = self._last if self._first is None else self._first
 
     def describe_change(self, *, unicode: bool) -> str:
-        """What changed between them: "" if there was one run, or nothing changed."""
+        """Return the change between the two; "" if there was one run, or no change."""
         if self._first is None or self._first == self._last:
             return ""
         arrow = "→" if unicode else "->"

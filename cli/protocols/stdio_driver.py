@@ -1,4 +1,4 @@
-"""`--input stream-json`: a program drives a session, a JSON object a line in, events out."""
+"""`--input stream-json`: a program drives a session, a JSON object per line in, events out."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 
 LONGEST = 16 << 20
-"""Bytes of one line: more is no prompt."""
+"""Limit on the bytes of one line: more is not a prompt."""
 
 KINDS = ("prompt", "steer", "interrupt", "stop", "decision")
-"""What a line may be, in its field `kind`."""
+"""Valid values of a line's field `kind`."""
 
 
 class StdioDriver:
-    """Reads lines and does what they say; the session ends with the input."""
+    """Driver of a session by lines of input; the session ends with the input."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -36,7 +36,7 @@ class StdioDriver:
         self._ended = False
 
     async def run(self) -> int:
-        """Take prompts one after the other; returns the exit code of the last turn."""
+        """Run prompts one after the other; return the exit code of the last turn."""
         loop = asyncio.get_running_loop()
         threading.Thread(target=_read_lines, args=(loop, self._handle_line), daemon=True).start()
         code = int(Exit.DONE)
@@ -48,8 +48,10 @@ class StdioDriver:
         return code
 
     def _take_late_texts(self, end: End) -> str:
-        """What was said too late for the turn, while the tests ran at its end: the next prompt. After a turn that was
-        stopped, or ran into a limit, it is told instead that nobody has read it."""
+        """Return text that arrived too late for the turn, while the tests ran at its end, as the next prompt.
+
+        After a turn that was stopped, or reached a limit, it is reported as not delivered instead.
+        """
         inbox = self._runtime.loop.inbox
         left = [text for text in inbox if not isinstance(text, HarnessText)]
         inbox.clear()
@@ -60,13 +62,14 @@ class StdioDriver:
         return ""
 
     def end_session(self) -> None:
-        """A signal: end the turn that is running, and the session."""
+        """End the running turn and the session, on a signal."""
         self._ended = True
         self._runtime.stop()
         self._handle_line(None)
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
-        """An `Approver`: a line of kind `question` goes out, one of kind `decision` with its id is the answer."""
+        """Ask for approval (an `Approver`): write a line of kind `question`; one of kind `decision` with its
+        id is the answer."""
         if self._closed:
             return Decision(verdict="deny", reason=f"{question.reason}, and nobody can be asked")
         self._asked += 1
@@ -142,13 +145,15 @@ class StdioDriver:
 
 
 def _write_input_error(what: str) -> None:
-    """Lines that say nothing are told, and passed over: a driver that lives for hours must not fall over one."""
+    """Report an invalid line and continue: a driver that runs for hours must not fail because of one."""
     write_line(encode_line({"kind": "input-error", "message": what}))
 
 
 def _read_lines(loop: asyncio.AbstractEventLoop, put: Callable[[bytes | None], None]) -> None:
-    """Lines of standard input to the event loop; None at its end. (A thread blocked in `sys.stdin` would hold its
-    lock when Python exits.)"""
+    """Pass lines of standard input to the event loop; None at its end.
+
+    A thread blocked in `sys.stdin` would hold its lock when Python exits.
+    """
     rest = b""
     while True:
         try:
@@ -165,5 +170,5 @@ def _read_lines(loop: asyncio.AbstractEventLoop, put: Callable[[bytes | None], N
             if not piece:
                 loop.call_soon_threadsafe(put, None)
                 return
-        except RuntimeError:  # the loop is closed: the session is over
+        except RuntimeError:  # the loop is closed: the session has ended
             return

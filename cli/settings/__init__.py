@@ -1,1 +1,1 @@
-"""Settings: what there is to set, the layers it comes from, and the checks that each layer passes."""
+"""Settings: their types, layers and checks."""

@@ -1,4 +1,4 @@
-"""The layer of the environment: `PATCHWRIGHT_MAX_STEPS=50`, `PATCHWRIGHT_TESTS__COMMAND="make test"`."""
+"""Settings from the environment: `PATCHWRIGHT_MAX_STEPS=50`, `PATCHWRIGHT_TESTS__COMMAND="make test"`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sandbox.errors import Fault, UserError
 PREFIX = "PATCHWRIGHT_"
 
 AS_THEY_ARE = ("model", "api_base")
-"""Text whatever it looks like. Nothing has to be checked, which would take a third of a run's start."""
+"""Always text. Nothing has to be checked, which would take a third of a run's start."""
 
 
 def build_variable_name(key: str) -> str:
-    """What a setting is called in the environment."""
+    """Return the name of a setting's environment variable."""
     return PREFIX + key.upper().replace(".", "__")
 
 
 def read_environment(env: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that the environment has, nested as in a file. Raises UserError that names the variable.
+    """Return the settings in the environment, nested as in a file. Raises UserError that names the variable.
 
-    Other variables with our prefix are none of ours to judge. Rules (`permissions`) are for the file, and refused here:
+    Other variables with this prefix are ignored. Rules (`permissions`) are for the file, and refused here:
     one that is set and not in force would be worse than none.
     """
     values: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def read_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def merge_layers(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two layers: of a table each key by itself."""
+    """Merge two layers: tables key by key."""
     found = dict(below)
     for key, value in above.items():
         there = found.get(key)

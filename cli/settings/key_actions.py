@@ -1,4 +1,4 @@
-"""What keys can be bound to, and the keys that it is bound to unless the settings say otherwise."""
+"""Actions that keys can be bound to, and their default keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACTIONS: Mapping[str, Sequence[str]] = {
     "unfold": ("c-o",),
     "plan": ("s-tab",),
 }
-"""Names as prompt_toolkit writes them: `c-x` is Ctrl-X, `s-tab` Shift-Tab, `escape enter` Alt-Enter."""
+"""Names as in prompt_toolkit: `c-x` is Ctrl-X, `s-tab` Shift-Tab, `escape enter` Alt-Enter."""
 
 MEANING: Mapping[str, str] = {
     "send": "send; while it works: say more",
@@ -33,7 +33,7 @@ MEANING: Mapping[str, str] = {
 
 
 def format_key(key: str) -> str:
-    """A key as it stands on a keyboard: `c-x c-e` is "Ctrl-X Ctrl-E"."""
+    """Return a key as labelled on a keyboard: `c-x c-e` is "Ctrl-X Ctrl-E"."""
     if key == "escape enter":
         return "Alt-Enter"
     return " ".join(_format_one_key(each) for each in key.split())

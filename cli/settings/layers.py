@@ -1,4 +1,4 @@
-"""The layers of settings: built-in, the user's TOML file, the project's as far as it may, environment, flags."""
+"""Layers of settings: built-in, the user's TOML file, the project's as far as allowed, environment, flags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sandbox.errors import Fault
 from sandbox.policy.decision import Approval, Mode
 
 WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval": Approval}
-"""Flags whose text stands for a word of ours."""
+"""Flags whose text is converted to an enum."""
 
 
 def load_settings(
@@ -39,7 +39,7 @@ def load_settings(
         if text := env.get(build_variable_name(key)):
             setattr(settings, key, text)
     settings.flags = dict(flags)
-    for key, value in flags.items():  # the command line has checked their types
+    for key, value in flags.items():  # types are checked by the command line
         if key == "test_command":
             settings.tests.command = str(value)
         elif key == "plain":

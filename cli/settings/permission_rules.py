@@ -1,4 +1,4 @@
-"""Rules about commands and files: those of the settings, and those that always has stored."""
+"""Permission rules about commands and files: those in the settings, and those stored by "always"."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sandbox.errors import Fault, UserError
 from sandbox.policy.rules import VERDICTS, Rule, Rules, Verdict, check_examples, parse_rule
 
 STORED = "allowed-commands.txt"
-"""In the configuration folder, beside the settings: a pattern a line, put there by "always", for anybody to edit.
-A file of its own, so that no program rewrites what a person wrote."""
+"""File in the configuration folder: a pattern per line, added by "always", editable by the user. Separate
+from the settings, so that no program rewrites the user's own text."""
 
 
 def read_stored_rules(home: Home) -> tuple[str, ...]:
-    """The patterns of commands that the user said to allow always. Raises UserError."""
+    """Return the patterns of commands that the user always allows. Raises UserError."""
     path = home.config / STORED
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -54,6 +54,6 @@ def _build_rule(given: RuleSettings, verdict: Verdict, path: Path) -> Rule:
     try:
         rule = parse_rule(given.rule, verdict)
         check_examples(rule, given.match, given.no_match)
-    except UserError as error:  # it knows the rule, not where that stands
+    except UserError as error:  # it knows the rule, not its file
         raise UserError(error.fault, f"{str(path)!r}: {error.message}", error.hint) from None
     return rule

@@ -1,7 +1,7 @@
-"""What a project's own file may set: the test command at once, the rest when the user trusts it, some things never.
+"""Settings that a project's own file may set: the test command at once, the rest if the user trusts it, some never.
 
-The test command runs in the sandbox like any command. A model, a URL, a mode redirect or loosen something: that takes
-`patchwright trust`, whose word holds for what stood there then.
+The test command runs in the sandbox like any command. A model, a URL, a mode redirect or loosen something:
+that requires `patchwright trust`, which covers the content at that time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sandbox.policy.trust import Definition, TrustStore
 FREE = {"tests"}
 
 NEVER = {"permissions", "terminal"}
-"""The user's own word on what may run, and their own screen."""
+"""The user's own permissions, and their own screen."""
 
 
 def read_project_settings(home: Home, root: Path) -> dict[str, Any]:
-    """The settings of the project at `root`. Raises UserError where it sets what it may not, or not yet."""
+    """Return the settings of the project at `root`. Raises UserError if it sets forbidden or untrusted ones."""
     path = root / PROJECT_FILE
     values = read_settings_file(path)
     _refuse_personal_settings(values, path, home)
@@ -40,7 +40,7 @@ def read_project_settings(home: Home, root: Path) -> dict[str, Any]:
 
 
 def find_settings_to_trust(home: Home, root: Path) -> tuple[Definition, ...]:
-    """What the project's file sets that needs the user's word. Raises UserError if it is wrong."""
+    """Return the settings in the project's file that need the user's trust. Raises UserError if it is invalid."""
     path = root / PROJECT_FILE
     values = read_settings_file(path)
     _refuse_personal_settings(values, path, home)
@@ -49,7 +49,7 @@ def find_settings_to_trust(home: Home, root: Path) -> tuple[Definition, ...]:
 
 
 def list_definitions(values: Mapping[str, Any]) -> tuple[Definition, ...]:
-    """What of a project's settings needs the user's word, each with its value."""
+    """Return the project settings that need the user's trust, each with its value."""
     import hashlib
     import json
 
@@ -72,7 +72,7 @@ def _refuse_personal_settings(values: Mapping[str, Any], path: Path, home: Home)
 
 
 def _is_trusted(home: Home, root: Path, found: tuple[Definition, ...]) -> bool:
-    """Here, or where this is a linked work tree of: attempts and checks of a push work in such."""
+    """Return whether this folder or the main work tree is trusted: attempts and pre-push checks run in linked ones."""
     from sandbox.fs.repository import find_main_work_tree
     from sandbox.policy.trust import compute_digest
 

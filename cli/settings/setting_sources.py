@@ -1,4 +1,4 @@
-"""`patchwright config`: each setting, its value, where that comes from; and setting one."""
+"""`patchwright config`: each setting with its value and source; and setting one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SettingRow:
 
     @property
     def formatted_value(self) -> str:
-        """The value as one would write it in the file; what cannot be written as it is said."""
+        """Value in TOML syntax; "(none)" for None."""
         if self.value is None:
             return "(none)"
         if isinstance(self.value, bool):
@@ -49,9 +49,9 @@ def explain_settings(
     env: Mapping[str, str] = os.environ,
     flags: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[SettingRow]:
-    """Every setting of a session here. Raises UserError.
+    """Return every setting of a session here. Raises UserError.
 
-    flags: what its command line has set (`Settings.flags`)
+    flags: those set on its command line (`Settings.flags`)
     """
     settings = load_settings(home, root, flags, env)
     options = {_FLAGGED.get(name, name): f"--{_OPTIONS.get(name, name).replace('_', '-')}" for name in flags}
@@ -63,14 +63,14 @@ def explain_settings(
 
 _FLAGGED = {"test_command": "tests.command", "plain": "terminal.plain"}
 _OPTIONS = {"test_command": "tests"}
-"""Where a flag's name is not the setting's, or not the option's."""
+"""Flags whose names differ from the setting's, or the option's."""
 
 
 def store_setting(home: Home, key: str, text: str) -> Path:
-    """Set a key in the user's file, leaving comments and everything else as they are.
+    """Set a key in the user's file, leaving comments and everything else unchanged.
 
-    text: a TOML value; bare words are taken as text. Raises UserError when the key or the value is wrong, and then
-    the file is as it was.
+    text: a TOML value; bare words are taken as text. Raises UserError if the key or the value is invalid, and
+    then the file is unchanged.
     """
     import tomlkit
 
@@ -88,7 +88,7 @@ def store_setting(home: Home, key: str, text: str) -> Path:
 
 
 def unset_setting(home: Home, key: str) -> Path:
-    """Take a key out of the user's file, so that its built-in value holds. Raises UserError if it is not there."""
+    """Remove a key from the user's file, so that its built-in value applies. Raises UserError if it is not there."""
     import tomlkit
 
     path = home.config / FILE
@@ -126,8 +126,10 @@ def _read_document(path: Path) -> Any:
 
 
 def _write_document(path: Path, text: str) -> Path:
-    """Replace the file, after a look at whether it would be read again. A link (into a folder of dotfiles, say)
-    stays one: what it points to is replaced, with the permissions that it has."""
+    """Replace the file, after checking that it can be loaded.
+
+    A link (into a folder of dotfiles, say) stays one: its target is replaced, with its permissions.
+    """
     make_private_folder(path.parent)
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{path.name}.{os.getpid()}")

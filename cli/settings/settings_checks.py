@@ -1,4 +1,4 @@
-"""Whether what a file says can be: types, ranges, and names that there are."""
+"""Validation of settings: types, ranges, and known names."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ LEAST = {
     "context.batch": 1000,
     "terminal.pause": 0,
 }
-"""The smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
+"""Smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
 
 
 def check_file(path: Path) -> None:
-    """Raise UserError for the first thing that is wrong in a user's settings file."""
+    """Raise UserError for the first error in a user's settings file."""
     build_rules(check_values(read_settings_file(path), path).permissions, path)
 
 
 def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
-    """Settings from a file's values. Without any, pydantic is not even imported (a third of a run's start)."""
+    """Return settings from a file's values. Without any, pydantic is not imported (a third of a run's start)."""
     if not values:
         return Settings()
     from pydantic import TypeAdapter, ValidationError
@@ -71,7 +71,7 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
 
 
 def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
-    """A server is named for a language that we know, by a command line that can be taken apart."""
+    """Raise UserError for a language server of an unknown language, or with an invalid command line."""
     from tools.code.languages import LANGUAGES
 
     known = sorted({each.name for each in LANGUAGES})
@@ -87,7 +87,7 @@ def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> N
 
 
 def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
-    """A server's name becomes a part of its tools' names."""
+    """Raise UserError for an invalid server name: it becomes a part of its tools' names."""
     for server, command in servers.items():
         name = f"mcp.{server}"
         if not server.replace("-", "").replace("_", "").isalnum() or not server.isascii():
@@ -99,7 +99,7 @@ def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
 
 
 def _check_command(name: str, command: str, where: Callable[[str], str]) -> None:
-    """It can be taken apart into words."""
+    """Raise UserError if a command line cannot be split into words."""
     import shlex
 
     try:
@@ -111,7 +111,7 @@ def _check_command(name: str, command: str, where: Callable[[str], str]) -> None
 
 
 def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> None:
-    """Keys can be bound only to what there is; whether there is such a key the terminal says."""
+    """Raise UserError for keys bound to an unknown action; invalid keys are reported by the terminal."""
     from cli.settings.key_actions import ACTIONS
 
     for action in keys:
@@ -125,7 +125,7 @@ def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> N
 
 
 def _check_formats(formats: list[Format] | None, where: str) -> None:
-    """A model has to be able to make a file."""
+    """Raise UserError if no edit format can create a file."""
     if formats is not None and not any(WAYS[each].creates for each in formats):
         creating = ", ".join(name for name, way in WAYS.items() if way.creates)
         raise UserError(
@@ -146,5 +146,5 @@ def _check_rules(named: Mapping[str, Level], where: str) -> None:
 def check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:
     for key, least in LEAST.items():
         value = values.get(key)
-        if value is not None and not value >= least:  # so that "nan" is refused, too
+        if value is not None and not value >= least:  # also refuses "nan"
             raise UserError(fault, f"{called(key)}: has to be {least} or more (got {value!r})")

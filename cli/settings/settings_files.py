@@ -1,4 +1,4 @@
-"""The files that hold settings: where they are, what they hold, and the line on which a setting stands."""
+"""Settings files: their locations, their content, and the line of a setting."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from sandbox.errors import Fault, UserError
 
 FILE, PROJECT_FILE = "settings.toml", "patchwright.toml"
-"""In the configuration folder, and at the top of a project."""
+"""Names of the user's file in the configuration folder, and of the project's at its top."""
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """What a TOML file holds; {} if there is none. Raises UserError."""
+    """Return the content of a TOML file; {} if there is none. Raises UserError."""
     try:
         text = path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -28,18 +28,18 @@ def read_settings_file(path: Path) -> dict[str, Any]:
 
 
 def locate_setting(path: Path, key: str) -> str:
-    """A file, and the line in it where a setting stands."""
+    """Return a file, and the line in it that sets a key."""
     from cli.settings.toml_lines import find_line
 
     try:
         line = find_line(path.read_text("utf-8"), key)
-    except (OSError, UnicodeDecodeError):  # it has just been read, and is gone
+    except (OSError, UnicodeDecodeError):  # removed or changed since it was read
         line = None
     return f"{str(path)!r}, line {line}" if line else f"{str(path)!r}"
 
 
 def parse_value(text: str) -> Any:
-    """A value as it is written outside of a file: as in TOML; bare words, as one writes them in a shell, are text."""
+    """Parse a value from a command line or variable: TOML; bare words, as in a shell, are text."""
     import tomllib
 
     try:

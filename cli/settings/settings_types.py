@@ -1,4 +1,4 @@
-"""What can be set, with the built-in values."""
+"""Types of all settings, with the built-in values."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class PermissionSettings:
 
 @dataclass(kw_only=True)
 class CatalogSettings:
-    """What the user says of a model. window: tokens; input, output, cached: US dollars for a million tokens"""
+    """The user's entry for a model. window: tokens; input, output, cached: US dollars for a million tokens"""
 
     __pydantic_config__ = FORBID_UNKNOWN
 
@@ -89,7 +89,7 @@ class DisciplineSettings:
 class ModelSettings:
     """Models beside the main one, by role; "" leaves a role to the main one.
 
-    fast: titles, summaries, messages; plan: plans, and what the main model cannot do; judge: opinions on work
+    fast: titles, summaries, messages; plan: plans, and tasks beyond the main model; judge: opinions on work
     fallback: asked in this order when a model cannot be reached
     relay: `plan` leads each turn and comes back when things fail; the main model carries it out
     effort: how much a model is to think; "" leaves it to the provider
@@ -112,9 +112,10 @@ class ContextSettings:
     """How long histories are kept within bounds (docs/context.md).
 
     summary: who writes the summary of the past: code, or the fast model, checked by code
-    outputs: how those of tools enter a request: whole, once (what stands there already is referred to), or outlined
-    (besides, long files without what is seldom needed)
-    recent: tokens of the newest steps that stay whole; batch: tokens of steps that gather before they are folded
+    outputs: how those of tools enter a request: whole, once (repeated text becomes a reference), or outlined
+    (besides, long files without seldom needed parts)
+    recent: tokens of the newest steps that stay whole; batch: tokens of steps that gather before they are
+    folded
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -166,13 +167,13 @@ class Settings:
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     rules: Rules = field(default=NO_RULES, init=False)
-    """What `permissions` and the rules stored by "always" come to."""
+    """Rules of `permissions` and those stored by "always"."""
     flags: Mapping[str, object] = field(default_factory=dict, init=False)
-    """What the command line has set, by the names of its options (`test_command` is `tests.command`)."""
+    """Options set on the command line, by name (`test_command` is `tests.command`)."""
 
 
 def list_setting_names() -> list[str]:
-    """All settings, as they are written with dots."""
+    """Return the names of all settings, with dots."""
     parts = {
         "tests": TestSettings,
         "edit": EditSettings,

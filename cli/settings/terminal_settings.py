@@ -1,4 +1,4 @@
-"""What the terminal can be set to."""
+"""Types of the terminal settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cli.settings.settings_files import FILE, read_settings_file
 from sandbox.errors import UserError
 
 FORBID_UNKNOWN = {"extra": "forbid"}
-"""Pydantic's configuration of all classes of settings: one that does not exist is a mistake to be told."""
+"""Pydantic's configuration of all classes of settings: an unknown setting is reported as an error."""
 
 
 Theme = Literal["terminal", "dark", "light", "blue-orange", "mono"]
@@ -36,14 +36,14 @@ class TerminalSettings:
     plain: bool = False
     """Lines only, nothing redrawn: for screen readers."""
     keys: dict[str, list[str]] = field(default_factory=dict)
-    """Keys by what they do (`patchwright config keys` lists both), such as `unfold = ["c-o", "f2"]`."""
+    """Keys by action (`patchwright config keys` lists both), such as `unfold = ["c-o", "f2"]`."""
 
 
 def read_terminal_settings(config: Path, *, plain: bool) -> TerminalSettings:
-    """What the user's file in the folder `config` says of the terminal, before anything is checked.
+    """Return the terminal settings of the user's file in the folder `config`, before validation.
 
-    The prompt is drawn by it. What is not right there stays as it is built in: the load of all settings, which
-    follows, tells of it and ends the program.
+    The prompt is drawn with them. Invalid ones keep their built-in values: the load of all settings, which
+    follows, reports them and ends the program.
     """
     found = TerminalSettings(plain=plain)
     try:

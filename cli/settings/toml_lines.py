@@ -1,4 +1,4 @@
-"""Where a setting stands in a TOML file (toml.io, v1.0.0): the standard parser keeps no places."""
+"""Line numbers of settings in a TOML file (toml.io, v1.0.0): the standard parser keeps no positions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def find_line(text: str, key: str) -> int | None:
-    """The line, from 1, on which a setting (or the nearest table around it) is set; None if it is not found."""
+    """Return the line, from 1, that sets a key (or the nearest table around it); None if it is not found."""
     wanted, table, nearest = key.split("."), [], (0, 0)
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):

@@ -1,4 +1,4 @@
-"""What a conversation needs of the terminal it is held in."""
+"""Protocols between a conversation and its terminal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from cli.output.style.terminal import Terminal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Something that a person is to agree to: all texts are safe to show.
+    """Request for the user's approval; all texts are safe to show.
 
-    what: exactly what will run or change
-    why: why that is asked
-    rules: patterns of commands that a lasting "yes" would store; () where nothing wider than this is wise
+    what: exactly the command or change to approve
+    why: reason for asking
+    rules: patterns of commands that a lasting "yes" would store; () if no wider permission is advisable
     """
 
     what: str
@@ -25,11 +25,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the person said.
+    """The user's answer to a question.
 
-    kind: allowed once, for the session, by a rule that is stored; or not
-    word: what the model is to be told with a no
-    rules: as the person left them
+    kind: allowed once, for the session, by a stored rule; or refused
+    word: message to the model with a refusal
+    rules: as the user edited them
     """
 
     kind: Literal["once", "session", "rule", "no"]
@@ -39,7 +39,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One row of a list to choose from, safe to show. `preview`: more of it, made when it is looked at."""
+    """One row of a picker, safe to show. `preview`: details, computed when the row is selected."""
 
     label: str
     about: str = ""
@@ -47,55 +47,55 @@ class Choice:
 
 
 class InputHandler(Protocol):
-    """Whom a terminal hands keys and lines to: a conversation, or what stands in for it until it is there."""
+    """Receiver of a terminal's keys and lines: a conversation, or its placeholder while the session is opened."""
 
     @property
     def is_working(self) -> bool:
-        """Whether something is being done."""
+        """Whether a turn or a command is running."""
         ...
 
     def submit(self, text: str) -> None:
-        """The user pressed Enter."""
+        """Handle a line that the user sent with Enter."""
         ...
 
     def interrupt(self) -> bool:
-        """Stop the step, then the turn; False if there was nothing to stop."""
+        """Stop the step, then the turn; return False if there was nothing to stop."""
         ...
 
     def pop_queued(self) -> str:
-        """Take back the last thing that is queued; "" if nothing is."""
+        """Remove and return the last queued text; "" if there is none."""
         ...
 
     def offer_rewind(self) -> None:
-        """Go back to an earlier prompt."""
+        """Offer to go back to an earlier prompt."""
         ...
 
     def show_transcript(self) -> None:
-        """Show the whole of what was folded."""
+        """Show the whole session, nothing folded."""
         ...
 
     def toggle_plan_mode(self) -> None:
-        """Plan mode on or off."""
+        """Switch plan mode on or off."""
         ...
 
     def quit(self) -> None:
-        """Leave, ending what is running."""
+        """Leave, ending the work in progress."""
         ...
 
     async def wait_until_idle(self) -> None:
-        """Wait for what is running to reach its end."""
+        """Wait for the work in progress to end."""
         ...
 
     def format_footer(self) -> str:
-        """What stands below the prompt, safe to show."""
+        """Return the line below the prompt, safe to show."""
         ...
 
 
 class Frontend(Protocol):
-    """A terminal: what is printed stays for good, the live part below it is redrawn.
+    """A terminal: printed text is permanent, the live region below it is redrawn.
 
-    redraws: the live part exists; without it everything has to be printed
-    echoes: what is typed stands there already, and stays
+    redraws: there is a live region; without it everything has to be printed
+    echoes: typed text is already on the screen and remains there
     """
 
     redraws: bool
@@ -103,56 +103,56 @@ class Frontend(Protocol):
 
     @property
     def redraw_interval(self) -> float:
-        """Seconds that should pass between two drawings of what changes all the time."""
+        """Minimum seconds between two redraws of streamed output."""
         ...
 
     @property
     def terminal(self) -> Terminal:
-        """Its present size and abilities."""
+        """Present size and capabilities of the terminal."""
         ...
 
     def print(self, text: str) -> None:
-        """Whole lines, safe to show, that stay."""
+        """Print whole lines, safe to show, permanently."""
         ...
 
     def set_live_output(self, draw: Callable[[], str] | None) -> None:
-        """The unfinished end of the output: asked for at each redraw."""
+        """Set the function that returns the unfinished end of the output; called at each redraw."""
         ...
 
     def show_activity(self, doing: str) -> None:
-        """What is being done now; "" when nothing is."""
+        """Show the current activity; "" for none."""
         ...
 
     def show_last_output(self, line: str) -> None:
-        """The last thing that a running command has written; "" when it has ended."""
+        """Show the last line of a running command's output; "" when it has ended."""
         ...
 
     def show_plan(self, items: Sequence[tuple[str, str]]) -> None:
-        """The plan as it stands: (text, status) of each item."""
+        """Show the plan: (text, status) of each item."""
         ...
 
     def show_queued(self, texts: Sequence[str]) -> None:
-        """What the user has said that is not delivered yet."""
+        """Show the user's texts that are not delivered yet."""
         ...
 
     def restore_input(self, text: str) -> None:
-        """Give text back to the user, to edit or send again."""
+        """Put text back into the prompt, to edit or send again."""
         ...
 
     def alert(self, text: str) -> None:
-        """Call the person who may be looking elsewhere: it waits, or it is done."""
+        """Notify a user who may be looking elsewhere that a question waits or a turn has ended."""
         ...
 
     async def ask(self, question: Question) -> Answer:
-        """The person's answer; no when there is nobody any more."""
+        """Return the user's answer; a refusal if the terminal is gone."""
         ...
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """The row that the person chose; None if none."""
+        """Return the index of the chosen row; None if none was chosen."""
         ...
 
     async def show_pages(self, title: str, pages: Pages) -> None:
-        """A long text to scroll through, page by page from its end."""
+        """Show a long text in a pager, from its end backwards."""
         ...
 
     def close(self) -> None:
@@ -161,8 +161,8 @@ class Frontend(Protocol):
 
 
 class Pages(Protocol):
-    """A text that is too long to be made at once: the lines before those that were asked for already."""
+    """Text too long to render at once, loaded backwards from its end."""
 
     def load_earlier_lines(self) -> list[str]:
-        """Some more lines in front of all those given so far; [] at the beginning."""
+        """Return some of the lines before those loaded so far; [] at the beginning."""
         ...

@@ -1,7 +1,7 @@
-"""The conversation in a terminal: `start` opens it and returns when the user leaves.
+"""The conversation in a terminal: `run_conversations` opens it and returns when the user leaves.
 
-The prompt comes first: it is drawn, and takes what is typed, before the session behind it is opened in a thread.
-Nothing that only a session needs is imported here.
+The prompt comes first: it is drawn, and accepts input, before the session behind it is opened in a thread.
+No module that only a session needs is imported here.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = ["Opening", "run_conversations"]
 NAME = "patchwright"
 
 PATIENCE = 1.0
-"""Seconds that one who leaves waits for a session that is being opened to be closed again."""
+"""Seconds to wait, when the user leaves, for a session that is being opened to be closed again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
     """How conversations are opened.
 
-    enter: opens a session by its id, or a new one for "", in whatever thread it is called; raises UserError, and what
-        its second argument raises, which it calls again and again while it reads
-    root: the workspace, as it is shown
+    enter: opens a session by its id, or a new one for "", in the calling thread; raises UserError, and any exception
+        of its second argument, which it calls repeatedly while it reads
+    root: the workspace, for display
     """
 
     enter: Callable[[str, Callable[[], None]], OpenedSession]
@@ -53,9 +53,9 @@ class Opening:
 
 
 def run_conversations(opening: Opening, session: str) -> int:
-    """Hold a conversation in this terminal, and those that the user opens from it; returns the exit code.
+    """Run a conversation in this terminal, and those that the user opens from it; return the exit code.
 
-    Raises UserError, for a session that cannot be opened, after the prompt was taken away.
+    Raises UserError for a session that cannot be opened, after the prompt was erased.
     """
     from cli.output.style.theme import choose_theme
 
@@ -67,7 +67,7 @@ def run_conversations(opening: Opening, session: str) -> int:
 
 
 async def _run_conversation(opening: Opening, session: str) -> str | None:
-    """One session; returns the id of the next one, "" for a new one, None to leave."""
+    """Run one session; return the id of the next one, "" for a new one, None to leave."""
     from cli.tui.conversation.pending_session import PendingSession
     from cli.tui.conversation.session_opener import open_session
 
@@ -83,7 +83,7 @@ async def _run_conversation(opening: Opening, session: str) -> str | None:
         open_session(lambda proceed: opening.enter(session, proceed), front, lobby)
     )
     try:
-        if not front.redraws:  # lines that wait in a pipe are to be the session's at once
+        if not front.redraws:  # lines that wait in a pipe go to the session at once
             await asyncio.wait([entering])
         if not entering.done() or entering.exception() is None:
             await front.run(lobby)
@@ -108,15 +108,14 @@ async def _run_conversation(opening: Opening, session: str) -> str | None:
 
 
 def _handle_end_signal(front: Screen | PlainFrontend, lobby: PendingSession) -> None:
-    """A signal asks for it."""
+    """Leave on a signal."""
     front.end_quickly()
     lobby.quit()
 
 
 def _exit_process(front: Screen | PlainFrontend) -> None:
-    """End the program though the session is still being opened and does not heed that it should not be: what it waits
-    for may never come. Like a kill, which a session survives at any moment; Python's own end could stop a thread in the
-    middle of foreign code, which aborts."""
+    """End the process while the thread that opens the session is still blocked, possibly for ever. Like a kill, which
+    a session survives at any moment; Python's own shutdown could stop a thread inside foreign code, which aborts."""
     if not front.stalled:
         sys.stdout.flush()
     os._exit(0)
@@ -131,7 +130,7 @@ def _format_greeting(opening: Opening, terminal: Terminal) -> str:
 
 
 def _abbreviate_home(path: Path) -> str:
-    """As a shell's prompt has it: below the home folder from `~` on."""
+    """Return a path as a shell's prompt shows it, with `~` for the home folder."""
     home = Path.home()
     return str("~" / path.relative_to(home)) if home != path and path.is_relative_to(home) else str(path)
 

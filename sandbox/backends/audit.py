@@ -1,4 +1,5 @@
-"""Compare the guarded places of a workspace after a command with before: tell what changed, take back what may not."""
+"""Compare the guarded paths of a workspace before and after a command: report changes, move forbidden
+entries aside."""
 
 from __future__ import annotations
 
@@ -15,27 +16,27 @@ from sandbox.fs.protected_paths import GIT, HELD, ProtectedPaths
 from sandbox.process.command import Command
 
 _ACTED_ON = ("config", "config.worktree", "hooks", "info/attributes", "commondir")
-"""Of a git folder: what makes git run something. The rest changes with every commit of ours."""
+"""Entries of a git folder that make git run a program. The rest changes with every commit that Patchwright makes."""
 
 _MOST_FILES = 2000
-"""Of one guarded folder: more than any has; a walk must end."""
+"""Files examined per guarded folder: more than any has; a walk must end."""
 
 _HASHED = 1 << 20
-"""Bytes of a file that are hashed: settings and hooks are small. Of a larger one its identity has to do."""
+"""Bytes of a file that are hashed: settings and hooks are small. A larger file is compared by identity only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """What a file was: its identity, which nobody but the kernel sets, and its content."""
+    """State of a file: its identity, which only the kernel sets, and its content."""
 
     identity: tuple[int, ...]
     content: str
 
 
 class Audit:
-    """The state of guarded places, taken when it is made.
+    """Snapshot of the guarded paths, taken on construction.
 
-    aside: a folder of ours, to which new things under a guarded name are moved; None to leave them
+    aside: a folder of Patchwright's, to which new entries under a guarded name are moved; None to leave them
     """
 
     def __init__(self, root: Path, places: ProtectedPaths, aside: Path | None) -> None:
@@ -45,7 +46,7 @@ class Audit:
         self._before = dict(self._collect_marks())
 
     def finish(self) -> tuple[str, ...]:
-        """One line for each place that changed meanwhile; nothing that was there before is touched."""
+        """Return one line for each path that changed since; nothing that existed before is modified."""
         after = dict(self._collect_marks())
         lines = []
         for path in sorted(self._before.keys() | after.keys()):
@@ -68,17 +69,17 @@ class Audit:
         return f"{str(name)!r} was {word}"
 
     def _move_aside(self, path: Path, aside: Path) -> bool:
-        """Move away a guarded entry that was not there before: whoever made it gets it back from there."""
+        """Move away a guarded entry that did not exist before; its creator can recover it from there."""
         if (
             path.parent != self._root
-        ):  # a new file in a guarded folder that was there: the kernel kept commands out
+        ):  # a new file in an existing guarded folder: not made by a command, which the kernel blocks
             return False
         import shutil
 
         try:
             aside.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.move(path, aside / f"{path.name}.{os.urandom(4).hex()}")
-        except OSError:  # it is being changed, or closed to us: then at least it is told
+        except OSError:  # it is being changed, or not accessible: then it is at least reported
             return False
         return True
 
@@ -96,7 +97,7 @@ class Audit:
                 continue
             if place in places.installed:
                 continue
-            # A folder that was made under a name is one thing; of one that was there, each file counts.
+            # A folder created under a guarded name is one entry; in one that existed, each file counts.
             is_old = place in places.there
             for path in _iterate_files(place) if is_old else (place,):
                 if (mark := _read_mark(path)) is not None:
@@ -109,7 +110,7 @@ class NoAudit:
 
 
 def start_audit(command: Command, root: Path, places: ProtectedPaths, spill: Path | None) -> Audit | NoAudit:
-    """The audit that goes with a command: of a resident one, none. spill: as a sandbox has it"""
+    """Start the audit of a command; a resident command has none. spill: as for a sandbox"""
     return NoAudit() if command.resident else Audit(root, places, spill and spill / "refused")
 
 
@@ -135,7 +136,7 @@ def _iterate_files(place: Path) -> Iterator[Path]:
 def _read_mark(path: Path) -> Mark | None:
     try:
         found = path.lstat()
-    except OSError:  # not there
+    except OSError:  # missing
         return None
     identity = (
         found.st_dev,
@@ -148,7 +149,7 @@ def _read_mark(path: Path) -> Mark | None:
     if stat.S_ISREG(found.st_mode) and found.st_size <= _HASHED:
         return Mark(identity=identity, content=f"{found.st_mode} {_hash_content(path, identity)}")
     if stat.S_ISLNK(found.st_mode):
-        with suppress(OSError):  # it went away: the identity alone tells
+        with suppress(OSError):  # it disappeared: the identity alone decides
             return Mark(identity=identity, content=f"link {path.readlink()}")
     if stat.S_ISDIR(found.st_mode):
         return Mark(identity=identity, content="folder")
@@ -157,11 +158,11 @@ def _read_mark(path: Path) -> Mark | None:
 
 @lru_cache(maxsize=4096)
 def _hash_content(path: Path, identity: tuple[int, ...]) -> str:
-    """Of the content; read once for each identity, so an audit that finds nothing new opens no file."""
+    """Return the hash of the content, read once per identity: an audit without changes opens no file."""
     import hashlib
 
     try:
         with path.open("rb") as file:
             return hashlib.sha256(file.read(_HASHED)).hexdigest()
-    except OSError:  # closed to us: its identity has to do
+    except OSError:  # not readable: compared by identity only
         return str(identity)

@@ -45,7 +45,7 @@ Kind = Literal["empty", "read", "write", "guard", "denied"]
 
 _BINDS: Mapping[Kind, str] = {"read": "--ro-bind", "write": "--bind", "guard": "--ro-bind"}
 _RANK: Mapping[Kind, int] = {kind: rank for rank, kind in enumerate(get_args(Kind))}
-"""Of two wishes for the same place, the later kind wins."""
+"""Of two mount requests for the same path, the later kind wins."""
 
 _MACHINE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 
@@ -59,9 +59,9 @@ _SETUID = ("--cap-drop", "ALL")
 _ROOT = (*_SETUID, "--cap-add", "CAP_DAC_OVERRIDE", "--cap-add", "CAP_CHOWN", "--cap-add", "CAP_FOWNER")
 
 PRIVILEGES: Mapping[str, tuple[str, ...]] = {"root": _ROOT, "user": _ORDINARY, "setuid": _SETUID}
-"""Ways to get the rights for mounting. "root" keeps what root needs in a workspace that belongs to another
-user (those rights cannot lift a read-only mount); "setuid" is for a bwrap so installed where the kernel
-gives ordinary users no namespaces."""
+"""Ways to get the rights for mounting. "root" keeps the capabilities that root needs in a workspace that
+belongs to another user (they cannot lift a read-only mount); "setuid" is for a bwrap installed setuid
+where the kernel gives ordinary users no namespaces."""
 
 _SIGNALS_TOLD_AS_128_PLUS = frozenset(
     int(each)
@@ -78,8 +78,8 @@ _SIGNALS_TOLD_AS_128_PLUS = frozenset(
         signal.SIGSYS,
     )
 )
-"""bwrap, like a shell, tells death by signal n as exit status 128 + n. Only for these is that no status a
-program chooses itself (git exits with 129 for a wrong option)."""
+"""bwrap, like a shell, reports death by signal n as exit status 128 + n. Decoded only for signals whose
+status no program chooses itself (git exits with 129 for a wrong option)."""
 
 _GO_CACHE = "/tmp/go-build"
 """Go does not build without a writable cache, and the one in the home folder is read-only."""
@@ -88,8 +88,8 @@ _GO_CACHE = "/tmp/go-build"
 class Bubblewrap:
     """A sandbox of kernel namespaces.
 
-    program, privilege: the bwrap to use and how it gets its rights, as `works` found them
-    proxy: the one way out of commands that are not on the machine's network
+    program, privilege: the bwrap to use and how it gets its rights, as `probe_bubblewrap` found them
+    proxy: the only network access of commands that are not on the machine's network
     """
 
     name = "bubblewrap"
@@ -107,7 +107,7 @@ class Bubblewrap:
         self._bounds = bounds
         self._proxy = None if bounds.network else proxy
         self._filter = build_call_filter("machine")
-        # Without a filter, the kernel's own count has to keep commands from making namespaces.
+        # Without a filter, the kernel's own limit has to keep commands from making namespaces.
         sealed = () if self._filter or privilege != "user" else ("--disable-userns",)
         self._front = (str(program), *PRIVILEGES[privilege], *NAMESPACES, *sealed)
         self._program = program
@@ -170,7 +170,7 @@ class Bubblewrap:
         return limits.processes if self._counts_apart else compute_user_process_limit(limits)
 
     def _open_seccomp_filter(self, stack: AsyncExitStack) -> list[int]:
-        """A descriptor to read the filter from, if there is one for this architecture."""
+        """Return a descriptor to read the filter from, if this architecture has one."""
         if not self._filter:
             return []
         descriptor = os.memfd_create("filter")
@@ -187,7 +187,7 @@ class Bubblewrap:
         places: ProtectedPaths,
         placeholders: Sequence[Path],
     ) -> list[str]:
-        """Options for all mounts, outer folders first: so the most specific wish about a place holds."""
+        """Return the options for all mounts, outer folders first, so that the most specific request applies."""
         wishes: dict[Path, Kind] = {}
 
         def request_mount(kind: Kind, paths: Iterable[Path]) -> None:
@@ -221,16 +221,16 @@ class Bubblewrap:
             else:
                 options += _format_mount(kind, path)
         masked = [path for path, kind in wishes.items() if kind not in _BINDS and path not in private]
-        for path in masked:  # now that all is mounted that lies inside
+        for path in masked:  # after everything inside them is mounted
             options += ["--remount-ro", str(path)] if path.is_dir() else []
-        if os.geteuid() == 0:  # its files under /proc/sys and elsewhere ask for no capability, only for root
+        if os.geteuid() == 0:  # files under /proc/sys and elsewhere require no capability, only uid 0
             options += ["--remount-ro", "/proc"]
         return options
 
 
 def _format_mount(kind: Kind, path: Path) -> list[str]:
-    """Options for one mount. Of a masked file what is seen is empty; to open one that is denied is an error,
-    because a device on a mount without devices can't be opened."""
+    """Return the options for one mount. A masked file reads as empty; opening a denied one is an error,
+    because a device on a mount without devices cannot be opened."""
     if kind in _BINDS:
         return [_BINDS[kind], str(path), str(path)]
     if path.is_dir():
@@ -239,7 +239,7 @@ def _format_mount(kind: Kind, path: Path) -> list[str]:
 
 
 def probe_bubblewrap(program: Path, privilege: str) -> str:
-    """Try an empty command in a sandbox like the real ones: "" if it works, else why not."""
+    """Run an empty command in a sandbox like the real ones; return "" if it works, else the reason."""
     import subprocess
 
     status, status_write = os.pipe()
@@ -264,11 +264,11 @@ def probe_bubblewrap(program: Path, privilege: str) -> str:
 
 
 _PROBE_SECONDS = 10.0
-"""It takes milliseconds; this is for a machine that is starting up or swapping."""
+"""It takes milliseconds; the limit is for a machine that is starting up or swapping."""
 
 
 class _Namespace:
-    """The process namespace of one command: when its first process dies, the kernel kills every other."""
+    """The process namespace of one command: when its first process dies, the kernel kills all others."""
 
     def __init__(self, status: int) -> None:
         self._status = status
@@ -283,22 +283,22 @@ class _Namespace:
 
     async def wait_until_gone(self) -> None:
         first = self._read_status()
-        if first is None:  # killed before it was told of: then it is still in the group
+        if first is None:  # killed before it was reported: then it is still in the group
             await wait_with_timeout(DEATH_SECONDS, _wait_group_gone(self._group))
             return
         with suppress(ProcessLookupError):
             os.kill(first, signal.SIGKILL)
         await wait_with_timeout(DEATH_SECONDS, wait_for_exit(first, lambda: None))
-        with suppress(ChildProcessError):  # ours only if we are the machine's or a container's first process
+        with suppress(ChildProcessError):  # our child only if we are the first process here
             os.waitpid(first, os.WNOHANG)
 
     def _read_status(self) -> int | None:
-        """The namespace's first process, if bwrap got as far as to tell it before it was killed."""
+        """Return the namespace's first process, if bwrap reported it before it was killed."""
         try:
             report = os.read(self._status, _STATUS_SIZE)
-        except BlockingIOError:  # it was killed before it told anything
+        except BlockingIOError:  # killed before it reported anything
             return None
-        self.started = b'"exit-code"' in report  # told only of a command that was started
+        self.started = b'"exit-code"' in report  # reported only for a command that was started
         first = _FIRST_PROCESS.search(report)
         return int(first[1]) if first else None
 
@@ -314,7 +314,7 @@ _STATUS_SIZE = 4096
 """Two lines of about 200 bytes."""
 
 _FIRST_PROCESS = re.compile(rb'"child-pid": *([0-9]+)[^0-9]')
-"""JSON, but written piece by piece by a program that may be killed meanwhile: half a number names another process."""
+"""JSON, but written piecewise by a program that may be killed meanwhile: half a number names another process."""
 
 
 def _build_setup_error(done: Completed) -> UserError:

@@ -1,4 +1,4 @@
-"""What every way of confining commands has to keep: one workspace, and what stays closed in it and beside it."""
+"""Constraints that every sandbox backend enforces: one writable workspace, and paths closed inside and outside it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sandbox.secrets.child_environment import list_secret_paths
 
 
 class Constraints:
-    """The bounds of a workspace's commands, for whichever sandbox keeps them.
+    """Bounds of a workspace's commands, independent of the backend.
 
     root: the workspace, the one place commands may write
-    spill: folder for the whole of long outputs, and for what was written where it may not be
-    hidden: folders of ours that commands may not see
-    denied: files and folders that they may not read, besides each command's own
+    spill: folder for the full text of long outputs, and for entries written at forbidden places
+    hidden: folders of Patchwright's that commands may not see
+    denied: files and folders that they may not read, in addition to each command's own
     network: leave commands on the machine's network
     """
 
@@ -39,23 +39,23 @@ class Constraints:
         self._nested: tuple[Path, ...] | None = None
 
     def scan_protected_paths(self) -> ProtectedPaths:
-        """The places of the workspace that are under guard, as they are now."""
+        """Return the guarded paths of the workspace, as of now."""
         if self._nested is None:
             self._nested = find_nested_git_dirs(self.root)
         return find_protected_paths(self.root, self._nested)
 
     def collect_secret_paths(self) -> list[Path]:
-        """Existing files and folders that no command may read, links resolved."""
+        """Return the existing files and folders that no command may read, links resolved."""
         return list_secret_paths(self._hidden)
 
     def list_denied_paths(self, command: Command) -> list[Path]:
-        """Those that are closed to this command by the user's rules or its own."""
+        """Return the paths closed to this command by the user's rules or its own."""
         return resolve_existing((*self._denied, *command.denied))
 
     def list_unreadable_paths(self, command: Command) -> list[Path]:
-        """All that this command may not read."""
+        """Return all paths that this command may not read."""
         return [*self.collect_secret_paths(), *self.list_denied_paths(command)]
 
     def audit_command(self, command: Command, places: ProtectedPaths) -> Audit | NoAudit:
-        """What is written under guard while the command runs. places: as `guarded` gave them before it"""
+        """Start an audit of the guarded paths. places: from `scan_protected_paths`, before the command"""
         return start_audit(command, self.root, places, self.spill)

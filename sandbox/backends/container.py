@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     import subprocess
 
 ENGINES = ("podman", "docker")
-"""The one without a daemon that is root's comes first."""
+"""The one without a root daemon comes first."""
 
 _NOT_STARTED = (125,)
-"""Exit status by which both engines tell that they could not start the container."""
+"""Exit status by which both engines report that they could not start the container."""
 
 
 class Container:
     """A sandbox with the programs of an image, and the workspace at its own path.
 
-    engine: docker's or podman's program
-    image: what to run; it is never fetched
+    engine: path of the docker or podman program
+    image: name of the image; it is never fetched
     """
 
     name = "container"
@@ -74,7 +74,7 @@ class Container:
     def build_command_line(
         self, command: Command, cwd: Path, places: ProtectedPaths, container: str
     ) -> list[str]:
-        """The engine's command line, up to the program to run."""
+        """Return the engine's command line, up to the program to run."""
         limits = command.limits
         argv = [str(self._engine), "run", "--rm", "--init", "--interactive", "--pull=never"]
         argv += ["--name", container, "--workdir", str(cwd), "--entrypoint", ""]
@@ -98,7 +98,7 @@ class Container:
         return [*argv, self._image]
 
     def _build_mount_options(self, command: Command, places: ProtectedPaths) -> Sequence[str]:
-        """Outer folders first, so that the more specific mount lies on top."""
+        """Return the options for all mounts, outer folders first, so that the more specific mount is on top."""
         access = dict.fromkeys(resolve_existing(command.readable), "ro")
         access |= dict.fromkeys(resolve_existing(command.writable), "rw")
         access[self.root] = "rw" if command.scope == "workspace" else "ro"
@@ -119,7 +119,7 @@ class Container:
 
 
 def find_engine(root: Path | None = None) -> Path | str:
-    """The engine's program, if one is installed and answers; else why not."""
+    """Return the engine's program, if one is installed and answers; else the reason."""
     import subprocess
 
     reason = "neither podman nor docker is installed"
@@ -150,7 +150,7 @@ _NUMBERS = count(1)
 
 
 def _build_engine_environment() -> dict[str, str]:
-    """Where its daemon listens. The container itself gets none of our environment."""
+    """Return the variables that say where the engine's daemon listens. The container gets none of our environment."""
     names = ("DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "XDG_RUNTIME_DIR")
     return {name: value for name in names if (value := os.environ.get(name))}
 
@@ -186,7 +186,7 @@ class _ContainerProcesses:
             return
         try:
             await asyncio.to_thread(self._removal.wait, _REMOVAL_SECONDS)
-        except subprocess.TimeoutExpired:  # the engine hangs: nothing of ours can end the container then
+        except subprocess.TimeoutExpired:  # the engine hangs: then we cannot end the container
             self._removal.kill()
             self._removal.wait()
 

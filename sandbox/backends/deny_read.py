@@ -1,4 +1,4 @@
-"""A sandbox whose commands cannot read what the user's rules deny, in whatever spelling they ask for it."""
+"""A sandbox whose commands cannot read files that the user's rules deny, under any spelling of the path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WILD = frozenset("*?")
 
 
 class DenyReadSandbox:
-    """Another sandbox, with the denied files masked. They are looked for before each command: one may be new."""
+    """Wrapper of a sandbox that masks denied files. They are searched for before each command: one may be new."""
 
     def __init__(self, sandbox: Sandbox, root: Path, rules: Rules) -> None:
         self.name = sandbox.name
@@ -31,12 +31,12 @@ class DenyReadSandbox:
 
 
 def apply_read_denials(sandbox: Sandbox, root: Path, rules: Rules) -> Sandbox:
-    """The sandbox itself when no rule denies reading, else one that masks."""
+    """Return the sandbox itself if no rule denies reading, else one that masks."""
     return DenyReadSandbox(sandbox, root, rules) if rules.read_denials else sandbox
 
 
 def find_denied_paths(root: Path, rules: Rules) -> tuple[Path, ...]:
-    """The files and folders that rules deny reading. Only patterns that may fit anywhere need a walk."""
+    """Return the files and folders that rules deny reading. Only patterns that may match anywhere need a walk."""
     plain = [each for rule in rules.read_denials if (each := _resolve_plain_rule(rule, root))]
     found = [each for each in plain if each.exists()]
     if len(plain) < len(rules.read_denials):
@@ -45,7 +45,7 @@ def find_denied_paths(root: Path, rules: Rules) -> tuple[Path, ...]:
 
 
 def _resolve_plain_rule(rule: Rule, root: Path) -> Path | None:
-    """The one path that a rule names, None if it has wildcards or fits at any depth."""
+    """Return the one path that a rule names, None if it has wildcards or matches at any depth."""
     pattern = rule.pattern.removesuffix("/**")
     if "/" not in rule.pattern.rstrip("/") or not _WILD.isdisjoint(pattern):
         return None

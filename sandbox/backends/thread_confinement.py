@@ -1,4 +1,4 @@
-"""Put Landlock, seccomp and fewer capabilities on a thread of ours: what it starts can never get rid of them."""
+"""Apply Landlock, seccomp and reduced capabilities to a thread of ours; its children cannot lift them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 22, 24, 38  # linux/pr
 _SECCOMP_MODE_FILTER = 2
 
 _KEPT_CAPABILITIES = (1 << 0) | (1 << 1) | (1 << 3)
-"""CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER: what root needs in a workspace that belongs to another user."""
+"""CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER: root needs them in a workspace that belongs to another user."""
 _CAPABILITIES = 64  # more than there are: dropping one that does not exist fails and does nothing
 
 
 class Confinement:
-    """A Landlock ruleset, open while used as a context, and all else that `enter` needs prepared beforehand.
+    """A Landlock ruleset, open while used as a context, and everything `confine_thread` needs prepared beforehand.
 
     attributes: struct landlock_ruleset_attr
-    rules: rights and the places that have them; places that are gone are left out
+    rules: rights and the paths that have them; missing paths are left out
     instructions: the seccomp filter, empty for none
     """
 
@@ -39,7 +39,7 @@ class Confinement:
         try:
             for rights, place in rules:
                 self._add_path_rule(rights & handled, place)
-        except BaseException:  # the ruleset is of no use; the error goes on
+        except BaseException:  # the ruleset is useless; the error propagates
             os.close(self._ruleset)
             raise
 
@@ -52,7 +52,7 @@ class Confinement:
         os.close(self._ruleset)
 
     def confine_thread(self) -> None:
-        """Confine the calling thread for good. Raises UserError, and then nothing may be started from it."""
+        """Confine the calling thread permanently. Raises UserError; then nothing may be started from it."""
         libc = self._libc
         if os.geteuid() == 0:
             self._drop_capabilities()
@@ -65,7 +65,7 @@ class Confinement:
     def _add_path_rule(self, rights: int, path: str) -> None:
         try:
             place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:  # it went away, or was never ours to see: nothing to allow
+        except OSError:  # missing, or not visible to us: nothing to allow
             return
         try:
             if not stat.S_ISDIR(os.fstat(place).st_mode):
@@ -77,7 +77,7 @@ class Confinement:
             os.close(place)
 
     def _drop_capabilities(self) -> None:
-        """Of this thread only: the library calls change one thread, unlike those for user ids."""
+        """Drop capabilities of this thread only: these calls change one thread, unlike those for user ids."""
         for number in range(_CAPABILITIES):
             if not _KEPT_CAPABILITIES >> number & 1:
                 self._libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
@@ -87,7 +87,7 @@ class Confinement:
         self._require_success(self._libc.capset(header, sets), "capset")
 
     def _require_success(self, result: int, what: str) -> int:
-        """Pass a result on; without confinement nothing is run."""
+        """Return a call's result. Raises UserError on failure: nothing runs without confinement."""
         if result < 0:
             reason = os.strerror(ctypes.get_errno())
             hint = "Set `sandbox` to unconfined to work without confinement."
@@ -98,7 +98,7 @@ class Confinement:
 _CAPABILITY_VERSION = 0x20080522  # linux/capability.h: _LINUX_CAPABILITY_VERSION_3
 
 _OF_FILES = 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-"""The rights that a rule about a single file may give: write, read, truncate, device control."""
+"""Rights that a rule about a single file may give: write, read, truncate, device control."""
 
 
 class _Program(ctypes.Structure):

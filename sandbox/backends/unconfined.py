@@ -1,4 +1,4 @@
-"""Run commands without confinement, where there is none to be had: limits and tree kill still hold."""
+"""Run commands without confinement, where none is available: limits and the kill of the process tree still apply."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sandbox.secrets.child_environment import build_child_environment
 
 
 class Unconfined:
-    """A sandbox in name only. The environment is still allow-listed: a command sees no keys of ours."""
+    """A sandbox in name only. The environment is still allow-listed: a command sees none of our keys."""
 
     name = "unconfined"
 

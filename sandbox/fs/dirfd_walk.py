@@ -1,4 +1,4 @@
-"""Entries of folders that are held open: found without being led outside, replaced in one step."""
+"""Path resolution through open folder handles (no path escapes the workspace) and atomic file replacement."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from sandbox.fs.protected_paths import GIT, OWN
 
 
 class OutsideWorkspace(ValueError):
-    """A path that is empty, malformed, or leads out of the workspace; the text is for the model."""
+    """A path that is empty, malformed or outside the workspace; the message is for the model."""
 
 
 class ProtectedPath(ValueError):
-    """A path that may be read but not changed; the text is for the model."""
+    """A path that may be read but not changed; the message is for the model."""
 
 
 class NotAFile(ValueError):
-    """A folder, pipe, socket or device where a file is needed; the text is for the model."""
+    """A folder, pipe, socket or device where a regular file is needed; the message is for the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderEntry:
-    """An entry in an open folder.
+    """Name of an entry in an open folder; the entry itself need not exist.
 
-    folder: the handle, -1 when the folder does not exist: then neither does the entry
-    missing: folders on the way that do not exist, outermost first
+    folder: file descriptor of the folder; -1 if the folder does not exist (then neither does the entry)
+    missing: folders on the path that do not exist, outermost first
     """
 
     folder: int
@@ -56,9 +56,9 @@ class FolderEntry:
 
 
 class PathWalk:
-    """A walk from the root down, with every folder on the way held open, so that `..` is the way we came.
+    """Walk of a path from the root, with every folder on the way kept open, for `..` to return to.
 
-    roots: the real root, and the ways in which it may be spelled
+    roots: the resolved root, and its other spellings
     """
 
     def __init__(self, roots: tuple[Path, ...], path: str) -> None:
@@ -89,7 +89,7 @@ class PathWalk:
         return self._build_entry(".")
 
     def _folder_exists(self) -> bool:
-        """The folder that we are in; in one that does not exist only names are counted."""
+        """Whether the current folder exists; below a missing folder only names are tracked."""
         return len(self._handles) == len(self._names) + 1
 
     def _build_entry(self, name: str) -> FolderEntry:
@@ -107,12 +107,12 @@ class PathWalk:
         self._names.pop()
 
     def _read_link(self, name: str) -> str:
-        """Where the link of that name leads, "" if there is none."""
+        """Return the target of the symbolic link with that name, "" if it is none."""
         if not self._folder_exists():
             return ""
         try:
             return os.readlink(name, dir_fd=self._handles[-1])
-        except OSError:  # EINVAL: it is no link; ENOENT, ENOTDIR: it is nothing; EACCES: its use will say so
+        except OSError:  # EINVAL: no link; ENOENT, ENOTDIR: missing; EACCES: reported when the path is used
             return ""
 
     def _follow_link(self, target: str) -> None:
@@ -131,7 +131,7 @@ class PathWalk:
             try:
                 self._handles.append(self._open_folder(name, make=make))
             except FileNotFoundError:
-                pass  # the rest of the path is only counted
+                pass  # for the rest of the path only names are tracked
             except NotADirectoryError:
                 if make:
                     raise NotAFile(f"{self._path!r} cannot be made: {name!r} is a file") from None
@@ -144,13 +144,13 @@ class PathWalk:
         try:
             return os.open(name, _DIRECTORY_FLAGS, dir_fd=self._handles[-1])
         except OSError as error:
-            if error.errno == errno.ELOOP:  # a link took the folder's place since we looked
+            if error.errno == errno.ELOOP:  # the folder was replaced by a link since the check
                 raise _build_outside_error(self._path) from None
             raise
 
 
 def check_writable(path: str, root: Path) -> None:
-    """Raise ProtectedPath for what nobody edits here. path: relative to the root, links followed"""
+    """Raise ProtectedPath for a path that must not be edited. path: relative to the root, links resolved"""
     parts = path.split("/")
     if parts[0] in OWN or any(part.casefold() == GIT for part in parts):
         raise ProtectedPath(f"{path!r} is protected: git's folder and patchwright's settings are not edited")
@@ -161,22 +161,22 @@ def check_writable(path: str, root: Path) -> None:
 
 
 def probe_write_access(place: FolderEntry) -> None:
-    """Fail as writing in place would: renaming over it needs no permission for the file itself."""
+    """Raise OSError if the file is not writable: renaming over it would not check the file's own permission."""
     try:
         os.close(os.open(place.name, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.folder))
     except OSError as error:
-        if error.errno != errno.ETXTBSY:  # a program that is running can be replaced, just not overwritten
+        if error.errno != errno.ETXTBSY:  # a running program can be replaced, though not overwritten
             raise
 
 
 def create_sibling_file(
     place: FolderEntry, temporary: str, content: bytes, old: os.stat_result | None
 ) -> int:
-    """Make a new file in the folder of `place`, with the mode and owner of the one it is to replace.
+    """Create a file in the folder of `place` with the mode and owner of the file that it will replace.
 
-    Returns its handle. It is not durable yet. After an error nothing is left.
+    Returns its file descriptor; the content is not synced yet. On an error the temporary file is removed.
     """
-    mode = 0o600 if old else 0o666  # a new file's is cut by the umask, as any program's
+    mode = 0o600 if old else 0o666  # the umask applies to a new file, as in any program
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, mode, dir_fd=place.folder)
     try:
@@ -184,7 +184,7 @@ def create_sibling_file(
             file.write(content)
         if old:
             _copy_ownership(descriptor, old)
-    except BaseException:  # an interrupt, too, leaves no temporary file; the error goes on
+    except BaseException:  # also an interrupt leaves no temporary file
         os.close(descriptor)
         with suppress(OSError):
             os.unlink(temporary, dir_fd=place.folder)
@@ -193,7 +193,7 @@ def create_sibling_file(
 
 
 def replace_file(place: FolderEntry, content: bytes, old: os.stat_result | None) -> None:
-    """Write beside the target, then rename over it: a reader or a crash sees the old file or the new one."""
+    """Replace a file atomically: write a temporary file in the same folder, sync it, rename it over the target."""
     temporary = make_temporary_name()
     descriptor = create_sibling_file(place, temporary, content, old)
     try:
@@ -208,7 +208,7 @@ def replace_file(place: FolderEntry, content: bytes, old: os.stat_result | None)
 
 
 def make_temporary_name() -> str:
-    """A name that nobody else gives to a file."""
+    """Return a unique temporary file name."""
     return f".patchwright-{os.urandom(6).hex()}.tmp"
 
 
@@ -229,17 +229,20 @@ def describe_file_type(mode: int) -> str:
 
 
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
-"""O_PATH (Linux): a folder that can be entered but not listed is enough."""
+"""O_PATH (Linux) opens folders that can be entered but not listed."""
 
 READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""O_NONBLOCK: opening a pipe that nobody writes to would wait for ever."""
+"""O_NONBLOCK: opening a pipe without a writer would otherwise block."""
 
 _MOST_LINKS = 40
-"""As many as Linux follows in one path."""
+"""Symbolic links followed in one path; the limit of Linux."""
 
 
 def _split_components(roots: tuple[Path, ...], path: str, asked: str = "") -> list[str]:
-    """The names to walk from the root, or from where a link stands. asked: the path that led to that link."""
+    """Split a path into names relative to the root or to the folder of a link.
+
+    asked: the original path, if `path` is the target of a link in it
+    """
     try:
         encoded = os.fsencode(path)
     except UnicodeEncodeError:
@@ -252,14 +255,14 @@ def _split_components(roots: tuple[Path, ...], path: str, asked: str = "") -> li
     for root in roots:
         if given.is_relative_to(root):
             return list(given.relative_to(root).parts)
-    resolved = given.resolve()  # the root may be reached through a link that we were not told of
+    resolved = given.resolve()  # the root may be reached through an unknown link
     if resolved.is_relative_to(roots[0]):
         return list(resolved.relative_to(roots[0]).parts)
     raise _build_outside_error(asked or path)
 
 
 LONGEST_NAME = 255
-"""Bytes; of every file system in common use."""
+"""Bytes in a file name; the limit of all common file systems."""
 
 
 def _build_outside_error(path: str) -> OutsideWorkspace:
@@ -267,7 +270,7 @@ def _build_outside_error(path: str) -> OutsideWorkspace:
 
 
 def _copy_ownership(descriptor: int, old: os.stat_result) -> None:
-    with suppress(PermissionError):  # only root may give files away; the content is what was asked for
+    with suppress(PermissionError):  # only root may change the owner; the content matters more
         os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
 

@@ -1,4 +1,4 @@
-"""Patchwright's own installation: what of it lies in a workspace, and what of that nothing can protect."""
+"""Patchwright's own installation inside a workspace: its protected paths, and warnings where protection fails."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 from sandbox.fs.repository import find_root
 
 _FLOORS = os.path.realpath(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))  # noqa: PTH120
-"""The folder of our packages: `…/site-packages/patchwright/_floors`, in a checkout the checkout."""
+"""Parent folder of Patchwright's packages: `…/site-packages/patchwright/_floors`, or the checkout."""
 
 _IS_CHECKOUT = not _FLOORS.endswith(f"{os.sep}_floors")
 
 _PARTS = ("bin", "lib", "lib64", "include", "pyvenv.cfg")
-"""Of an environment that is the workspace itself, which can't be closed whole."""
+"""Parts of an environment to protect if the environment is the workspace itself, which cannot be protected whole."""
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether a path is a folder or lies in it; both absolute, links resolved."""
+    """Whether a path is a folder or inside it; both absolute, links resolved."""
     return path == folder or path.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
 
 
 def list_installation_paths(root: Path) -> tuple[Path, ...]:
-    """Places of a workspace that hold our installation, to be kept from commands: its environment and interpreter."""
+    """Return the paths in a workspace that hold Patchwright's environment and interpreter, to be protected."""
     return _list_installation_paths(os.path.realpath(root))
 
 
@@ -50,12 +50,12 @@ def _list_installation_paths(root: str) -> tuple[Path, ...]:
 
 
 def is_own_file(path: Path, root: Path) -> bool:
-    """Whether a path, links resolved, is a part of our installation in the workspace `root`."""
+    """Whether a path (links resolved) belongs to Patchwright's installation in the workspace `root`."""
     return any(is_inside(str(path), str(place)) for place in list_installation_paths(root))
 
 
 def build_exposure_warning(root: Path) -> str:
-    """A warning of code of ours that commands of this workspace can change all the same, "" if there is none."""
+    """Return a warning if commands of this workspace can still change Patchwright's own code, else ""."""
     real = os.path.realpath(root)
     loaded = dict.fromkeys(os.path.realpath(each) for each in (_FLOORS, *sys.path))
     own = [Path(each) for each in loaded if is_inside(each, real)]
@@ -74,7 +74,7 @@ def build_exposure_warning(root: Path) -> str:
 
 
 def find_python_variable(environment: Mapping[str, str]) -> str:
-    """The variable by which Python was made to take code from the current folder or its repository, "" if none was."""
+    """Return the variable that makes Python load code from the current folder or its repository, else ""."""
     try:
         here = Path.cwd()
     except OSError:  # the current folder is gone
@@ -88,7 +88,7 @@ def find_python_variable(environment: Mapping[str, str]) -> str:
 
 
 def _find_shared_files(root: str) -> Iterator[str]:
-    """Files of an environment in the workspace that are the same as modules of ours: uv makes hard links of all."""
+    """Yield files of the workspace's environments that are hard links to Patchwright's modules, as uv makes."""
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)
         if not path or f"{os.sep}site-packages{os.sep}" not in path:
@@ -104,12 +104,12 @@ def _find_shared_files(root: str) -> Iterator[str]:
 
 
 def _find_site_packages(root: str) -> Iterable[Path]:
-    """The site-packages of the environments at the top of a workspace."""
+    """Yield the site-packages of the environments at the top of a workspace."""
     return Path(root).glob("*/lib/python3*/site-packages")
 
 
 def _stat_or_none(path: str) -> os.stat_result | None:
     try:
         return os.stat(path)  # noqa: PTH116 (of hundreds)
-    except OSError:  # not there
+    except OSError:  # missing
         return None

@@ -1,8 +1,9 @@
-"""Which lines of two texts are the same ones, also in texts of many thousands of lines.
+"""Line diff that stays fast on texts of many thousands of lines.
 
-difflib compares every pair of equal lines, and files are full of empty lines and braces: it takes 15 seconds for 2,000
-lines of which each fourth has changed, and grows with the cube. So long stretches are first cut at lines that are alone
-in both (Bram Cohen's patience diff); what lies between is short enough for difflib, which finds more there.
+difflib compares every pair of equal lines, and files are full of empty lines and braces: it takes 15 seconds
+for 2,000 lines of which each fourth has changed, and grows with the cube. So long texts are first split at
+lines that are unique in both (Bram Cohen's patience diff); the parts between are short enough for difflib,
+which finds more matches there.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 Opcode = tuple[Literal["equal", "replace", "delete", "insert"], int, int, int, int]
-"""As difflib's: a tag, first and end in the old text, first and end in the new one."""
+"""Opcode as in difflib: tag, start and end in the old text, start and end in the new one."""
 
 SMALL = 250_000
-"""Pairs of lines that difflib compares in a quarter of a second, also where all are the same."""
+"""Line pairs that difflib compares in a quarter of a second, even if all lines are equal."""
 
 DEPTH = 40
-"""Cuts within cuts: a hundred thousand lines take three or four."""
+"""Levels of recursive splits; a hundred thousand lines take three or four."""
 
 
 def compute_opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
-    """How to make the new lines of the old ones; what is the same is told, too."""
+    """Yield opcodes that turn the old lines into the new ones, "equal" runs included."""
     i = j = 0
     for a, b, length in _find_matching_blocks(old, new):
         if a > i and b > j:
@@ -38,7 +39,7 @@ def compute_opcodes(old: Sequence[str], new: Sequence[str]) -> Iterator[Opcode]:
 
 
 def _find_matching_blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Runs of the same lines (first in old, first in new, length), in order; an empty one at the end."""
+    """Yield runs of equal lines (start in old, start in new, length) in order, then an empty run at the end."""
     start_old = start_new = length = 0
     for i, j in sorted(_pair_equal_lines(old, new)):
         if length and (i, j) == (start_old + length, start_new + length):
@@ -53,7 +54,7 @@ def _find_matching_blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tu
 
 
 def _pair_equal_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Numbers of the same line in both, in no order."""
+    """Yield index pairs of equal lines, unordered."""
     waiting = [(0, len(old), 0, len(new), 0)]
     while waiting:
         a, b, c, d, depth = waiting.pop()
@@ -82,11 +83,11 @@ def _match_with_difflib(old: Sequence[str], new: Sequence[str]) -> Iterator[tupl
 
 
 def _match_unique_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest row of lines that stand once in each, in the same order in both (patience sorting)."""
+    """Return the longest sequence of lines unique in both texts, in the same order in both (patience sorting)."""
     counts, others = Counter(old), Counter(new)
     place = {line: j for j, line in enumerate(new) if others[line] == 1 == counts[line]}
-    ends: list[int] = []  # the least last place in `new` of a row of each length
-    chain: list[tuple[int, int, int]] = []  # (number in old, in new, index here of the one before)
+    ends: list[int] = []  # smallest last index in `new` of a sequence of each length
+    chain: list[tuple[int, int, int]] = []  # (index in old, index in new, position here of the predecessor)
     tops: list[int] = []
     for i, line in enumerate(old):
         if (j := place.get(line)) is None:

@@ -1,4 +1,4 @@
-"""Hold the places of guarded folders that are not there yet, while commands run, and leave no trace of it."""
+"""Placeholder folders for protected folders that do not exist yet, held while commands run and removed afterwards."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _MARK_NS = 1_000_000_007
-"""Time of change of a folder of ours, in nanoseconds since 1970: what anyone puts into it resets that."""
+"""Modification time that marks a placeholder, in nanoseconds since 1970; adding any entry resets it."""
 
 
 @contextmanager
 def hold_placeholders(root: Path, folders: Sequence[Path]) -> Iterator[list[Path]]:
-    """Make those folders that are missing, to be mounted read-only on themselves; later remove them if still empty.
+    """Create missing folders, to be mounted read-only on themselves; finally remove them if still empty.
 
-    Git does not see an empty folder, and only an empty one can be removed: nothing of anyone's is lost. The
-    last of several commands in one workspace removes them, whichever process runs it: removing a folder
-    takes away what another command has mounted on it. What a killed process left is found by its mark.
+    Git does not see an empty folder, and only an empty one can be removed, so no data is lost. The last of
+    several concurrent commands in a workspace, of whichever process, removes them: removing a folder takes
+    away the mounts of other commands on it. Placeholders left by a killed process are recognized by their
+    mark.
     """
     top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -37,19 +38,19 @@ def hold_placeholders(root: Path, folders: Sequence[Path]) -> Iterator[list[Path
             if mine and _try_lock(top, fcntl.LOCK_EX):
                 for folder in mine:
                     if _is_marked_folder(top, folder.name):
-                        with suppress(OSError):  # somebody filled it just now: then it is theirs
+                        with suppress(OSError):  # not empty: it is in use by now, so it stays
                             os.rmdir(folder.name, dir_fd=top)
     finally:
         os.close(top)
 
 
 def is_placeholder(folder: Path) -> bool:
-    """A folder of ours, that a command of this or of another process holds at present (or has left behind)."""
+    """Whether the folder is a placeholder that some command holds at present, or that a killed process has left."""
     return _is_marked_folder(None, str(folder))
 
 
 def _acquire_shared_lock(top: int) -> bool:
-    """Wait for another process to have done its removing; not for a command that holds the lock out of malice."""
+    """Wait, for a bounded time, for another process to finish its removal; a command may hold the lock in malice."""
     for _ in range(_ATTEMPTS):
         if _try_lock(top, fcntl.LOCK_SH):
             return True
@@ -64,7 +65,7 @@ _ATTEMPTS, _PAUSE_SECONDS = 20, 0.001
 def _try_lock(top: int, kind: int) -> bool:
     try:
         fcntl.flock(top, kind | fcntl.LOCK_NB)
-    except OSError:  # another has it, or the file system has no locks
+    except OSError:  # held by another process, or the file system has no locks
         return False
     return True
 
@@ -73,7 +74,7 @@ def _create_placeholder(top: int, name: str) -> bool:
     try:
         os.mkdir(name, 0o755, dir_fd=top)
         os.utime(name, ns=(_MARK_NS, _MARK_NS), dir_fd=top, follow_symlinks=False)
-    except OSError:  # made by somebody meanwhile, or the workspace is closed to us and so to commands
+    except OSError:  # created meanwhile, or the workspace is not writable, for commands neither
         return False
     return True
 

@@ -1,4 +1,4 @@
-"""What a command may not write although it lies in the workspace: git's folders, settings that others act on, us."""
+"""Paths in the workspace that commands must not write: git folders, tool settings, Patchwright's own files."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sandbox.secrets.child_environment import list_homes
 GIT = ".git"
 
 OWN = ("patchwright.toml", ".patchwright")
-"""Our settings in a project: they say what we run, so only a person changes them."""
+"""Patchwright's settings in a project: they choose commands to run, so only the user changes them."""
 
 FOLDERS = (GIT, ".patchwright", ".vscode", ".idea", ".github", ".circleci", ".husky", ".githooks")
-"""Settings of git, editors, continuous integration and hooks: programs that trust the user act on them."""
+"""Settings of git, editors, continuous integration and hooks: programs run them with the user's rights."""
 
 HELD = frozenset({GIT, ".vscode", ".idea"})
-"""Those of FOLDERS on which an editor or a prompt acts the moment they appear: their places are held while
-commands run. What appears under another guarded name is moved away after the command, before anyone acts on it."""
+"""Those of FOLDERS on which an editor or a shell prompt acts as soon as they appear: placeholders hold their
+names while commands run. New entries under other protected names are moved away after the command."""
 
 FILES = (
     "patchwright.toml",
@@ -35,10 +35,10 @@ FILES = (
     ".yarnrc.yml",
 )
 ENDING = ".code-workspace"
-"""Files at the top of the workspace with this ending are guarded as well."""
+"""Files at the top of the workspace with this ending are protected too."""
 
 WATCHED = (".gitattributes", ".gitmodules", "AGENTS.md")
-"""Commands have good reasons to write these, and they do little alone: a change is told, not refused."""
+"""Files that commands have good reasons to write and that do little alone: changes are reported, not refused."""
 
 IN_A_HOME = (
     *(".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".inputrc"),
@@ -54,19 +54,19 @@ IN_A_HOME = (
     ),
 )
 IN_A_HOME_FOLDERS = (".config", ".local", ".vim", "bin", ".ssh", ".gnupg")
-"""What a log-in starts: guarded when the workspace is a home folder."""
+"""Files and folders read at log-in: protected when the workspace is a home folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectedPaths:
-    """The guarded places of a workspace as they are now.
+    """Protected paths of a workspace as they are now.
 
     there: existing files and folders, links resolved
-    links: guarded names that are symbolic links (their targets are in `there`)
-    folders: the names of guarded folders, whether they are there or not
-    files: the names of guarded files that nothing has yet
-    watched: names whose change is told
-    installed: those of `there` that hold our own installation; not audited, because they are large
+    links: protected names that are symbolic links (their targets are in `there`)
+    folders: names of protected folders, existing or not
+    files: protected file names that do not exist yet
+    watched: names whose changes are reported
+    installed: those of `there` that hold Patchwright's installation; not audited, because they are large
     """
 
     there: tuple[Path, ...]
@@ -77,18 +77,21 @@ class ProtectedPaths:
     installed: frozenset[Path] = frozenset()
 
     def list_enclosing_folders(self, root: Path) -> list[Path]:
-        """Folders between the workspace and a guarded place: renamed, they would take its guard with them."""
+        """Return the folders between root and protected paths: renaming one would bypass the protection."""
         between = {folder for place in self.there for folder in place.parents if root in folder.parents}
         return sorted(folder for folder in between if folder not in self.there)
 
 
 def list_protected_paths(root: Path) -> list[Path]:
-    """Existing places under guard, links resolved; of a worktree or submodule the real git folders."""
+    """Return existing protected paths, links resolved; for worktrees and submodules the real git folders."""
     return list(find_protected_paths(root).there)
 
 
 def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> ProtectedPaths:
-    """What is under guard in a workspace. nested: `.git` entries of repositories inside it, see `nested_git`."""
+    """Find the protected paths of a workspace.
+
+    nested: `.git` entries of nested repositories, see `find_nested_git_dirs`
+    """
     is_home = root in list_homes()
     folders = (*FOLDERS, *IN_A_HOME_FOLDERS) if is_home else FOLDERS
     files = (*FILES, *IN_A_HOME) if is_home else FILES
@@ -105,7 +108,7 @@ def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> Protected
     for entry in present:
         if entry.name == GIT and entry.is_file() and (folder := find_git_dir(entry.parent)):
             there += [folder.resolve(), find_common_dir(folder).resolve()]
-    # The top itself, or what holds it, can't be closed: a link to it guards nothing.
+    # The top itself or a folder around it cannot be protected, so a link to it is skipped.
     kept = [path for path in dict.fromkeys(there) if path != root and path not in root.parents]
     return ProtectedPaths(
         there=tuple(kept),
@@ -118,13 +121,14 @@ def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> Protected
 
 
 def find_protected_name(root: Path, path: str) -> str:
-    """Which guarded name a path of the workspace has in it, "" if none: for edits, which the kernel does not see.
+    """Return the protected name in a path, else "". For edits, which the kernel does not confine.
 
-    path: relative to the workspace, links followed
+    path: relative to the workspace, links resolved
 
-    At any depth, because an editor, a shell or a package manager may be started in any folder; in whatever case,
-    because there are file systems that take `.GitHub` for `.github`. Unlike commands, an edit says what it writes,
-    so start-up files of shells are looked for by name too: the workspace may be where a home folder links to.
+    Names match at any depth, because an editor, a shell or a package manager may be started in any folder,
+    and in any case, because some file systems take `.GitHub` for `.github`. Unlike commands, an edit names
+    its target, so start-up files of shells are matched by name too: a home folder may link into the
+    workspace.
     """
     parts = Path(os.path.normpath(path)).parts or (".",)  # the workspace itself
     folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if root in list_homes() else frozenset())
@@ -143,11 +147,11 @@ def find_protected_name(root: Path, path: str) -> str:
 _FOLDED_FOLDERS = frozenset(FOLDERS)
 _FOLDED_HOME_FOLDERS = frozenset(IN_A_HOME_FOLDERS)
 _FOLDED_FILES = frozenset((*FILES, *IN_A_HOME))
-"""All of these names are in lower case already."""
+"""All these names are in lower case already."""
 
 
 def find_nested_git_dirs(root: Path) -> tuple[Path, ...]:
-    """The `.git` entries of repositories and submodules below the top, as far as a short walk finds them."""
+    """Return the `.git` entries of repositories and submodules below the top, as far as a bounded walk finds them."""
     found: list[Path] = []
     waiting = [root]
     for _ in range(_MOST_FOLDERS):
@@ -165,7 +169,7 @@ def find_nested_git_dirs(root: Path) -> tuple[Path, ...]:
 
 
 _MOST_FOLDERS = 2000
-"""Looked into, nearest first: 20 ms, once in a session. Repositories inside others lie near the top."""
+"""Folders searched, nearest first: 20 ms, once in a session. Nested repositories usually are near the top."""
 
 _SKIPPED = frozenset({"node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".mypy_cache"})
 
@@ -174,7 +178,7 @@ def _scan_entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             yield from entries
-    except OSError:  # not ours to list
+    except OSError:  # not readable
         return
 
 
@@ -182,13 +186,13 @@ _HOOKS_PATH = re.compile(r"^\s*hooksPath\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORE
 
 
 def _find_hooks_folder(root: Path) -> Path | None:
-    """The folder of hooks that the repository's own settings name, if it lies in the workspace."""
+    """Return the hooks folder set in the repository's own configuration, if it is in the workspace."""
     folder = find_git_dir(root)
     if folder is None:
         return None
     try:
         found = _HOOKS_PATH.search((find_common_dir(folder) / "config").read_text("utf-8", "replace"))
-    except OSError:  # no settings, so no such folder
+    except OSError:  # no configuration, so no hooks folder
         return None
     path = Path(os.path.normpath(root / found[1])) if found else root
     return path if root in path.parents else None

@@ -1,4 +1,4 @@
-"""Where a git repository is and what its HEAD says, read from plain files: no process, no git library."""
+"""Locate git repositories and read HEAD from plain files: no process, no git library."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _OBJECT_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def find_root(path: Path) -> Path | None:
-    """The work tree that holds `path`: the nearest folder, itself included, with a usable `.git`."""
+    """Return the work tree that contains `path`: the nearest folder, itself included, with a usable `.git`."""
     start = path.absolute()
     return next((each for each in (start, *start.parents) if find_git_dir(each) is not None), None)
 
 
 def find_inner_repository(root: Path, path: str) -> str:
-    """The submodule or other repository inside `root` that holds `path`, relative to `root`; "" if there is none.
+    """Return the nested repository (submodule or other) that contains `path`, relative to `root`; else "".
 
-    A submodule that is not checked out is an empty folder, and git keeps what is put there out of sight.
+    A submodule that is not checked out is an empty folder, and git ignores files put into it.
     """
     folders = [each.as_posix() for each in reversed(PurePosixPath(path).parents)][1:]
     listed = _read_submodule_paths(root) if folders else frozenset()
@@ -39,10 +39,10 @@ def _read_submodule_paths(root: Path) -> frozenset[str]:
         status = path.lstat()
         if (
             not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_LIST
-        ):  # a pipe, a device: reading may not end
+        ):  # a pipe or a device: reading could block
             return frozenset()
         return frozenset(_SUBMODULE.findall(path.read_text("utf-8", "surrogateescape")))
-    except OSError:  # there is none
+    except OSError:  # no such file
         return frozenset()
 
 
@@ -55,12 +55,12 @@ def _is_empty_folder(folder: Path) -> bool:
         return next(folder.iterdir(), None) is None
     except FileNotFoundError:
         return True
-    except OSError:  # no folder, or not ours to read
+    except OSError:  # not a folder, or not readable
         return False
 
 
 def find_git_dir(root: Path) -> Path | None:
-    """The repository's own folder: `root/.git`, or where the file `.git` points (worktrees, submodules)."""
+    """Return the repository's git folder: `root/.git`, or the target of the file `.git` (worktrees, submodules)."""
     entry = root / ".git"
     line = _read_first_line(entry)
     folder = entry if line is None else (root / line.removeprefix("gitdir:").strip())
@@ -68,29 +68,29 @@ def find_git_dir(root: Path) -> Path | None:
 
 
 def find_common_dir(folder: Path) -> Path:
-    """What all worktrees of a repository share (refs, objects, hooks); mostly `folder` itself."""
+    """Return the folder that all worktrees of a repository share (refs, objects, hooks); mostly `folder` itself."""
     line = _read_first_line(folder / "commondir")
     return folder if line is None else (folder / line).resolve()
 
 
 def find_main_work_tree(root: Path) -> Path | None:
-    """The work tree that the one at `root` is linked to (`git worktree add`); None if it is none, or they disagree."""
+    """Return the main work tree of a linked one (`git worktree add`), None if it is not properly linked."""
     folder = find_git_dir(root)
     back = _read_first_line(folder / "gitdir") if folder else None
     if folder is None or back is None or Path(back).resolve() != (root / ".git").resolve():
-        return None  # a file `.git` alone is only what somebody says
+        return None  # a file `.git` alone proves nothing
     shared = find_common_dir(folder)
     return shared.parent if shared.name == ".git" else None
 
 
 def read_head_commit(root: Path) -> str:
-    """The commit that is checked out at `root`: its id, or "" while there is none yet."""
+    """Return the id of the commit checked out at `root`, "" before the first commit."""
     folder = find_git_dir(root)
     return _resolve_reference(folder, "HEAD") if folder else ""
 
 
 def read_branch(root: Path) -> str:
-    """The branch that is checked out at `root`, or "" when HEAD is detached."""
+    """Return the branch checked out at `root`, "" when HEAD is detached."""
     folder = find_git_dir(root)
     line = _read_first_line(folder / "HEAD") if folder else None
     if line is None or not line.startswith("ref:"):
@@ -117,7 +117,7 @@ def _resolve_reference(folder: Path, name: str) -> str:
 def _read_packed_reference(shared: Path, name: str) -> str:
     try:
         text = (shared / "packed-refs").read_text("utf-8", "surrogateescape")
-    except OSError:  # nothing was ever packed: the reference does not exist
+    except OSError:  # no packed references: the reference does not exist
         return ""
     lines = (line.partition(" ") for line in text.splitlines() if line[:1] not in ("#", "^"))
     return next((commit for commit, _, ref in lines if ref == name), "")
@@ -127,5 +127,5 @@ def _read_first_line(path: Path) -> str | None:
     try:
         with path.open("r", encoding="utf-8", errors="surrogateescape") as file:
             return file.readline().strip()
-    except OSError:  # not there, a folder, or not ours to read: the same as no file
+    except OSError:  # missing, a folder or not readable: treated as no file
         return None

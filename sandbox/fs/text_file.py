@@ -1,4 +1,4 @@
-"""Text files that come back byte for byte: encoding, byte-order mark, line endings; and fingerprints."""
+"""Lossless decoding of text files (encoding, byte-order mark, line endings); content fingerprints."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Ending = Literal["\n", "\r\n", "\r"]
 
 
 class BinaryFile(ValueError):
-    """The content is not text, or none that could be written back unchanged; the message is for the model."""
+    """The content is not text, or not losslessly decodable; the message is for the model."""
 
 
 class NotInEncoding(ValueError):
-    """New text holds characters that the file's encoding does not have; the message is for the model."""
+    """New text has characters outside the file's encoding; the message is for the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextFile:
-    """A file's text and all that is needed to write it back.
+    """A file's text and its encoding, byte-order mark and line endings.
 
     text: with "\\n" for every line ending
-    bom: byte-order mark in front of the text, if any
-    newline: the ending of most lines, and of new ones
-    exceptions: the ending of those lines (counted from 0) that have another
+    bom: byte-order mark before the text, if any
+    newline: line ending of most lines, and of new ones
+    exceptions: line endings of the other lines, by line number from 0
     """
 
     text: str
@@ -37,12 +37,12 @@ class TextFile:
 
     @property
     def has_final_newline(self) -> bool:
-        """The last line is ended like the others."""
+        """Whether the last line has a line ending."""
         return self.text.endswith("\n")
 
 
 def decode_text(content: bytes) -> TextFile:
-    """Read bytes as text, such that `encode` gives the same bytes again. Raises BinaryFile for all others."""
+    """Decode bytes to text that `encode_text` encodes to the same bytes. Raises BinaryFile."""
     for bom, encoding in _MARKS:
         if content.startswith(bom):
             try:
@@ -57,14 +57,14 @@ def decode_text(content: bytes) -> TextFile:
     except UnicodeDecodeError:
         return _normalize_line_endings(
             content.decode("latin-1"), "latin-1", b""
-        )  # gives every byte a character, and back
+        )  # latin-1 maps every byte to a character and back
 
 
 def encode_text(text: str, like: TextFile | None, origins: Sequence[int | None] | None = None) -> bytes:
-    """Write text in the manner of the file it came from: lines that did not change keep their bytes.
+    """Encode text in the format of the file that it came from: unchanged lines keep their bytes.
 
-    origins: for each line of `text` the file's line (from 0) whose ending it has, None for a new one; without them,
-    the lines of both are compared
+    origins: for each line of `text`, the file's line (from 0) whose ending it keeps, None for a new line;
+    without origins the two texts are compared. Raises NotInEncoding.
     """
     like = like or TextFile(text="")
     try:
@@ -77,14 +77,14 @@ def encode_text(text: str, like: TextFile | None, origins: Sequence[int | None] 
 
 
 def compute_fingerprint(content: bytes) -> str:
-    """Names a file's content: equal for equal bytes."""
+    """Return the fingerprint of a file's content: equal for equal bytes."""
     import hashlib
 
     return hashlib.sha256(content).hexdigest()[:_FINGERPRINT_DIGITS]
 
 
 def fingerprint_descriptor(descriptor: int) -> str:
-    """The fingerprint of what a freshly opened file holds."""
+    """Return the fingerprint of a freshly opened file's content."""
     import hashlib
 
     digest = hashlib.sha256()
@@ -94,26 +94,26 @@ def fingerprint_descriptor(descriptor: int) -> str:
 
 
 _FINGERPRINT_DIGITS = 32
-"""128 bits: enough that no two contents ever meet by chance; short enough to be kept for every file that was read. Of
-SHA-256, for which processors have instructions: every edit of a long file hashes it several times."""
+"""128 bits: collisions do not occur by chance, and it is short enough to keep for every file read. SHA-256,
+for which processors have instructions: every edit of a long file hashes it several times."""
 
 _PIECE = 1 << 20
-"""Bytes read at once: a file of any size passes through little memory."""
+"""Bytes read at once, so that files of any size need little memory."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it starts with
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its prefix
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
 _SNIFFED = 8 << 10
-"""Git looks for a NUL byte in as much before it calls a file binary."""
+"""Bytes searched for NUL; git checks as many before it calls a file binary."""
 
 
 def _decode_unmarked_utf16(content: bytes) -> TextFile:
-    """UTF-16 without a mark: mostly Latin text has its NULs in every second place and nowhere else."""
+    """Decode UTF-16 without a mark: mostly Latin text has NUL at every second byte and nowhere else."""
     even, odd = content[:_SNIFFED:2], content[1:_SNIFFED:2]
     for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
         if b"\0" not in others and zeros.count(0) * 2 > len(zeros) and len(content) % 2 == 0:
@@ -125,7 +125,7 @@ def _decode_unmarked_utf16(content: bytes) -> TextFile:
 
 
 def _normalize_line_endings(raw: str, encoding: str, bom: bytes) -> TextFile:
-    """Take the line endings out of the text."""
+    """Replace line endings by "\\n" and record them."""
     if "\r" not in raw:
         return TextFile(text=raw, encoding=encoding, bom=bom)
     if "\n" not in raw:
@@ -140,7 +140,7 @@ def _normalize_line_endings(raw: str, encoding: str, bom: bytes) -> TextFile:
 
 
 def _restore_line_endings(text: str, like: TextFile, known: Sequence[int | None] | None) -> str:
-    """Put the line endings back: the old ones on old lines and on those in their place, the usual one on others."""
+    """Restore line endings: the file's own on kept and replaced lines, `newline` on others."""
     if like.newline == "\n" and not like.exceptions:
         return text
     if not like.exceptions and "\r" not in like.text:
@@ -154,14 +154,14 @@ def _restore_line_endings(text: str, like: TextFile, known: Sequence[int | None]
     pieces = []
     for number, (line, before) in enumerate(zip(new, known, strict=True)):
         if before is None or old[before] != line:
-            line = line.removesuffix("\r")  # whoever wrote it meant the ending, not one more character
+            line = line.removesuffix("\r")  # the author meant the line ending, not an extra character
         ending = like.newline if before is None else like.exceptions.get(before, like.newline)
         pieces.append(line if number == last else line + ending)
     return "".join(pieces)
 
 
 def pair_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Pairs (number before, number now) of lines that stayed, and of those that took the place of another."""
+    """Yield (old index, new index) of lines that are unchanged, and of lines that replaced one another."""
     shortest = min(len(old), len(new))
     start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
     rest = shortest - start

@@ -1,4 +1,4 @@
-"""The workspace's files, reached through folder handles: no path leads outside, no write is half done."""
+"""File access in the workspace through folder handles: no path escapes, every write is atomic."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ __all__ = ["NotAFile", "OutsideWorkspace", "ProtectedPath", "Tree"]
 
 
 class Tree:
-    """One folder and what lies below it.
+    """Files below one root folder.
 
-    Paths are relative to the root, or absolute inside it. Symbolic links are followed by hand, one
-    component at a time, so that none can be swapped for another between the check and the use.
-    A missing file is FileNotFoundError, one that cannot be read PermissionError, as everywhere.
-    denied: whether a path (relative, links followed) may not be read by the user's rules
+    Paths are relative to the root, or absolute inside it. Symbolic links are followed one component at a
+    time, so that none can be swapped between check and use. A missing file raises FileNotFoundError, an
+    unreadable one PermissionError.
+    denied: whether the user's rules deny reading a path (relative, links resolved)
     """
 
     def __init__(self, root: Path, denied: Callable[[str], bool] = lambda path: False) -> None:
@@ -44,9 +44,9 @@ class Tree:
         self._roots = (self.root, root.absolute())
 
     def check_writable(self, path: str) -> None:
-        """Raise ProtectedPath for what is not edited: git's folder, our settings, files of a repository inside.
+        """Raise ProtectedPath for git's folder, Patchwright's settings and files of nested repositories.
 
-        path: relative to the root, links followed
+        path: relative to the root, links resolved
         """
         check_writable(path, self.root)
         if inner := find_inner_repository(self.root, path):
@@ -59,34 +59,34 @@ class Tree:
             )
 
     def resolve_relative(self, path: str) -> str:
-        """The path from the root to what `path` names, links followed; it need not exist. "." is the root."""
+        """Return the path relative to the root, links resolved; it need not exist. "." is the root."""
         with self.open_entry(path) as place:
             return place.path
 
     def is_file(self, path: str) -> bool:
-        """A regular file stands there."""
+        """Whether the path is a regular file."""
         return stat.S_ISREG(self._stat_mode(path))
 
     def is_dir(self, path: str) -> bool:
-        """A folder stands there."""
+        """Whether the path is a folder."""
         return stat.S_ISDIR(self._stat_mode(path))
 
     def get_size(self, path: str) -> int:
-        """Bytes in a file."""
+        """Return the size of a file in bytes."""
         with self._open_file(path) as descriptor:
             return os.fstat(descriptor).st_size
 
     def read(self, path: str) -> bytes:
-        """The whole content of a file."""
+        """Return the content of a file."""
         with self._open_file(path) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read()
 
     def read_text(self, path: str) -> TextFile:
-        """A file as text that can be written back byte for byte. Raises BinaryFile."""
+        """Return a file as text that can be written back losslessly. Raises BinaryFile."""
         return decode_text(self.read(path))
 
     def write(self, path: str, content: bytes) -> None:
-        """Replace or make the file in one step. An old one's mode and owner stay; parents are made."""
+        """Create or replace a file atomically, keeping an old file's mode and owner; parents are created."""
         with self.open_entry(path, make_parents=True) as place, translate_write_errors(path):
             self.check_writable(place.path)
             old = place.stat()
@@ -99,18 +99,18 @@ class Tree:
             replace_file(place, content, old)
 
     def write_text(self, path: str, text: str, like: TextFile | None) -> None:
-        """Write text in the manner (encoding, line endings) of the file it came from; None: UTF-8 and \\n."""
+        """Write text in the format (encoding, line endings) of `like`; None: UTF-8 and \\n."""
         self.write(path, encode_text(text, like))
 
     def remove(self, path: str) -> None:
-        """Remove a file, a link (not what it leads to) or an empty folder."""
+        """Remove a file, a link (not its target) or an empty folder."""
         with self.open_entry(path, follow_last=False) as place, translate_write_errors(path):
             self.check_writable(place.path)
             remove = os.rmdir if stat.S_ISDIR(place.require_stat().st_mode) else os.unlink
             remove(place.name, dir_fd=place.folder)
 
     def move(self, old: str, new: str) -> None:
-        """Rename a file, link or folder; parents are made. Raises FileExistsError, nothing is replaced."""
+        """Rename a file, link or folder; parents are created. Raises FileExistsError if the target exists."""
         with (
             self.open_entry(old, follow_last=False) as source,
             self.open_entry(new, follow_last=False, make_parents=True) as target,
@@ -152,7 +152,7 @@ class Tree:
     def open_entry(
         self, path: str, *, follow_last: bool = True, make_parents: bool = False
     ) -> Iterator[FolderEntry]:
-        """Go to where `path` leads and hold its folder open, for as long as the block lasts."""
+        """Resolve `path` and keep the handle of its folder open during the block."""
         walk = PathWalk(self._roots, path)
         try:
             yield walk.resolve_entry(follow_last=follow_last, make_parents=make_parents)

@@ -1,8 +1,8 @@
-"""What the first messages of a TLS connection say: which server a client asks for, whether it has to ask again.
+"""Parse the first messages of a TLS connection: the server that a client asks for, and whether it must ask again.
 
-The layout is that of RFC 8446, sections 5.1 (records), 4.1.2 (ClientHello) and 4.1.3 (ServerHello), of RFC 6066,
-section 3 (server_name), and of RFC 9849, section 5 (encrypted_client_hello). Nothing is decrypted: these messages
-are in the clear.
+The layout is that of RFC 8446, sections 5.1 (records), 4.1.2 (ClientHello) and 4.1.3 (ServerHello), of RFC
+6066, section 3 (server_name), and of RFC 9849, section 5 (encrypted_client_hello). Nothing is decrypted: these
+messages are in the clear.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MOST = 64 << 10
-"""Bytes of a first message: clients send up to 2 KiB, with keys that resist quantum computers 4."""
+"""Bytes of a first message: clients send up to 2 KiB, with post-quantum keys 4."""
 
 _CHANGE_CIPHER_SPEC, _ALERT, _HANDSHAKE, _APPLICATION_DATA = 20, 21, 22, 23
 _WARNING = 1
@@ -21,20 +21,21 @@ _HOST_NAME = 0
 _RECORD_HEAD = 5
 _LONGEST_RECORD = 1 << 14
 _MOST_RECORDS = 1024
-"""Of a client's message: those that cut theirs make a handful. All are read again whenever more bytes come."""
+"""Records of a client's message: clients that split theirs make a handful. All are parsed again as more
+bytes arrive."""
 
 _RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 """The random value of a ServerHello that is a HelloRetryRequest (RFC 8446, section 4.1.3)."""
 
 
 class NotTls(ValueError):
-    """These are not the first bytes of a TLS client, or they could be read in two ways."""
+    """These are not the first bytes of a TLS client, or they are ambiguous."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientHello:
-    """name: the server asked for, in lower case, "" if none is named; hides: another may be asked for, encrypted;
-    size: bytes of the records that it came in"""
+    """name: the requested server, in lower case, "" if none is named; hides: another may be requested,
+    encrypted; size: bytes of the records that contained it"""
 
     name: str
     hides: bool
@@ -42,12 +43,12 @@ class ClientHello:
 
 
 def is_tls(data: bytes) -> bool:
-    """Whether a first byte is that of a handshake's record."""
+    """Return whether a first byte is that of a handshake record."""
     return data[:1] == bytes([_HANDSHAKE])
 
 
 def parse_client_hello(data: bytes) -> ClientHello | None:
-    """The greeting that these bytes begin with; None while more of them are needed. Raises NotTls."""
+    """Return the ClientHello that these bytes begin with; None while more are needed. Raises NotTls."""
     found = _parse_handshake(data, _CLIENT_HELLO)
     if found is None:
         return None
@@ -61,21 +62,22 @@ def parse_client_hello(data: bytes) -> ClientHello | None:
 
 
 def is_retry_request(data: bytes) -> bool | None:
-    """Whether a server that begins with these bytes wants another greeting; None while more of them are needed."""
+    """Return whether a server that begins with these bytes requests a second ClientHello; None while more
+    are needed."""
     start = _find_server_hello_offset(data)
     if start is None:
         return None
     try:
         found = _parse_handshake(data[start:], _SERVER_HELLO)
-    except NotTls:  # an alert that ends it, or another protocol: no greeting is read after it
+    except NotTls:  # an alert that ends it, or another protocol: no ClientHello is read after it
         return False
     return None if found is None else found[0][2:34] == _RETRY
 
 
 def find_second_hello_offset(data: bytes) -> int | None:
-    """Bytes of the records that may stand before a second greeting: for old middle boxes, and data sent early.
+    """Return the bytes of records that may precede a second ClientHello: for old middle boxes, and early data.
 
-    None while more bytes are needed to say what follows.
+    None while more bytes are needed to decide.
     """
     at = 0
     while data[at : at + 1] in (bytes([_CHANGE_CIPHER_SPEC]), bytes([_APPLICATION_DATA])):
@@ -87,7 +89,7 @@ def find_second_hello_offset(data: bytes) -> int | None:
 
 
 def _find_server_hello_offset(data: bytes) -> int | None:
-    """Where a server's greeting begins: it may complain first, of a name it does not know (RFC 6066, section 3)."""
+    """Return the offset of the ServerHello: a warning about an unknown name may precede it (RFC 6066, section 3)."""
     at = 0
     while data[at : at + 1] == bytes([_ALERT]):
         alert = data[at : at + _RECORD_HEAD + 2]
@@ -100,7 +102,7 @@ def _find_server_hello_offset(data: bytes) -> int | None:
 
 
 def _parse_handshake(data: bytes, kind: int) -> tuple[bytes, int] | None:
-    """The body of a first message, put together from as many records as it came in, and the bytes of these."""
+    """Return the body of a first message, reassembled from its records, and the bytes of these."""
     whole, at, records = bytearray(), 0, 0
     while True:
         if len(whole) >= 4:
@@ -131,7 +133,7 @@ def _parse_handshake(data: bytes, kind: int) -> tuple[bytes, int] | None:
 
 
 def _parse_extensions(message: bytes) -> Iterator[tuple[int, bytes]]:
-    rest = _skip_vector(message[2 + 32 :], 1)  # version, random; then the session's id
+    rest = _skip_vector(message[2 + 32 :], 1)  # version, random; then the session id
     rest = _skip_vector(_skip_vector(rest, 2), 1)  # cipher suites, compression methods
     if not rest:  # a client of TLS 1.0 may send none
         return
@@ -164,7 +166,7 @@ def _skip_vector(data: bytes, prefix: int) -> bytes:
 
 
 def _read_vector(data: bytes, prefix: int) -> tuple[bytes, bytes]:
-    """A field that begins with its length in so many bytes, and what follows it."""
+    """Return a field prefixed by its length in so many bytes, and the rest."""
     length = int.from_bytes(data[:prefix], "big")
     if len(data) < prefix + length:
         raise NotTls("a field that is longer than the message")

@@ -1,4 +1,4 @@
-"""Which hosts commands may reach: the user's list, what a request aims at, and which addresses are public."""
+"""Hosts that commands may reach: the user's rules, the target of a request, and which addresses are public."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from sandbox.errors import Fault, UserError
 
 WEB_PORTS = (443, 80)
-"""What an entry without a port means."""
+"""Ports of an entry that names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRule:
-    """One entry of the list.
+    """One entry of the list of hosts.
 
-    name: in lower case; of `*.npmjs.org` what follows the `*.`
-    below: the names below it are meant, at any depth, not the name itself
+    name: in lower case; of `*.npmjs.org` the part after `*.`
+    below: matches the names below it, at any depth, not the name itself
     """
 
     name: str
@@ -25,14 +25,14 @@ class HostRule:
     ports: tuple[int, ...]
 
     def matches(self, target: Target) -> bool:
-        """Whether the target is one of those meant."""
+        """Return whether the rule allows the target."""
         same = target.host.endswith(f".{self.name}") if self.below else target.host == self.name
         return same and target.port in self.ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A host by name, in lower case and without a dot at its end, and a port."""
+    """A host by name, in lower case and without a trailing dot, and a port."""
 
     host: str
     port: int
@@ -42,12 +42,12 @@ class Target:
 
 
 def parse_host_rules(entries: Iterable[str]) -> tuple[HostRule, ...]:
-    """The rules that a list in the settings makes. Raises UserError that quotes the first wrong entry."""
+    """Parse the list of hosts of the settings. Raises UserError that quotes the first wrong entry."""
     return tuple(_parse_host_rule(each) for each in entries)
 
 
 def parse_target(authority: str, default_port: int | None = None) -> Target | None:
-    """What `host:port` names; None unless that is a name: an address in any spelling never is one."""
+    """Parse `host:port`; None unless the host is a name: an address in any spelling never is."""
     found = _AUTHORITY.fullmatch(authority)
     if found is None:
         return None
@@ -59,7 +59,7 @@ def parse_target(authority: str, default_port: int | None = None) -> Target | No
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public Internet, and not of this machine, its networks or its cloud."""
+    """Return whether an address is on the public Internet, not of this machine, its networks or its cloud."""
     from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
     try:
@@ -83,17 +83,18 @@ _LAST_PORT = 65535
 _LONGEST_NAME = 253  # RFC 1035
 
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
-"""A last label like this makes the whole an address for the C library: 127.1, 0x7f.1, 2130706433, 0177.0.0.1."""
+"""A last label like this makes the C library read the name as an address: 127.1, 0x7f.1, 2130706433, 0177.0.0.1."""
 
 _GLOBAL_UNICAST = "2000::/3"
-"""All else of IPv6 is local, mapped (::ffff:127.0.0.1), link-local, unique local (fd00:ec2::254) or unassigned."""
+"""Everything else in IPv6 is local, mapped (::ffff:127.0.0.1), link-local, unique local (fd00:ec2::254) or
+unassigned."""
 
 _NAT64 = "64:ff9b::/96"
-"""How a network that has only IPv6 reaches IPv4: the last 32 bits say where that leads."""
+"""NAT64, by which an IPv6-only network reaches IPv4: the last 32 bits are the IPv4 address."""
 
 _ELSEWHERE = ("2002::/16", "2001::/23", "192.88.99.0/24", "168.63.129.16/32", "100.100.100.200/32")
-"""6to4, Teredo and other tunnels hold an IPv4 address that could be private; two clouds give metadata away
-at addresses outside the private ranges."""
+"""6to4, Teredo and other tunnels embed an IPv4 address that could be private; two clouds serve metadata at
+addresses outside the private ranges."""
 
 
 def _is_host_name(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Start a sandbox in the network of another one that runs, so that its commands reach that one's servers."""
+"""Start a sandbox in the network namespace of a running one, so that its commands reach the servers there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox.process.exec_shim import build_exec_prefix
 
 @contextmanager
 def open_network_namespace(leader: int) -> Iterator[int]:
-    """A descriptor of the network namespace of what a bubblewrap started, -1 if that has ended or has none of its own.
+    """Yield a descriptor of the network namespace inside a bubblewrap, -1 if that has ended or has none of its own.
 
     leader: the process id of that bubblewrap
     """
@@ -24,7 +24,7 @@ def open_network_namespace(leader: int) -> Iterator[int]:
         except OSError:  # it ended just now
             descriptor = -1
     try:
-        # Its number may be another process's by now: the machine's own network is none to be shared.
+        # Its number may be another process's by now: the machine's own network must not be shared.
         own = Path("/proc/self/ns/net")
         apart = descriptor >= 0 and not os.path.samestat(os.fstat(descriptor), own.stat())
         yield descriptor if apart else -1
@@ -34,7 +34,7 @@ def open_network_namespace(leader: int) -> Iterator[int]:
 
 
 def find_first_child(leader: int) -> int:
-    """The process inside, 0 if there is none (yet)."""
+    """Return the process inside, 0 if there is none (yet)."""
     try:
         return int(Path(f"/proc/{leader}/task/{leader}/children").read_text().split()[0])
     except (OSError, IndexError):
@@ -42,8 +42,9 @@ def find_first_child(leader: int) -> int:
 
 
 def build_join_prefix(descriptor: int) -> tuple[str, ...]:
-    """Comes before bubblewrap's argv. An ordinary user has rights over a namespace only as a member of the user
-    namespace that owns it (ioctl_ns(2)): it is entered first, and bubblewrap makes its own inside that."""
+    """Return a prefix for bubblewrap's argv. An ordinary user has rights over a namespace only as a member
+    of the user namespace that owns it (ioctl_ns(2)): it is entered first, and bubblewrap makes its own
+    inside that."""
     return build_exec_prefix(_JOIN, str(descriptor))
 
 

@@ -1,4 +1,4 @@
-"""Whether something listens on a port, seen from the network in which a process runs."""
+"""Check whether a port has a listener, in the network namespace of a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LOCAL, _STATE = 1, 3
 
 
 def is_listening(pid: int, port: int) -> bool:
-    """Nothing connects: a server that counts its visitors is not disturbed. False where there is no /proc."""
+    """Return whether a port has a listener, without connecting to it. False where there is no /proc."""
     wanted = f":{port:04X}"
     for table in ("tcp", "tcp6"):
         try:

@@ -1,4 +1,4 @@
-"""The proxy that is commands' only way to the network: listed hosts, at public addresses, by HTTP or a tunnel."""
+"""Proxy that is the only network access of commands: listed hosts, at public addresses, by HTTP or a tunnel."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sandbox.network.proxy_request import Refused, Request, parse_request
 from sandbox.network.tunnel import Tunnel
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""From a name and a port to addresses."""
+"""Map a name and a port to addresses."""
 
 Dial = Callable[[str, int], Awaitable[tuple[StreamReader, StreamWriter]]]
-"""From an address and a port to a connection."""
+"""Map an address and a port to a connection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class TrafficLimits:
 
     head: bytes of a request's head; clients send 1 to 4 KiB, cookies included
     waiting: seconds for the head, for the name and for the connection
-    idle: seconds in which nothing is sent either way
+    idle: seconds without traffic either way
     connections: at once; package managers open up to 50
     total: bytes both ways together
     """
@@ -39,22 +39,22 @@ class TrafficLimits:
 
 
 async def resolve_addresses(host: str, port: int) -> Sequence[str]:
-    """All addresses that this machine's resolver knows for a name."""
+    """Return all addresses that this machine's resolver knows for a name."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 async def connect_to_address(address: str, port: int) -> tuple[StreamReader, StreamWriter]:
-    """A connection to an address, never to a name."""
+    """Connect to an address, never to a name."""
     return await asyncio.open_connection(address, port)
 
 
 class Proxy:
-    """Filters what commands ask for. A name is resolved here, once, and the address that was judged is the one
-    that is connected to: a second answer of the name's server changes nothing.
+    """Filter of commands' requests. A name is resolved here, once, and the connection goes to the address
+    that was checked: a second answer of the name server changes nothing.
 
-    rules: what may be reached
-    resolve, dial: how names and addresses are reached
+    rules: hosts that may be reached
+    resolve, dial: resolver and connector
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Proxy:
         self.bounds = bounds or TrafficLimits()
 
     async def serve(self, listener: socket.socket, noticed: list[str]) -> None:
-        """Answer what connects to a listener until cancelled; then no connection is left.
+        """Serve the connections of a listener until cancelled; then no connection is left.
 
-        noticed: gets a sentence for each thing refused
+        noticed: receives a sentence for each refusal
         """
         traffic = _Traffic(self, noticed)
         server = await asyncio.start_server(traffic.accept, sock=listener, limit=self.bounds.head)
@@ -84,7 +84,7 @@ class Proxy:
             await traffic.close()
 
     async def connect_target(self, target: Target) -> tuple[StreamReader, StreamWriter]:
-        """A connection to a target that is allowed. Raises Refused."""
+        """Connect to a target that is allowed. Raises Refused."""
         if not any(rule.matches(target) for rule in self.rules):
             raise Refused("403 Forbidden", f"{target}: not on the list of the setting `network`")
         try:
@@ -104,10 +104,10 @@ class Proxy:
 
 
 _TRIED = 4
-"""Addresses of one name: more would keep a client waiting longer than it does wait."""
+"""Addresses tried per name: more would exceed the time that a client waits."""
 
 _MOST_NOTES = 20
-"""Different refusals told of one command: a scan of ports is not to fill an observation."""
+"""Distinct refusals reported of one command: a port scan must not fill an observation."""
 
 _CHUNK = 64 << 10
 _READY = b"HTTP/1.1 200 Connection established\r\n\r\n"
@@ -152,13 +152,13 @@ class _Traffic:
                     self._record_refusal(refused.reason)
                 await self._send_refusal(writer, refused)
             await self._close_writer(writer)
-        except (OSError, EOFError, TimeoutError):  # one side went away, or was silent for too long
+        except (OSError, EOFError, TimeoutError):  # one side closed, or was silent for too long
             pass
         finally:
             writer.transport.abort()
 
     async def _close_writer(self, writer: StreamWriter) -> None:
-        """Close when all is sent; to one who does not read it never would be."""
+        """Close when all is sent; with a timeout, for clients that do not read."""
         writer.close()
         async with asyncio.timeout(self._bounds.waiting):
             await writer.wait_closed()
@@ -184,7 +184,7 @@ class _Traffic:
             async with asyncio.timeout(self._bounds.idle) as deadline:
                 await self._relay_both_ways(request, (reader, upward), (upstream, writer), deadline)
             await self._close_writer(upward)
-        except Refused as refused:  # too late for an answer: bytes of the upstream's may have been passed on
+        except Refused as refused:  # too late for a response: bytes of the upstream's may have been passed on
             if refused.told:
                 self._record_refusal(refused.reason)
             raise EOFError from None
@@ -207,7 +207,7 @@ class _Traffic:
         down: tuple[StreamReader, StreamWriter],
         deadline: asyncio.Timeout,
     ) -> None:
-        """Pass bytes on until the upstream has no more. What a client sends after its one request is never read."""
+        """Relay until the upstream has no more. Data that a client sends after its one request is never read."""
         if request.method == "CONNECT":
             tunnel = Tunnel(request.target)
             upward, downward = (
@@ -240,13 +240,13 @@ class _Traffic:
     async def _relay_client(
         self, tunnel: Tunnel, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
     ) -> None:
-        """Pass on what a client says, as far as the tunnel lets it."""
+        """Relay the client's bytes, as far as the tunnel allows."""
         while not tunnel.is_open and (data := await reader.read(_CHUNK)):
             await self._forward_bytes(tunnel.receive_from_client(data), writer, deadline)
             await tunnel.goes_on.wait()
         if not tunnel.is_open:
             tunnel.close_client_side()
-        if not tunnel.is_open:  # in the middle of its greetings
+        if not tunnel.is_open:  # in the middle of its hello messages
             raise EOFError
         await self._copy_bytes(reader, writer, None, deadline)
 
@@ -258,7 +258,7 @@ class _Traffic:
         upward: StreamWriter,
         deadline: asyncio.Timeout,
     ) -> None:
-        """Pass on what the server says; it may let more of the client's through."""
+        """Relay the server's bytes; they may release more of the client's."""
         while not tunnel.is_open and (data := await reader.read(_CHUNK)):
             await self._forward_bytes(tunnel.receive_from_server(data), upward, deadline)
             await self._forward_bytes(data, writer, deadline)
@@ -269,7 +269,7 @@ class _Traffic:
     async def _copy_bytes(
         self, reader: StreamReader, writer: StreamWriter, length: int | None, deadline: asyncio.Timeout
     ) -> None:
-        """Pass on so many bytes, or all, and then the end too."""
+        """Relay so many bytes, or all, and then the end of stream too."""
         left = length
         while left != 0:
             data = await reader.read(_CHUNK if left is None else min(_CHUNK, left))
@@ -285,7 +285,7 @@ class _Traffic:
     async def _copy_chunks(
         self, reader: StreamReader, writer: StreamWriter, deadline: asyncio.Timeout
     ) -> None:
-        """Pass a chunked body on, written anew: what is understood here is what the other side reads."""
+        """Relay a chunked body, re-encoded: the other side reads it as it was parsed here."""
         size = -1
         while size:
             size = _parse_chunk_size(await self._read_line(reader))

@@ -1,4 +1,5 @@
-"""Commands' one way out of a network namespace: a port on its loopback, opened inside and answered by us outside."""
+"""Network access from a network namespace: a port on its loopback, opened inside and served by our process
+outside."""
 
 from __future__ import annotations
 
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
 
 PORT = 61080
 """In each command's own namespace. Above the range from which the kernel picks ports (to 60999), and no
-service's port: so the command's own servers do not collide with it."""
+service's port, so that the command's own servers do not collide with it."""
 
 _ADDRESS = f"http://127.0.0.1:{PORT}"
 _OWN = "localhost,127.0.0.1,::1"
 _NAMES = {"http_proxy": _ADDRESS, "https_proxy": _ADDRESS, "all_proxy": _ADDRESS, "no_proxy": _OWN}
-"""The loopback of the namespace holds only what the command itself serves: a test of a server needs no proxy."""
+"""The loopback of the namespace holds only the command's own servers: tests of a server need no proxy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyBridge:
-    """What a command gets; by default no way out.
+    """Network access of a command; by default none.
 
-    prefix: comes before its argv
-    descriptors: to be handed down
-    noticed: what was refused so far, one sentence each
+    prefix: goes before its argv
+    descriptors: to be inherited
+    noticed: refusals so far, one sentence each
     """
 
     prefix: tuple[str, ...] = ()
@@ -40,13 +41,13 @@ class ProxyBridge:
 
 
 def build_proxy_environment() -> Mapping[str, str]:
-    """How programs find the way out."""
+    """Return the variables by which programs find the proxy."""
     return _NAMES | {name.upper(): value for name, value in _NAMES.items()}
 
 
 @asynccontextmanager
 async def open_proxy_bridge(proxy: Proxy) -> AsyncIterator[ProxyBridge]:
-    """A way out through the proxy for one command; closed, with all connections, when the context ends."""
+    """Open access through the proxy for one command; closed, with all connections, when the context ends."""
     import asyncio
     import socket
 
@@ -76,8 +77,8 @@ c.sendmsg([b"."], [(s.SOL_SOCKET, s.SCM_RIGHTS, l.fileno().to_bytes(4, sys.byteo
 l.close()
 c.close()
 """
-"""Runs inside, before the command. A socket stays in the namespace in which it was made: so we can accept here what
-connects there, nothing of ours runs beside the command, and no path leads to us."""
+"""Runs inside, before the command. A socket stays in the namespace in which it was made: so we can accept
+connections here, none of our code runs alongside the command, and no path leads to us."""
 
 
 async def _serve_bridge(proxy: Proxy, channel: socket.socket, noticed: list[str]) -> None:
@@ -99,7 +100,7 @@ async def _serve_bridge(proxy: Proxy, channel: socket.socket, noticed: list[str]
 
 
 def _receive_listener(channel: socket.socket) -> socket.socket | None:
-    """The listener. What comes was sent from inside the sandbox: so nothing but a listener is taken."""
+    """Return the listener. It was sent from inside the sandbox, so anything but a listener is rejected."""
     import os
     import socket
 

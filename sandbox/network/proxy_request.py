@@ -1,4 +1,4 @@
-"""Read the head of a request to the proxy, strictly: what two readers could take for two things is refused."""
+"""Parse the head of a request to the proxy, strictly: anything that two parsers could read differently is refused."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Body = Literal["none", "length", "chunked"]
 
 
 class Refused(Exception):
-    """A request that is not let through.
+    """A request that is rejected.
 
-    status: the answer's status line, without the version
-    told: whether the user and the model are to hear of it: a wish to reach something, not a slip of the wire
+    status: the response's status line, without the version
+    told: whether it is reported to the user and the model: an attempt to reach a host, not a protocol error
     """
 
     def __init__(self, status: str, reason: str, *, told: bool = True) -> None:
@@ -27,8 +27,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """method: "CONNECT" asks for a tunnel; any other goes to `target` as `forwarded`, followed by `length` bytes
-    or by chunks."""
+    """method: "CONNECT" asks for a tunnel; any other goes to `target` as `forwarded`, followed by `length`
+    bytes or by chunks."""
 
     method: str
     target: Target
@@ -38,7 +38,7 @@ class Request:
 
 
 def parse_request(head: bytes) -> Request:
-    """The request that begins with these bytes, up to and with the empty line. Raises Refused."""
+    """Parse the request that begins with these bytes, up to and with the empty line. Raises Refused."""
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     found = _FIRST.fullmatch(first)
     if found is None:
@@ -63,7 +63,7 @@ def parse_request(head: bytes) -> Request:
 
 
 _HTTP_PORT = 80
-_SHOWN = 100  # characters of a stranger's text
+_SHOWN = 100  # characters of untrusted text
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _FIRST = re.compile(rf"({_TOKEN}) ([!-~]+) HTTP/1\.([01])")
 _FIELD = re.compile(rf"({_TOKEN}):([^\x00-\x08\x0a-\x1f\x7f]*)")
@@ -75,7 +75,7 @@ connection proxy-connection keep-alive upgrade te trailer proxy-authorization pr
 transfer-encoding content-length host
 """
 _BETWEEN_TWO = frozenset(_NAMES.split())
-"""Fields for the next hop alone, which is us; the last three are written anew, from what we understood."""
+"""Fields for the next hop alone, which is us; the last three are rewritten from the parsed request."""
 
 
 def _parse_header(line: str) -> tuple[str, str]:
@@ -93,7 +93,7 @@ def _require_target(authority: str, default_port: int | None, shown: str) -> Tar
 
 
 def _check_host(fields: list[tuple[str, str]], target: Target) -> None:
-    """A field that names another host than the address is how a request hides where it goes."""
+    """Refuse a Host field that differs from the address: a request hides its destination that way."""
     for host in _get_header_values(fields, "host"):
         if parse_target(host, _HTTP_PORT) != target:
             raise Refused("400 Bad Request", f"{target}: its Host header says {host[:_SHOWN]!r}")

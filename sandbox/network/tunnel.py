@@ -1,8 +1,8 @@
-"""The beginning of a tunnel: nothing goes through it before the client has named the server that it asked for.
+"""Filter the start of a tunnel: nothing passes before the client has named the server that it asked for.
 
-Behind one address stand many sites: a name in a TLS greeting that is another than that of the request would lead to
-one that is not on the list. A server may ask for a second greeting (RFC 8446, section 4.1.4); that has to name the
-same, so what a client sends after the first waits for the server's answer.
+One address serves many sites: a name in a ClientHello other than that of the request would lead to one that is
+not on the list. A server may ask for a second ClientHello (RFC 8446, section 4.1.4), which has to name the same
+server, so data that a client sends after the first waits for the server's answer.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from sandbox.network.hosts import Target
 from sandbox.network.proxy_request import Refused
 
 _ONLY_TLS = (443, 80)
-"""Ports on which a tunnel carries nothing else: plain HTTP is asked of the proxy itself, which reads its Host.
-On the others it may carry what is not TLS."""
+"""Ports on which a tunnel carries only TLS: plain HTTP is requested from the proxy itself, which reads its
+Host. On the others it may carry other protocols."""
 
 _MOST_HELD = 2 * MOST
-"""Bytes: a greeting, and as much again that was read with it."""
+"""Bytes: a ClientHello, and as much again that was read with it."""
 
-_SHOWN = 100  # characters of a stranger's text
+_SHOWN = 100  # characters of untrusted text
 
 
 class _TunnelState(Enum):
@@ -40,10 +40,11 @@ class _TunnelState(Enum):
 
 
 class Tunnel:
-    """Reads along until the greetings are over, and says what may be passed on to the server. It sends nothing itself.
+    """State of a tunnel until the hello messages are over; returns the bytes that may be passed on. It sends
+    nothing itself.
 
-    target: the host and port that were asked for
-    goes_on: set unless the client is to wait for the server's answer
+    target: the host and port that were requested
+    goes_on: set unless the client has to wait for the server's answer
     """
 
     def __init__(self, target: Target) -> None:
@@ -56,11 +57,11 @@ class Tunnel:
 
     @property
     def is_open(self) -> bool:
-        """All that either side says is passed on from here."""
+        """Whether everything that either side sends is passed on from here."""
         return self._waiting is _TunnelState.NOTHING
 
     def receive_from_client(self, data: bytes) -> bytes:
-        """Take what the client says; the bytes that may go to the server now. Raises Refused."""
+        """Take bytes of the client; return those that may go to the server now. Raises Refused."""
         self._said += data
         passed = self._handle_first_hello() if self._waiting is _TunnelState.FIRST else b""
         if self._waiting is _TunnelState.SECOND:
@@ -72,7 +73,7 @@ class Tunnel:
         return passed
 
     def receive_from_server(self, data: bytes) -> bytes:
-        """Take what the server says; the bytes of the client's that may go to it now. Raises Refused."""
+        """Take bytes of the server; return the client's that may go to it now. Raises Refused."""
         if self._waiting is not _TunnelState.ANSWER:
             return b""
         self._answer += data
@@ -84,14 +85,15 @@ class Tunnel:
         return self.receive_from_client(b"")
 
     def close_server_side(self) -> None:
-        """The server says no more: the client need not wait for an answer, and nothing of its is passed on."""
+        """Handle the end of the server's stream: the client need not wait for an answer; its held bytes
+        are not sent."""
         self.goes_on.set()
 
     def close_client_side(self) -> None:
-        """The client says no more. Raises Refused if that leaves half a greeting."""
+        """Handle the end of the client's stream. Raises Refused if that leaves half a ClientHello."""
         if self._waiting in (_TunnelState.FIRST, _TunnelState.SECOND) and self._said:
             raise self._build_refusal("no whole TLS greeting")
-        if self._waiting is _TunnelState.FIRST:  # it only listens
+        if self._waiting is _TunnelState.FIRST:  # the client only listens
             self._waiting = _TunnelState.NOTHING
 
     def _handle_first_hello(self) -> bytes:

@@ -1,4 +1,4 @@
-"""Modes, approval and decisions: what an effect may do before anything runs."""
+"""Modes, approval and decisions: verdicts on effects before an action runs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,12 @@ class Mode(StrEnum):
 
 
 class Approval(StrEnum):
-    """Who answers when the policy says "ask": ask about all that is not harmless, auto about what leaves
-    the sandbox or can't be undone; never: nobody is there, so what would ask is denied."""
+    """Handling of the verdict "ask".
+
+    ask: ask about everything that is not harmless; auto: only about effects that leave the sandbox or cannot
+    be undone;
+    never: as auto, but without a user to ask, so that "ask" becomes "deny"
+    """
 
     ASK = "ask"
     AUTO = "auto"
@@ -33,8 +37,8 @@ class Approval(StrEnum):
 
 
 Reach = Literal["reads", "writes", "runs", "unknown", "leaves", "secrets"]
-"""What one effect of a command amounts to: reads anything but keys; writes in the workspace; runs other code; was
-not understood; leaves the workspace or loses what can't be brought back; reads where keys lie."""
+"""Class of one effect of a command: reads anything but secrets; writes in the workspace; runs other code; was
+not understood; leaves the workspace or loses data irrecoverably; reads secrets."""
 
 _INSIDE: Mapping[Reach, tuple[Verdict, Verdict]] = {
     "reads": ("allow", "allow"),
@@ -56,15 +60,15 @@ _ONLY_READS: Mapping[Reach, tuple[Verdict, Verdict]] = {
 }
 
 COMMANDS: Mapping[tuple[Mode, bool], Mapping[Reach, tuple[Verdict, Verdict]]] = {
-    (Mode.READ_ONLY, True): _ANYTHING,  # the kernel lets it write nothing but its private /tmp
+    (Mode.READ_ONLY, True): _ANYTHING,  # the kernel confines its writes to a private /tmp
     (Mode.READ_ONLY, False): _ONLY_READS,
     (Mode.WORKSPACE, True): _INSIDE,
     (Mode.WORKSPACE, False): _UNBOUND,
     (Mode.FULL, True): _ANYTHING,
     (Mode.FULL, False): _ANYTHING,
 }
-"""By mode and by whether the kernel confines commands: the verdicts under approval `ask` and under `auto`. `never`
-is `auto` with nobody to ask."""
+"""By mode and by whether the kernel confines commands: the verdicts under approval `ask` and under `auto`.
+`never` is `auto` without a user to ask."""
 
 TOOLS: Mapping[tuple[Mode, bool], Mapping[EffectKind, Verdict]] = {
     (Mode.READ_ONLY, True): {"execute": "allow"},
@@ -72,10 +76,10 @@ TOOLS: Mapping[tuple[Mode, bool], Mapping[EffectKind, Verdict]] = {
     (Mode.WORKSPACE, True): {"write": "allow", "git": "allow", "execute": "allow"},
     (Mode.WORKSPACE, False): {"write": "allow", "git": "allow"},
 }
-"""What our own tools may do unasked beside reading. In mode `full`, everything."""
+"""Verdicts on the effects of Patchwright's own tools, besides reading. In mode `full`, everything is allowed."""
 
 SCRATCH = ("/tmp/", "/var/tmp/", "/dev/shm/")
-"""Folders that are private to a confined command: to write there leaves nothing behind."""
+"""Folders that are private to a confined command: files written there do not persist."""
 
 INSTEAD: Mapping[EffectKind, str] = {
     "network": "commands have no network here: work with what is installed",
@@ -87,14 +91,15 @@ INSTEAD: Mapping[EffectKind, str] = {
     "mcp": "do without, or have the user allow it by a rule like mcp(server.tool)",
     "unknown": "write it as plain commands with known arguments",
 }
-"""For a model whose command is denied because nobody can be asked."""
+"""Advice to a model whose command is denied because no user can be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The verdict on one action and why, in words that can be shown to a person or a model.
+    """Verdict on an action and its reason, worded for a user or a model.
 
-    always: the rules on commands that would spare the question; () where nothing wider than this once is wise
+    always: rules on commands that would avoid this question in future; () if nothing wider than this once is
+    safe
     """
 
     verdict: Verdict
@@ -103,7 +108,7 @@ class Decision:
 
 
 class Approver(Protocol):
-    """Someone who can be asked. A session without a terminal has none."""
+    """A user who can be asked. A session without a terminal has none."""
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         """Return a decision whose verdict is "allow" or "deny"."""
@@ -119,7 +124,7 @@ class Policy:
         self.rules = rules
 
     def decide(self, effect: Effect, *, confined: bool, tool: str = "") -> Decision:
-        """Judge what a tool of ours would do. `confined`: the kernel enforces the bounds of commands."""
+        """Judge the effect of one of Patchwright's own tools. `confined`: the kernel confines commands"""
         rules = (self.rules.match_effect(effect), self.rules.match_tool(tool))
         found = max((r for r in rules if r), key=lambda r: VERDICTS.index(r.verdict), default=None)
         return self._deny_if_unattended(
@@ -138,14 +143,14 @@ class Policy:
         asking = [each for each in decisions if each.verdict == "ask"]
         reason = "; ".join(dict.fromkeys(each.reason for each in asking))
         always = [pattern for each in asking for pattern in each.always]
-        spared = all(each.always for each in asking)  # a rule for a part would not spare the question
+        spared = all(each.always for each in asking)  # a rule for a part would not avoid the question
         return Decision(verdict="ask", reason=reason, always=tuple(dict.fromkeys(always)) if spared else ())
 
     def decide_segment(self, segment: Segment, *, root: Path, confined: bool) -> Decision:
         """Judge one command of a line."""
         runs = any(effect.kind == "execute" for effect in segment.effects)
         worst, kind = Decision(verdict="allow", reason=segment.why), segment.effects[0].kind
-        bound = False  # a rule on what it touches asks: no rule on the command takes that back
+        bound = False  # a rule on its paths or hosts asks: no rule on the command overrides that
         for effect in segment.effects:
             reach = _classify_reach(effect, root=root, confined=confined, runs=runs)
             rule = self.rules.match_effect(_relativize_paths(effect, root))
@@ -175,7 +180,7 @@ class Policy:
         if self.mode is Mode.READ_ONLY:
             return Decision(verdict="deny", reason="the session is in read-only mode")
         if effect.kind == "execute" and self.approval is Approval.NEVER:
-            # The project's own tests: who runs a task on a machine without confinement was told, and wants them.
+            # The project's own tests: on a machine without confinement the user was warned, and wants them.
             return Decision(verdict="allow", reason="unconfined, as warned")
         if effect.kind == "execute":
             return Decision(verdict="ask", reason="commands are not confined on this machine")
@@ -192,7 +197,7 @@ class Policy:
         return Decision(verdict=verdict, reason=reason)
 
     def _apply_rule(self, base: Decision, rule: Rule | None) -> Decision:
-        """Rules tighten everything; they loosen what would be asked about, not the mode."""
+        """Apply a rule to a verdict: rules tighten everything; they loosen "ask" verdicts, not the mode."""
         if rule is None or (base.verdict == "deny" and rule.verdict != "deny"):
             return base
         word = {"allow": "allows", "ask": "asks about", "deny": "denies"}[rule.verdict]
@@ -206,7 +211,7 @@ class Policy:
 
 
 def pick_strictest(decisions: Sequence[Decision]) -> Decision:
-    """The most careful of several decisions (deny over ask over allow)."""
+    """Return the strictest of several decisions (deny over ask over allow)."""
     return max(decisions, key=lambda d: VERDICTS.index(d.verdict))
 
 
@@ -232,12 +237,12 @@ def _classify_reach(effect: Effect, *, root: Path, confined: bool, runs: bool) -
     if effect.kind == "execute":
         return "runs"
     if effect.kind == "network" and runs and not effect.hosts:
-        return "runs"  # `npm test` may use it, or not: the kernel sees to that
+        return "runs"  # `npm test` may use it or not: the kernel decides
     return "unknown" if effect.kind == "unknown" else "leaves"
 
 
 def _relativize_paths(effect: Effect, root: Path) -> Effect:
-    """With the paths as rules know them: what lies in the workspace relative to it, though it be protected."""
+    """Make paths inside the workspace relative to it, as in rules, also if they are protected."""
     top = f"{root.resolve()}/"
     return replace(effect, paths=tuple(path.removeprefix(top) for path in effect.paths))
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 EffectKind = Literal["none", "read", "write", "execute", "network", "git", "destructive", "mcp", "unknown"]
-"""What is "unknown" was not understood: it is to be asked about, never taken for harmless."""
+"""Effects of kind "unknown" were not understood: ask about them, never treat them as harmless."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """What an action would touch, as far as that is known before it runs.
+    """Effect of an action, as far as known before it runs.
 
     paths: relative to the workspace; absolute when `outside`
     argv: the command line, for kind "execute"
     outside: the paths lie outside the workspace, or are protected inside it
-    server_tool, call: for kind "mcp", the tool as `server.tool`, and all that it is called with
-    reason: why this is so, as a clause; "" when the kind says it all
+    server_tool, call: for kind "mcp", the tool as `server.tool`, and all its arguments
+    reason: the cause, as a clause; "" when the kind is sufficient
     """
 
     kind: EffectKind

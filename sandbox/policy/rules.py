@@ -1,4 +1,4 @@
-"""The user's rules: `shell(npm run *)`, `read(./.env)`, …: what is allowed, asked about or denied whatever the mode."""
+"""The user's rules, such as `shell(npm run *)` or `read(./.env)`: allow, ask or deny whatever the mode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Verdict = Literal["allow", "ask", "deny"]
 Kind = Literal["shell", "read", "edit", "network", "mcp"]
 
 VERDICTS: tuple[Verdict, ...] = ("allow", "ask", "deny")
-"""From the mildest to the strictest; of several rules that match the strictest holds."""
+"""From the mildest to the strictest; of several matching rules the strictest applies."""
 
 EXAMPLES: Mapping[Kind, str] = {
     "shell": "shell(npm run *)",
@@ -28,14 +28,14 @@ EXAMPLES: Mapping[Kind, str] = {
     "network": "network(pypi.org)",
     "mcp": "mcp(server.tool)",
 }
-"""Every kind of rule, as it is shown to somebody who wrote another."""
+"""An example of every kind of rule, shown in error messages."""
 
 _FORM = re.compile(r"\s*([a-z]+)\((.+)\)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One rule. `pattern`: what stands between the brackets."""
+    """One rule. `pattern`: the text between the parentheses."""
 
     kind: Kind
     pattern: str
@@ -52,7 +52,7 @@ class Rules:
     rules: tuple[Rule, ...] = ()
 
     def match_segment(self, segment: Segment) -> Rule | None:
-        """The strictest rule on a command. Those that allow see only spellings that surely mean the same."""
+        """Return the strictest rule on a command. Allowing rules match only spellings that surely mean the same."""
         return _pick_strictest_rule(
             rule
             for rule in self._select_kind("shell")
@@ -62,8 +62,11 @@ class Rules:
         )
 
     def match_effect(self, effect: Effect) -> Rule | None:
-        """The strictest rule on what an action touches. To edit a file is to read it, so that rules on reading
-        that ask or deny hold for both. A rule that allows has to know all that is touched."""
+        """Return the strictest rule on the paths and hosts of an effect.
+
+        To edit a file is to read it, so rules on reading that ask or deny apply to both. A rule that allows
+        must match every path and host.
+        """
         found: list[Rule] = []
         if effect.kind == "network":
             found += [rule for rule in self._select_kind("network") if _covers_targets(rule, effect.hosts)]
@@ -76,7 +79,7 @@ class Rules:
         return _pick_strictest_rule(found)
 
     def match_tool(self, name: str) -> Rule | None:
-        """The strictest rule on the tool of a server, named `server.tool`."""
+        """Return the strictest rule on the tool of a server, named `server.tool`."""
         return _pick_strictest_rule(rule for rule in self._select_kind("mcp") if matches_pattern(rule, name))
 
     def denies_reading(self, path: str) -> bool:
@@ -85,11 +88,11 @@ class Rules:
 
     @property
     def read_denials(self) -> tuple[Rule, ...]:
-        """The rules that deny reading."""
+        """Rules that deny reading."""
         return tuple(rule for rule in self._select_kind("read") if rule.verdict == "deny")
 
     def with_allowed_commands(self, patterns: Sequence[str]) -> Rules:
-        """With commands that the user wants never to be asked about again."""
+        """Return the rules plus those that allow commands that the user has chosen to always allow."""
         more = [Rule(kind="shell", pattern=each, verdict="allow") for each in patterns]
         return Rules(tuple(dict.fromkeys((*self.rules, *more))))
 
@@ -101,7 +104,7 @@ NO_RULES = Rules()
 
 
 def parse_rule(text: str, verdict: Verdict) -> Rule:
-    """A rule as the user wrote it. Raises UserError that says what is wrong with it."""
+    """Parse a rule of the user. Raises UserError that explains the mistake."""
     found = _FORM.fullmatch(text)
     kind = next((each for each in EXAMPLES if found and each == found[1]), None)
     if found is None or kind is None or not found[2].strip():
@@ -124,7 +127,7 @@ def parse_rule(text: str, verdict: Verdict) -> Rule:
 
 
 def check_examples(rule: Rule, match: Sequence[str], no_match: Sequence[str]) -> None:
-    """Raise UserError for the first example with which the rule does something else than the user thinks."""
+    """Raise UserError for the first example for which the rule does not behave as the user expects."""
     for example in match:
         if not _applies_to_example(rule, example):
             raise UserError(
@@ -142,13 +145,13 @@ def check_examples(rule: Rule, match: Sequence[str], no_match: Sequence[str]) ->
 
 
 def matches_pattern(rule: Rule, text: str) -> bool:
-    """Whether a rule's pattern fits one spelling, path, host or name of a tool."""
-    loose = rule.verdict != "allow"  # what some file systems take for the same name is denied with it
+    """Whether a rule's pattern matches one spelling, path, host or tool name."""
+    loose = rule.verdict != "allow"  # names that some file systems treat as the same are denied, too
     return _compile_pattern(rule.kind, rule.pattern, loose).fullmatch(text) is not None
 
 
 def _applies_to_example(rule: Rule, example: str) -> bool:
-    """Whether a rule decides on an example: on any of its commands, or, to allow it, on all."""
+    """Whether a rule decides an example: on any of its commands, or, to allow it, on all."""
     if rule.kind != "shell":
         return matches_pattern(
             rule, posixpath.normpath(example) if rule.kind in ("read", "edit") else example
@@ -192,7 +195,7 @@ def _compile_pattern(kind: Kind, pattern: str, loose: bool) -> re.Pattern[str]:
 
 
 def _translate_command_pattern(pattern: str) -> str:
-    """`git push *` (or `git push:*`) is also `git push` alone; it is not `git pushy`."""
+    """Translate to a regular expression: `git push *` (or `git push:*`) also matches `git push`, not `git pushy`."""
     for ending in (" *", ":*"):
         if pattern.endswith(ending):
             return f"{_translate_name_pattern(pattern.removesuffix(ending))}(?: .*)?"
@@ -204,7 +207,11 @@ def _translate_name_pattern(pattern: str) -> str:
 
 
 def _translate_path_pattern(pattern: str) -> str:
-    """`.env` at any depth, `./.env` at the top, `src/**` and `src` with all that is inside."""
+    """Translate to a regular expression.
+
+    `.env` matches at any depth, `./.env` at the top; `src/**` and `src` match the folder with all that is
+    inside.
+    """
     anchored = "/" in pattern.rstrip("/")
     place = posixpath.normpath(posixpath.expanduser(pattern))
     place = place.removesuffix("/**")

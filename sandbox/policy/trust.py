@@ -1,4 +1,4 @@
-"""What of a repository may run outside the sandbox: definitions, and the user's word on them."""
+"""Trust in repository-defined programs that run outside the sandbox: definitions, and the user's decisions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sandbox.errors import Fault, UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """Something of a repository that a program of ours would run, outside the sandbox and as the user.
+    """A program defined by a repository that Patchwright would run outside the sandbox as the user.
 
-    name: how it is called there ("pre-commit", "filter.lfs.clean")
-    runs: what it is, for a person to judge: a command line, or where the program lies
-    digest: of all that it says; another one is another definition
+    name: its name in the repository ("pre-commit", "filter.lfs.clean")
+    runs: description for the user: a command line, or the path of the program
+    digest: of the whole definition; any change makes it another definition
     """
 
     kind: Literal["hook", "setting"]
@@ -27,35 +27,35 @@ class Definition:
 
 
 Trusts = Callable[[Sequence[Definition]], bool]
-"""Whether the user trusts exactly these definitions of the repository at hand."""
+"""Whether the user trusts exactly these definitions of the present repository."""
 
 
 def trust_nothing(definitions: Sequence[Definition]) -> bool:
-    """Trusts no repository that defines anything: what holds until the user has spoken."""
+    """Trust only a repository without definitions: the default until the user decides."""
     return not definitions
 
 
 class TrustStore:
-    """The repositories that the user trusts, each with the digest of what was there when they said so.
+    """The repositories that the user trusts, each with the digest of its definitions at that time.
 
-    file: in our own config folder, which no command can read or write
+    file: in Patchwright's own configuration folder, which no command can read or write
     """
 
     def __init__(self, config: Path) -> None:
         self.file = config / "trust.json"
 
     def create_check(self, root: Path) -> Trusts:
-        """The user's word on one repository, looked up when it is needed: it may change meanwhile."""
+        """Return a check of one repository that reads the store on each call, since it may change meanwhile."""
         return lambda definitions: (
             not definitions or self.read_trusted_digest(root) == compute_digest(definitions)
         )
 
     def read_trusted_digest(self, root: Path) -> str:
-        """The digest that is trusted at `root`, "" if nothing is."""
+        """Return the trusted digest at `root`, "" if there is none."""
         return self._read().get(_build_key(root), "")
 
     def list_roots(self) -> list[str]:
-        """All repositories that are trusted, by name."""
+        """Return the paths of all trusted repositories, sorted."""
         return sorted(self._read())
 
     def grant(self, root: Path, definitions: Sequence[Definition]) -> None:
@@ -63,7 +63,7 @@ class TrustStore:
         self._write(self._read() | {_build_key(root): compute_digest(definitions)})
 
     def revoke(self, root: Path) -> bool:
-        """Trust `root` no more; whether it was trusted."""
+        """Revoke trust in `root`; return whether it was trusted."""
         found = self._read()
         was = found.pop(_build_key(root), None) is not None
         if was:
@@ -75,7 +75,7 @@ class TrustStore:
 
         try:
             found = json.loads(self.file.read_bytes())
-        except FileNotFoundError:  # nothing was ever trusted
+        except FileNotFoundError:  # no trust granted yet
             return {}
         except (OSError, ValueError) as error:
             raise UserError(
@@ -95,7 +95,7 @@ class TrustStore:
 
         try:
             self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # mkstemp: 0600 from its first moment, and never through a link that somebody laid.
+            # mkstemp: mode 0600 from the start, and it never follows an existing link.
             handle, name = tempfile.mkstemp(prefix="trust-", dir=self.file.parent)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(found, file, indent=1, sort_keys=True)
@@ -109,7 +109,7 @@ class TrustStore:
 
 
 def compute_digest(definitions: Sequence[Definition]) -> str:
-    """One digest of several definitions, whatever their order."""
+    """Return one digest of several definitions, in any order."""
     import hashlib
 
     lines = sorted(repr((each.kind, each.name, each.digest)) for each in definitions)

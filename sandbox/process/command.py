@@ -1,4 +1,4 @@
-"""Run a command: what is asked (`Command`), what came of it (`Completed`), and who can do it (`Sandbox`)."""
+"""Interfaces to run a command: the request (`Command`), the result (`Completed`) and the runner (`Sandbox`)."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Command:
     timeout: seconds of wall time until the whole tree is killed
     stderr: "merge" interleaves it with stdout, "separate" keeps `Completed.stderr`
     scope: "workspace" may write inside the workspace, "read-only" may write nothing but its private /tmp
-    readable: extra absolute paths to show read-only (a script of ours, an interpreter)
-    writable: extra absolute folders of ours that may be written (a report folder, a byte-code cache)
+    readable: extra absolute paths to show read-only (one of our scripts, an interpreter)
+    writable: extra absolute folders of Patchwright's that may be written (a report folder, a byte-code cache)
     denied: files and folders that may not even be read
-    descriptors: open descriptors of ours that it inherits under their numbers
+    descriptors: our open descriptors that it inherits under their numbers
     started: called with the leader's process id once it runs
-    beside: leader of another command of this sandbox, whose network it shares where there are networks of their
-        own; 0 for none
-    resident: it lives beside other commands and our own work, so that what changed at guarded places meanwhile is
-        not its doing alone: whoever talks to it audits them
+    beside: leader of another command of this sandbox, whose network it shares where networks are separate;
+        0 for none
+    resident: it runs alongside other commands and our own work, so that changes at guarded paths meanwhile are
+        not its alone: its client audits them
     """
 
     argv: tuple[str, ...]
@@ -72,8 +72,8 @@ class Capture:
     """Bounded head and tail of a stream.
 
     total: bytes the command wrote in all
-    spill: file that holds the whole stream, when head and tail do not (moved or deleted by the caller)
-    note: why the spill is missing or not whole, as a clause; "" when it is whole or not needed
+    spill: file with the whole stream, when head and tail do not hold it (moved or deleted by the caller)
+    note: why the spill is missing or incomplete, as a clause; "" when it is complete or not needed
     """
 
     head: bytes
@@ -84,11 +84,11 @@ class Capture:
 
     @property
     def omitted_bytes(self) -> int:
-        """Bytes that stand neither in head nor in tail."""
+        """Bytes in neither head nor tail."""
         return self.total - len(self.head) - len(self.tail)
 
     def text(self) -> str:
-        """Everything kept, decoded; a line says how much is missing between head and tail."""
+        """Return head and tail, decoded, with a line between them that gives the number of missing bytes."""
         if not self.omitted_bytes:
             return (self.head + self.tail).decode("utf-8", "replace")
         middle = f"\n[… {self.omitted_bytes} bytes cut …]\n"
@@ -97,12 +97,12 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
-    """What came of a command.
+    """Result of a command.
 
     returncode: exit status; negative is the number of the signal that ended it
     ended: "exited" by itself, "timeout" and "interrupted" were killed with their whole tree
     duration: seconds of wall time
-    noticed: what happened to guarded places meanwhile, one sentence each (see audit.py)
+    noticed: changes at guarded paths meanwhile, one sentence each (see audit.py)
     """
 
     argv: tuple[str, ...]
@@ -115,7 +115,7 @@ class Completed:
 
 
 class Sandbox(Protocol):
-    """Something that can run commands within bounds.
+    """Runner of commands within bounds.
 
     name: "bubblewrap", "landlock", "seatbelt", "container" or "unconfined"
     warning: one line for the user when confinement is weaker than promised, else ""
@@ -125,9 +125,9 @@ class Sandbox(Protocol):
     warning: str
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
-        """Run to the end of the *leader* process, then kill what is left of its tree.
+        """Run to the end of the *leader* process, then kill the rest of its tree.
 
-        A background child that keeps the pipe open does not delay the answer. Cancelling the
+        A background child that keeps the pipe open does not delay the result. Cancelling the
         task kills the tree. Raises UserError if the program cannot be found or started.
         """
         ...

@@ -1,4 +1,4 @@
-"""A few lines of Python that run inside a sandbox, do one thing, and become the command."""
+"""A few lines of Python that run inside a sandbox, take one action, and then exec the command."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def build_exec_prefix(code: str, *arguments: str) -> tuple[str, ...]:
-    """Comes before an argv. `code` finds its arguments from `sys.argv[1]` on; os and sys are imported.
+    """Return a prefix for an argv. `code` finds its arguments from `sys.argv[1]` on; os and sys are imported.
 
-    Afterwards what Python changed is taken back: two ignored signals, and LC_CTYPE.
+    Afterwards Python's own changes are reverted: two ignored signals, and LC_CTYPE.
     """
     script = _BEFORE + code + _AFTER.format(at=1 + len(arguments))
     return (str(Path(sys.executable).resolve()), "-I", "-S", "-c", script, *arguments)

@@ -1,4 +1,4 @@
-"""Record a stream in bounded memory: its head, its tail, and the whole in a file once it overflows."""
+"""Record a stream in bounded memory: its head, its tail, and all of it in a file once it overflows."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from sandbox.process.command import Capture
 
 HEAD = 32 << 10
 TAIL = 32 << 10
-"""Together what a person or a model could still read; an ordinary test run fits without a file."""
+"""Together as much as a person or a model would still read; an ordinary test run fits without a file."""
 
 SPILL_LIMIT = 256 << 20
 """A runaway command must not fill the disk; no reader pages through more."""
 
 
 class Recorder:
-    """Takes the chunks of one stream as they come.
+    """Recorder of the chunks of one stream.
 
-    folder: where the whole is written once head and tail overflow; None to keep only those two
-    limit: bytes of that file; 0 for as many as of any command
+    folder: where the whole stream is written once head and tail overflow; None to keep only those two
+    limit: bytes of that file; 0 for the default
     """
 
     def __init__(self, folder: Path | None, limit: int = 0) -> None:
@@ -34,7 +34,7 @@ class Recorder:
         self._note = ""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes of the stream."""
+        """Append the next bytes of the stream."""
         if self._total + len(chunk) > HEAD + TAIL and self._folder and not self._spill and not self._note:
             self._open_spill(self._folder)
         self._total += len(chunk)
@@ -48,7 +48,7 @@ class Recorder:
             del self._tail[:-TAIL]
 
     def finish(self) -> Capture:
-        """Close the file and say what was recorded."""
+        """Close the file and return the capture."""
         self._close()
         return Capture(
             head=bytes(self._head),
@@ -63,7 +63,7 @@ class Recorder:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = folder / f"spill-{os.getpid()}-{next(_NUMBERS)}"
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        except OSError as error:  # full, read-only, closed to us: the command's result matters more
+        except OSError as error:  # full, read-only, not accessible: the command's result matters more
             self._discard_spill(error)
             return
         self._spill = path
@@ -85,7 +85,7 @@ class Recorder:
             self._close()
 
     def _discard_spill(self, error: OSError) -> None:
-        """Do without the file, and give back its space: on a full disk the session log needs it more."""
+        """Drop the file and free its space: on a full disk the session log needs it more."""
         self._close()
         self._note = f"the whole output could not be kept: {error.strerror}"
         if self._spill:

@@ -1,4 +1,4 @@
-"""A pipe from a command, read as data comes and never waited for."""
+"""A pipe from a command, read as data arrives, never blocking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIPE_READS = 64
 
 
 class Stream:
-    """One pipe from the child; what is left of it is closed when `stack` is."""
+    """One pipe from the child; closed with `stack` at the latest."""
 
     def __init__(self, spill: Path | None, on_output: OnOutput | None, stack: ExitStack) -> None:
         import asyncio
@@ -34,13 +34,13 @@ class Stream:
         stack.callback(self._abandon)
 
     def close_write_end(self) -> None:
-        """Once the child has its copy: or the end of the stream would never be seen."""
+        """Close our copy once the child has its own: otherwise the end of the stream would never be seen."""
         if self.write_end >= 0:
             os.close(self.write_end)
             self.write_end = -1
 
     def finish(self) -> Capture:
-        """Take what still stands in the pipe (a pipe's worth: a survivor could write for ever) and close."""
+        """Read the rest of the pipe (at most a pipe's worth: a survivor could write for ever) and close it."""
         for _ in range(_PIPE_READS):
             if not self._read():
                 break
@@ -48,7 +48,7 @@ class Stream:
         return self._recorder.finish()
 
     def _abandon(self) -> None:
-        """An interrupted command's output is shown to nobody: nothing of it stays on the disk."""
+        """Close without a result, as on interruption: no output is kept on disk."""
         if self._read_end >= 0:
             self._close()
             if (spill := self._recorder.finish().spill) is not None:
@@ -59,7 +59,7 @@ class Stream:
             self._loop.remove_reader(self._read_end)
 
     def _read(self) -> bytes | None:
-        """The next bytes, b"" at the end of the stream, None when there are none yet."""
+        """Return the next bytes, b"" at the end of the stream, None if there are none yet."""
         try:
             chunk = os.read(self._read_end, READ_SIZE)
         except BlockingIOError:

@@ -1,7 +1,8 @@
 """The programs that our own process runs unconfined (git, ripgrep, bwrap …), each by its absolute path.
 
-The PATH may hold folders of a project (`.venv/bin`, `node_modules/.bin`), where a repository or a command puts what it
-likes. A program is taken from outside every workspace that this process knows of, or from our own installation.
+The PATH may contain folders of a project (`.venv/bin`, `node_modules/.bin`), where a repository or a command
+can put any file. A program is taken from outside every workspace that this process knows of, or from our own
+installation.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sandbox.fs.installation import is_inside, is_own_file
 from sandbox.fs.repository import find_git_dir, find_main_work_tree, find_root
 
 PROGRAMS = ("git", "rg", "env")
-"""Those that every session may need, looked up before its first command."""
+"""Programs that every session may need, looked up before its first command."""
 
 _NAMES = {"rg": "ripgrep ('rg')"}
 
@@ -28,12 +29,12 @@ _HINTS = {
 
 
 def exclude_workspace(root: Path) -> None:
-    """From now on take no program from this workspace, and from the repositories that it is a part of."""
+    """Take no program, from now on, from this workspace and the repositories that it is a part of."""
     _excluded.update(_find_related_workspaces(str(root.absolute())))
 
 
 def require_own_program(name: str, root: Path | None = None) -> str:
-    """The absolute path of a program of ours. Raises UserError where there is none that may be run.
+    """Return the absolute path of a program that we run. Raises UserError if none may be run.
 
     root: a workspace, excluded first
     """
@@ -46,12 +47,12 @@ def require_own_program(name: str, root: Path | None = None) -> str:
 
 
 def find_own_program(name: str, root: Path | None = None) -> str | None:
-    """The same; None where there is none."""
+    """Return the same as `require_own_program`; None if there is none."""
     return _look_up_program(name, root)[0] or None
 
 
 def build_search_path(root: Path | None = None) -> str:
-    """The PATH for a program of ours: without relative entries and without folders of workspaces."""
+    """Return the PATH for such a program: without relative entries and without folders of workspaces."""
     _exclude_current_workspaces(root)
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     kept = [each for each in folders if each.startswith(os.sep) and not is_planted(each)]
@@ -59,7 +60,8 @@ def build_search_path(root: Path | None = None) -> str:
 
 
 def is_planted(path: str, root: Path | None = None) -> bool:
-    """Whether a path lies in an excluded workspace or leads through one, and is no part of our own installation."""
+    """Return whether a path is in an excluded workspace or leads through one, and is not part of our own
+    installation."""
     _exclude_current_workspaces(root)
     return _is_planted(path, frozenset(_excluded))
 
@@ -80,10 +82,11 @@ def _exclude_current_workspaces(root: Path | None) -> None:
 
 @lru_cache(maxsize=256)
 def _find_related_workspaces(root: str) -> frozenset[str]:
-    """A workspace, the repositories around it, and the work tree that it is linked to: sessions were there, too.
+    """Return a workspace, the repositories around it, and the work tree that it is linked to: these had
+    sessions, too.
 
-    A repository of a whole home folder or machine counts only when it is the workspace itself: it holds the user's
-    programs.
+    A repository of a whole home folder or machine counts only when it is the workspace itself: it holds the
+    user's programs.
     """
     own = Path(root).resolve()
     around = [
@@ -94,7 +97,7 @@ def _find_related_workspaces(root: str) -> frozenset[str]:
 
 
 def _list_broad_folders() -> tuple[Path, ...]:
-    """Folders whose repository holds more than a project."""
+    """Return the folders whose repository holds more than a project."""
     return Path("/"), Path("~").expanduser().resolve()
 
 
@@ -106,7 +109,7 @@ def _look_up_program(name: str, root: Path | None) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def _search_folders(name: str, folders: str, workspaces: frozenset[str]) -> tuple[str, str]:
-    """(the first program that may be run, "" if none; the first that was passed over)"""
+    """Return (the first program that may be run, "" if none; the first that was passed over)."""
     passed_over = ""
     for folder in folders.split(os.pathsep):
         path = f"{folder}{os.sep}{name}"
@@ -128,7 +131,7 @@ def _is_planted(path: str, workspaces: frozenset[str]) -> bool:
 
 
 def _trace_links(path: str) -> Iterator[str]:
-    """Every symbolic link on the way to what a path names, and that itself: each by its real folder."""
+    """Yield every symbolic link on the way to a path's target, and the target itself: each by its real folder."""
     done, todo = "/", [part for part in path.split("/") if part][::-1]
     links = 0
     while todo:
@@ -139,7 +142,7 @@ def _trace_links(path: str) -> Iterator[str]:
         entry = f"{done.rstrip('/')}/{part}"
         try:
             target = os.readlink(entry)  # noqa: PTH115
-        except OSError:  # no link
+        except OSError:  # not a link
             done = entry
             continue
         yield entry
@@ -152,4 +155,4 @@ def _trace_links(path: str) -> Iterator[str]:
 
 
 _MOST_LINKS = 40
-"""As many as Linux follows in one path."""
+"""Links that Linux follows in one path."""

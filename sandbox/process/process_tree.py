@@ -1,4 +1,4 @@
-"""Kill what a command started where there is no process namespace: by its group, and by an inherited mark."""
+"""Kill a command's processes where there is no process namespace: by their group, and by an inherited mark."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pathlib import Path
 from sandbox.process.spawn import DEATH_SECONDS, ROUND_SECONDS, is_group_alive
 
 MARK = "PATCHWRIGHT_COMMAND"
-"""Environment variable that tells a command's descendants from our other children."""
+"""Environment variable that distinguishes a command's descendants from our other children."""
 
 
 class Descendants:
     """The processes of one command.
 
     Those that stay in the leader's group die with it. Those that left it (daemons) become our own
-    children when their parent dies, because we ask the kernel so, and are known by the mark. One that
-    also wiped its environment is known by a seccomp filter, which no process gets rid of, where the command
-    was started with one; it is killed when no other such command runs whose it could be. Otherwise it
+    children when their parent dies, because we ask the kernel for it, and are recognized by the mark. One that
+    also wiped its environment is recognized by a seccomp filter, which no process can remove, if the command
+    was started with one; it is killed when no other such command runs that it could belong to. Otherwise it
     escapes, and on systems other than Linux every daemon does.
 
     tagged: the command is started with a seccomp filter
@@ -40,12 +40,12 @@ class Descendants:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the leader has to be started with."""
+        """Variables with which the leader has to be started."""
         return {MARK: self._mark}
 
     def kill(self, leader: int) -> None:
         self._group = leader
-        with suppress(ProcessLookupError, PermissionError):  # macOS says EPERM of a group of zombies
+        with suppress(ProcessLookupError, PermissionError):  # macOS reports EPERM for a group of zombies
             os.killpg(leader, signal.SIGKILL)
 
     async def wait_until_gone(self) -> None:
@@ -64,19 +64,20 @@ class Descendants:
             undecided = None in marks.values() and waited < _EXEC_SECONDS
             if not (condemned or in_group or undecided):
                 return
-            # Another round even if all of them die at once: their death may just have given us their children.
+            # Another round even if all of them die at once: their death may just have given us their
+            # children.
             condemned = {pid for pid in condemned if _survives_kill(pid)}
             await asyncio.sleep(ROUND_SECONDS)
 
     def unregister(self) -> None:
-        """The command has ended, or was never started: what is left without a mark may be its."""
+        """Record that the command has ended, or was never started: unmarked leftovers may belong to it."""
         _RUNNING.discard(self._mark)
 
     def _is_marked(self, pid: int) -> bool | None:
-        """None while it shows no environment at all: it is about to become another program, or has ended."""
+        """Return None while it shows no environment at all: it is about to exec, or has ended."""
         try:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:  # it is gone, or belongs to someone else now
+        except OSError:  # gone, or another user's by now
             return False
         if f"{MARK}={self._mark}".encode() in environment.split(b"\0"):
             return True
@@ -96,7 +97,7 @@ _RUNNING: set[str] = set()
 
 
 def _count_seccomp_filters(process: str) -> int:
-    """How many seccomp filters are on a process."""
+    """Return the number of seccomp filters on a process."""
     with suppress(OSError):  # it has ended
         found = _FILTERS.search(Path(f"/proc/{process}/status").read_bytes())
         return int(found[1]) if found else 0
@@ -111,7 +112,7 @@ _EXEC_SECONDS = 0.02
 
 @cache
 def _adopt_orphans() -> None:
-    """Become the parent of our descendants' orphans. Once for the process; it cannot fail on Linux ≥ 3.4."""
+    """Become the parent of our descendants' orphans. Once per process; it cannot fail on Linux ≥ 3.4."""
     if sys.platform == "linux":
         import ctypes
 
@@ -130,9 +131,10 @@ def _list_children() -> set[int]:
 
 
 def _filter_living(children: set[int]) -> set[int]:
-    """Those that have not ended. What has, and nobody has reaped for long, is an orphan that we adopted: it is reaped.
+    """Return those that have not ended. One that ended and stayed unreaped for long is an adopted orphan: it
+    is reaped.
 
-    Whatever we start ourselves is waited for, so that its end is met within a moment.
+    Processes that we start ourselves are waited for, so their end is handled within a moment.
     """
     now = time.monotonic()
     ended = {pid: _ENDED.get(pid, now) for pid in children if _has_ended(pid)}
@@ -147,7 +149,7 @@ def _filter_living(children: set[int]) -> set[int]:
 
 
 _ENDED: dict[int, float] = {}
-"""Our children that had ended and were not reaped when last looked at, and since when."""
+"""Our children found ended and unreaped at the last check, and since when."""
 
 UNCLAIMED_SECONDS = 10.0
 
@@ -160,7 +162,7 @@ def _has_ended(pid: int) -> bool:
 
 
 def _survives_kill(pid: int) -> bool:
-    """Kill and reap one of our children; False when it is gone."""
+    """Kill and reap one of our children; return False when it is gone."""
     try:
         os.kill(pid, signal.SIGKILL)
         return os.waitpid(pid, os.WNOHANG)[0] == 0

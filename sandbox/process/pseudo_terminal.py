@@ -1,4 +1,4 @@
-"""A pseudo-terminal for a command that stays: our end and its end, and what makes it the command's own."""
+"""A pseudo-terminal for a resident command: both ends, and the prefix that makes it the controlling terminal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from sandbox.process.exec_shim import build_exec_prefix
 
 ROWS, COLUMNS = 40, 120
-"""As a window of a person's: programs wrap and page by it."""
+"""As of a user's window: programs wrap and page by it."""
 
 
 def open_terminal() -> tuple[int, int]:
-    """(our end, the command's end). Both are closed by the caller."""
+    """Return (our end, the command's end). Both are closed by the caller."""
     import fcntl
     import struct
     import termios
@@ -23,9 +23,10 @@ def open_terminal() -> tuple[int, int]:
 
 
 def build_terminal_prefix() -> tuple[str, ...]:
-    """Comes before an argv whose standard input is a terminal: that becomes its output too, and its controlling
-    terminal, so that Ctrl-C reaches what runs in the foreground: also if the keys' signals were ignored where we were
-    started (a shell does that for `patchwright run … &` in a script), which every child would inherit."""
+    """Return a prefix for an argv whose standard input is a terminal: that becomes its output too, and its
+    controlling terminal, so that Ctrl-C reaches the foreground process: also if the keys' signals were
+    ignored where we were started (a shell does that for `patchwright run … &` in a script), which every
+    child would inherit."""
     return build_exec_prefix(_TAKE)
 
 

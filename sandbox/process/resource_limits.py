@@ -9,7 +9,7 @@ from sandbox.process.resource_watch import count_threads
 
 
 def compute_resource_limits(limits: Limits, *, processes: int) -> dict[int, int]:
-    """Values by number of the resource, none above a limit that we are under ourselves.
+    """Return the values by number of the resource, none above a limit that applies to ourselves.
 
     processes: how many the user may have, as the kernel counts for this sandbox; 0 for no limit
     """
@@ -33,7 +33,8 @@ def compute_resource_limits(limits: Limits, *, processes: int) -> dict[int, int]
 
 
 def compute_user_process_limit(limits: Limits) -> int:
-    """A limit where the kernel counts the user's other processes too: there are no more than run in all."""
+    """Return a limit where the kernel counts the user's other processes too: at most all that run now,
+    plus the limit."""
     if not limits.processes:
         return 0
     running = count_threads()
@@ -41,12 +42,11 @@ def compute_user_process_limit(limits: Limits) -> int:
 
 
 def build_limit_prefix(limits: Limits, *, processes: int, gate: Path | None = None) -> tuple[str, ...]:
-    """A prefix for an argv that sets resource limits for what follows, hard and before its first instruction.
+    """Return a prefix for an argv that sets hard resource limits before the program's first instruction.
 
     A shell does it in under a millisecond. Setting them in the fork would need `preexec_fn`, which
     forces the slow fork and may deadlock; setting them from outside would race with the child.
-
-    gate: a named pipe to wait on first; at its end nobody is there who would open it
+    gate: a named pipe to wait on first; at its end no process is left that would open it
     """
     import resource
 
@@ -54,7 +54,7 @@ def build_limit_prefix(limits: Limits, *, processes: int, gate: Path | None = No
         resource.RLIMIT_CORE: ("ulimit -c {}", 512),
         resource.RLIMIT_FSIZE: ("ulimit -f {}", 512),
         resource.RLIMIT_DATA: ("ulimit -d {}", 1024),
-        resource.RLIMIT_NPROC: ("ulimit -u {0} || ulimit -p {0}", 1),  # bash's word; dash's and busybox's
+        resource.RLIMIT_NPROC: ("ulimit -u {0} || ulimit -p {0}", 1),  # bash's option; dash's and busybox's
         resource.RLIMIT_NOFILE: ("ulimit -n {}", 1),
         resource.RLIMIT_CPU: ("ulimit -t {}", 1),
     }

@@ -1,4 +1,4 @@
-"""Look after a running command where the kernel sets no bound: root's processes, the room on the disk."""
+"""Watch a running command where the kernel sets no bound: root's processes, free disk space."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from pathlib import Path
 from sandbox.process.command import Limits
 
 ROUND_SECONDS = 0.05
-"""Between looks. A look costs 20 µs, and a fork bomb makes a thousand processes meanwhile: a machine bears that."""
+"""Between checks. A check costs 20 µs, and a fork bomb makes a thousand processes meanwhile, which a
+machine survives."""
 
 LEAST_FREE = 256 << 20
-"""Bytes on the disk of the workspace: what the user's editor, our log and git need to end in order."""
+"""Bytes on the disk of the workspace: enough for the user's editor, our log and git to finish cleanly."""
 
 
 async def wait_for_overrun(limits: Limits, folder: Path, *, children: Callable[[], int] | None = None) -> str:
-    """Return, as a clause, what the command does too much of; never return if it keeps within bounds.
+    """Return a clause that names the exceeded limit; never return while the command keeps within bounds.
 
-    folder: on the disk to keep an eye on
+    folder: on the disk to watch
     children: counts our descendants
     """
     import asyncio
@@ -38,15 +39,15 @@ async def wait_for_overrun(limits: Limits, folder: Path, *, children: Callable[[
 
 
 def count_threads() -> int:
-    """How many run on the machine; 0 where it can't be told."""
+    """Return the number of threads on the machine; 0 where that is unknown."""
     try:
         return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[2])
-    except OSError:  # not Linux: the kernel counts there
+    except OSError:  # not Linux: there the kernel counts
         return 0
 
 
 def count_descendants() -> int:
-    """How many processes descend from this one."""
+    """Return how many processes descend from this one."""
     parents: dict[str, list[str]] = {}
     with os.scandir("/proc") as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""Start a program, record its output, wait for it alone, and leave nothing of its process tree behind."""
+"""Start a program, record its output, wait for it alone, and kill the rest of its process tree."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ DEATH_SECONDS = 5.0
 """Wait so long for a killed process: only one stuck in the kernel takes longer, and waiting is no help."""
 
 ROUND_SECONDS = 0.001
-"""Between looks at processes that cannot be waited for: a killed one is mostly gone by then."""
+"""Between checks of processes that cannot be waited for: a killed one is mostly gone by then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How a command is really started.
+    """Actual start parameters of a command.
 
     argv: with the confining program in front
-    confine: called in a thread of its own that starts the program and ends: what the thread puts on itself
-        (Landlock, seccomp) the program inherits
-    gate: a named pipe on which the program waits (see `limited`) until that thread is gone: it is within
-        reach of the program, and with it all of us
+    confine: called in a thread of its own that starts the program and ends: restrictions that the thread
+        applies to itself (Landlock, seccomp) are inherited by the program
+    gate: a named pipe on which the program waits (see `build_limit_prefix`) until that thread is gone: the
+        program can reach it, and with it our whole process
     """
 
     argv: tuple[str, ...]
@@ -47,21 +47,21 @@ class Launch:
 
 
 class ProcessTree(Protocol):
-    """Finds whatever a leader started. Both methods are called on every path."""
+    """Handle on all descendants of a leader. Both methods are called on every path."""
 
     def kill(self, leader: int) -> None:
-        """Kill all of it, leader included; where the kernel has process handles it is not reaped yet."""
+        """Kill the whole tree, leader included; where the kernel has process handles it is not reaped yet."""
         ...
 
     async def wait_until_gone(self) -> None:
-        """Return when nothing of the tree lives any more."""
+        """Return when no process of the tree is alive."""
         ...
 
 
 async def supervise(
     command: Command, launch: Launch, tree: ProcessTree, *, spill: Path | None, on_output: OnOutput | None
 ) -> Completed:
-    """Run to the end of the leader or to the time limit, then kill what is left; so does cancelling."""
+    """Run to the end of the leader or to the time limit, then kill the rest; cancelling kills it too."""
     import asyncio
 
     started = asyncio.get_running_loop().time()
@@ -133,7 +133,7 @@ def _resolve_future(ended: asyncio.Future[None]) -> None:
 
 
 async def wait_with_timeout(seconds: float, waiting: Awaitable[None]) -> bool:
-    """Wait, but not longer than that; False when it took longer."""
+    """Wait for at most so many seconds; return False when it took longer."""
     import asyncio
 
     try:
@@ -145,7 +145,7 @@ async def wait_with_timeout(seconds: float, waiting: Awaitable[None]) -> bool:
 
 
 def is_group_alive(group: int) -> bool:
-    """Reap those of a killed group that have become our children; False when none is left of it."""
+    """Reap members of a killed group that have become our children; return False when none is left."""
     with suppress(ChildProcessError):
         while os.waitpid(-group, os.WNOHANG)[0]:
             pass
@@ -157,7 +157,8 @@ def is_group_alive(group: int) -> bool:
 
 
 def find_program(command: Command, env: Mapping[str, str]) -> Path:
-    """Absolute path of the program that argv[0] names. Raises UserError if there is none that can be run."""
+    """Return the absolute path of the program that argv[0] names. Raises UserError if there is none that
+    can be run."""
     name = command.argv[0] if command.argv else ""
     folders = [""] if "/" in name else env.get("PATH", os.defpath).split(os.pathsep)
     for folder in folders:
@@ -174,7 +175,7 @@ def find_program(command: Command, env: Mapping[str, str]) -> Path:
 
 
 def check_folder(command: Command, root: Path) -> Path:
-    """The command's working folder, links resolved. Raises UserError if it is outside the workspace."""
+    """Return the command's working folder, links resolved. Raises UserError if it is outside the workspace."""
     cwd = command.cwd.resolve()
     allowed = (root, *(each.resolve() for each in command.writable))
     if not any(cwd == each or each in cwd.parents for each in allowed):
@@ -189,13 +190,13 @@ def check_folder(command: Command, root: Path) -> Path:
 
 
 def _raise_oom_score(leader: int) -> None:
-    """When memory runs out, the kernel ends a command before it ends us or the user's other programs."""
+    """Make the kernel end a command before us or the user's other programs when memory runs out."""
     with suppress(OSError):  # it has ended already, or this is not Linux
         Path(f"/proc/{leader}/oom_score_adj").write_text("500")
 
 
 def _open_gate(launch: Launch, stack: ExitStack) -> int | None:
-    """Both ends of the named pipe, open until the command has ended: then nothing written to it is lost."""
+    """Open both ends of the named pipe until the command has ended: then nothing written to it is lost."""
     if launch.gate is None:
         return None
     descriptor = os.open(launch.gate, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -224,7 +225,7 @@ def _start_process(launch: Launch, command: Command, output: Stream, errors: Str
         return (
             _start_in_confined_thread(launch.confine, launch_process) if launch.confine else launch_process()
         )
-    except OSError as error:  # too long a command line, no processes left, a program that vanished
+    except OSError as error:  # command line too long, no processes left, a program that vanished
         what = f"{command.argv[0]!r} could not be started: {error.strerror}"
         raise UserError(Fault.CONFIGURATION, what) from None
     except ValueError:  # subprocess refuses a NUL byte
@@ -265,7 +266,7 @@ _MOMENT = 0.00005
 
 
 def _open_input(content: bytes | int | None) -> int:
-    """A descriptor that yields `content`: a file in memory, so that nobody has to feed a pipe meanwhile."""
+    """Return a descriptor that yields `content`: a file in memory, so that no pipe has to be fed meanwhile."""
     if isinstance(content, int):
         return os.dup(content)
     if content is None:
@@ -285,7 +286,7 @@ def _open_input(content: bytes | int | None) -> int:
 
 
 async def _reap(process: Popen[bytes]) -> None:
-    """Collect the killed leader; one that the kernel does not let die is left behind."""
+    """Reap the killed leader; one that the kernel does not let die is left behind."""
     if process.poll() is None:
         with suppress(ProcessLookupError):
             process.kill()

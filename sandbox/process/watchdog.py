@@ -1,6 +1,6 @@
-"""End running commands when we are killed: a shell that waits on a pipe of ours, and knows their process groups.
+"""End running commands when we are killed: a shell waits on a pipe of ours, and knows their process groups.
 
-It also notes that moment, where it is told to: what was changed later is no command's work.
+On request it also records the time of death: later changes are not the work of a command.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ done
 [ -z "$groups" ] || kill -s KILL -- $groups
 for each; do [ ! -e "$each" ] || echo killed >"$each"; done
 """
-"""At the end of the pipe we are gone, whatever ended us. A shell holds a megabyte and no lock of ours; a prefix
-to each command that asks the kernel for the same would cost two milliseconds each time, and hold for one process."""
+"""At the end of the pipe we are gone, for whatever reason. A shell uses a megabyte and holds none of our
+locks; a prefix to each command that asks the kernel for the same would cost two milliseconds each time,
+and cover one process only."""
 
 PATIENCE = 2.0
-"""Seconds for a watchdog to come to it. It has one thing to do; when the machine lost power, there is none."""
+"""Seconds for a watchdog to write. It has one task; after a power failure there is no watchdog."""
 
 _ROUND = 0.01
 
 
 def start_watchdog() -> None:
-    """Start the watchdog: before a program is, which would have the moment that this takes to itself."""
+    """Start the watchdog before a program runs, since it would run unwatched while the watchdog starts."""
     _open_pipe(os.getpid())
 
 
 @contextmanager
 def watch_group(group: int) -> Iterator[None]:
-    """Have a process group killed should we die meanwhile."""
+    """Have a process group killed if we die meanwhile."""
     pipe = _open_pipe(os.getpid())
     _send_line(pipe, b"add %d\n" % group)
     try:
@@ -51,25 +52,25 @@ def watch_group(group: int) -> Iterator[None]:
 
 
 def start_death_record(place: Path) -> None:
-    """From here on, should we die, the moment is noted in the file `place`: see `died`."""
+    """Record our death, from here on, in the file `place`: see `read_death_time`."""
     name = os.fsencode(place)
     if b"\n" in name:
         return
-    with suppress(OSError):  # a full disk, say: then nobody will know
+    with suppress(OSError):  # e.g. a full disk: then the time stays unknown
         _send_line(_open_pipe(os.getpid()), b"mark %s\n" % name)
         place.write_bytes(b"")
 
 
 def stop_death_record(place: Path) -> None:
-    """No longer."""
+    """Stop recording our death."""
     with suppress(OSError):
         place.unlink(missing_ok=True)
         _send_line(_open_pipe(os.getpid()), b"unmark %s\n" % os.fsencode(place))
 
 
 def read_death_time(place: Path) -> int:
-    """When the process died that had marked `place`, in nanoseconds since the epoch; 0 if nobody knows. Blocking:
-    a watchdog that is about to write gets a moment."""
+    """Return when the process died that had marked `place`, in nanoseconds since the epoch; 0 if unknown.
+    Blocks: a watchdog that is about to write gets a moment."""
     for _ in range(round(PATIENCE / _ROUND)):
         try:
             if place.stat().st_size:
@@ -81,13 +82,13 @@ def read_death_time(place: Path) -> int:
 
 
 def _send_line(pipe: int, line: bytes) -> None:
-    with suppress(OSError):  # somebody ended the watchdog: the commands go on without
+    with suppress(OSError):  # the watchdog was killed: the commands continue without it
         os.write(pipe, line)
 
 
 @cache
 def _open_pipe(process: int) -> int:
-    """The write end. Once for each process: a fork of ours has a watchdog of its own."""
+    """Return the write end. Once per process: a fork of ours has a watchdog of its own."""
     import subprocess
 
     read_end, write_end = os.pipe()
@@ -99,7 +100,7 @@ def _open_pipe(process: int) -> int:
             stdout=null,
             stderr=null,
             cwd="/",
-            env={"PATH": os.defpath},  # not empty: a process without any is taken for one about to change
+            env={"PATH": os.defpath},  # not empty: a process without any is taken for one about to exec
             start_new_session=True,
         ).returncode = 0
     finally:

@@ -1,4 +1,4 @@
-"""What a child process may know: allow-listed environment variables and hidden files. Redaction of texts."""
+"""Environment of child processes and the files hidden from them. Re-exports redaction."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ NVM_DIR NODE_PATH VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL DENO_DIR ASDF_DIR ASD
 RBENV_ROOT GEM_HOME GEM_PATH BUNDLE_PATH COMPOSER_HOME DOTNET_ROOT ANDROID_HOME ANDROID_SDK_ROOT
 FLUTTER_ROOT NIX_PATH NIX_PROFILES PKG_CONFIG_PATH CMAKE_PREFIX_PATH
 """
-# In order: who and where; paths of public certificates, without which nothing verifies behind a company
+# In order: user and locale; paths of public certificates, without which nothing verifies behind a company
 # proxy; folders and switches without which a project's own toolchain is not found.
 
 PASSED_ON = frozenset(_NAMES.split())
-"""Names only: whatever is not here stays with us, however harmless it sounds."""
+"""Names only: any other variable is withheld, however harmless it sounds."""
 
 _FOLDER_ENDINGS = ("_HOME", "_ROOT", "_DIR", "_PREFIX", "_ENV", "GOPATH")
 FOLDER_VARIABLES = tuple(name for name in sorted(PASSED_ON) if name.endswith(_FOLDER_ENDINGS))
-"""Those whose value is a folder that a project's commands read."""
+"""Variables whose value is a folder that a project's commands read."""
 
 _IN_HOME = """
 .ssh .gnupg .password-store .aws .azure .kube .docker .terraform.d .oci .fly .minikube
@@ -69,7 +69,7 @@ _IN_HOME = """
 .node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history .irb_history .lesshst
 """
 HIDDEN_IN_HOME = tuple(_IN_HOME.split())
-"""Where keys, tokens, cookies, typed commands and the sockets of services lie on a developer's machine."""
+"""Paths of keys, tokens, cookies, command histories and service sockets on a developer's machine."""
 
 HIDDEN = (
     "/etc/shadow",
@@ -83,13 +83,13 @@ HIDDEN = (
 
 
 MORE_NAMES = "PATCHWRIGHT_PASS_ON"
-"""Variable in which the user names more variables that commands are to see, separated by commas or spaces."""
+"""Variable in which the user names more variables that commands may see, separated by commas or spaces."""
 
 
 def build_child_environment(extra: Mapping[str, str], root: Path | None = None) -> dict[str, str]:
-    """The environment of a command: the allow-listed part of ours, then `extra`. Each sandbox sets TMPDIR.
+    """Return the environment of a command: the allow-listed part of ours, then `extra`. Each sandbox sets TMPDIR.
 
-    root: the workspace, resolved; the PATH names no program in it but those of its own virtual environment
+    root: the workspace, resolved; the PATH names no program in it except those of its own virtual environment
     """
     more = os.environ.get(MORE_NAMES, "").replace(",", " ").split()
     env = {
@@ -103,8 +103,8 @@ def build_child_environment(extra: Mapping[str, str], root: Path | None = None) 
 
 
 def _filter_path_variable(path: str, root: Path | None) -> str:
-    """Without `.`, empty and other relative entries, and without the workspace's own folders of programs:
-    otherwise a file called `ls` that came with a repository is what `ls` runs."""
+    """Return the PATH without `.`, empty and other relative entries, and without the workspace's own
+    program folders: otherwise a file called `ls` in a repository would run as `ls`."""
     inside = "" if root is None or find_home().is_relative_to(root) else f"{root}{os.sep}"
     folders = [each for each in path.split(os.pathsep) if each.startswith(os.sep)]
     kept = [each for each in folders if not (inside and _is_planted_folder(each, inside))]
@@ -112,7 +112,7 @@ def _filter_path_variable(path: str, root: Path | None) -> str:
 
 
 def _is_planted_folder(folder: str, inside: str) -> bool:
-    """A folder of the workspace; where that is the home itself, its programs are the user's."""
+    """Return whether a folder is in the workspace; where that is the home itself, its programs are the user's."""
     real = os.path.realpath(folder) if folder.startswith(inside) else _real(folder)
     if not f"{real}{os.sep}".startswith(inside):
         return False
@@ -120,11 +120,11 @@ def _is_planted_folder(folder: str, inside: str) -> bool:
 
 
 _real = lru_cache(maxsize=256)(os.path.realpath)
-"""Of folders outside the workspace, which no command can change: asked for a dozen times before each command."""
+"""For folders outside the workspace, which no command can change: called a dozen times before each command."""
 
 
 def find_home() -> Path:
-    """The user's home folder, symbolic links resolved; "/" when HOME names none."""
+    """Return the user's home folder, symbolic links resolved; "/" when HOME names none."""
     return _resolve_home(os.environ.get("HOME") or "~")
 
 
@@ -135,7 +135,7 @@ def _resolve_home(name: str) -> Path:
 
 
 def list_homes() -> list[Path]:
-    """The user's home folders: the one that HOME names and, should that be another, the one of the account."""
+    """Return the user's home folders: the one that HOME names and, if different, that of the account."""
     return list(dict.fromkeys((find_home(), *_find_account_home(os.getuid()))))
 
 
@@ -150,7 +150,7 @@ def _find_account_home(user: int) -> tuple[Path, ...]:
 
 
 def list_secret_paths(hidden: Iterable[Path]) -> list[Path]:
-    """Files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved."""
+    """Return files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved."""
     wanted = [f"{base}/{each}" for base in list_homes() for each in HIDDEN_IN_HOME]
     present = [each for each in (*wanted, *map(str, hidden)) if os.path.exists(each)]  # noqa: PTH110 (many)
     present += [each for each in (*HIDDEN, *_list_host_keys()) if os.access(each, os.R_OK)]

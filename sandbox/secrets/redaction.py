@@ -1,4 +1,4 @@
-"""Secrets in texts: found, and replaced by a marker, whole texts at once or piece by piece."""
+"""Find secrets in text and replace them by a marker, in whole texts or streams."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from sandbox.secrets.secret_patterns import Span
 
 MARKER = "[redacted]"
-"""What stands where a secret stood. No pattern finds it again, so that text can be redacted twice."""
+"""Replacement of a secret. No pattern matches it, so that text can be redacted twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSecret:
-    """A secret in a text: what it is, and from where to where it goes."""
+    """A secret in a text: its kind, start and end."""
 
     kind: str
     start: int
@@ -29,12 +29,13 @@ class FoundSecret:
 
 
 def find_secrets(text: str) -> list[FoundSecret]:
-    """The secrets in a text, in order, none over another: known shapes, private keys, our own variables' values."""
+    """Return the secrets in a text, in order, without overlaps: known shapes, private keys, our own
+    variables' values."""
     return [FoundSecret(kind=kind, start=start, end=end) for start, end, kind in _find_spans(text)]
 
 
 def redact(text: str) -> str:
-    """`text` with every secret in it replaced by the marker. Time grows with its length, whatever it is."""
+    """Return `text` with every secret in it replaced by the marker. Time is linear in its length."""
     spans = _find_spans(text)
     if not spans:
         return text
@@ -48,7 +49,7 @@ def redact(text: str) -> str:
 def _find_spans(text: str) -> list[Span]:
     if "\x1b" not in text:
         return _find_spans_in_plain(text)
-    # Colours in and around a key do not hide it: it is looked for in the text that a person sees.
+    # Colours in and around a key do not hide it: the search runs on the text that a person sees.
     plain: list[str] = []
     starts, shifts = [0], [0]
     shown = length = 0
@@ -91,7 +92,7 @@ def _find_spans_in_plain(text: str) -> list[Span]:
 
 
 _WORD = frozenset(string.ascii_letters + string.digits + "_-")
-"""What stands right beside a secret belongs to it: left alone, it might look like another one afterwards."""
+"""Characters adjacent to a secret belong to it: left alone, they might look like another one afterwards."""
 
 
 def _span_sort_key(span: Span) -> tuple[int, int]:
@@ -99,12 +100,12 @@ def _span_sort_key(span: Span) -> tuple[int, int]:
 
 
 def redact_bytes(content: bytes) -> bytes:
-    """The same for bytes; what is no UTF-8 stays as it is."""
+    """Return redacted bytes; invalid UTF-8 is unchanged."""
     return redact(content.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def redact_file(path: Path) -> None:
-    """Redact a file of ours in place, piece by piece; one without secrets is only read. Raises OSError."""
+    """Redact one of our files in place, piece by piece; one without secrets is only read. Raises OSError."""
     import codecs
 
     decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
@@ -126,28 +127,28 @@ def redact_file(path: Path) -> None:
 
 
 _PIECE = 1 << 20
-"""Bytes of a file that are looked at together."""
+"""Bytes of a file that are scanned together."""
 
 
 class Redactor:
-    """Redacts text that comes in pieces: a secret split over two of them is found, and no part of it given out.
+    """Redactor of streamed text: a secret split over two pieces is found, and no part of it is released.
 
-    What is given out ends at a white space, behind which no secret that has begun can go on; so that much
-    is held back until it comes, or the text ends.
+    Text is released up to a white space beyond which no secret that has begun can continue; the rest
+    is held back until one arrives, or the text ends.
     """
 
     def __init__(self) -> None:
         self.redacted = False
         self._text = ""
-        self._given = 0  # of _text: kept because what follows may be a secret only because of it
+        self._given = 0  # of _text: kept because later text may be a secret only because of it
 
     def feed(self, piece: str) -> str:
-        """Take in a piece; return what can be shown of all that has come."""
+        """Add a piece; return the text that is safe to show so far."""
         self._text += piece
         return self._release_text(last=False)
 
     def close(self) -> str:
-        """The text is over: return the rest."""
+        """End the text: return the rest."""
         return self._release_text(last=True)
 
     def _release_text(self, *, last: bool) -> str:
@@ -156,7 +157,7 @@ class Redactor:
         parts, shown = [], self._given
         spans = _find_spans(text)
         if not last and spans and spans[-1][1] == len(text) <= spans[-1][0] + _LONGEST:
-            end = min(end, max(spans[-1][0], self._given))  # it may go on
+            end = min(end, max(spans[-1][0], self._given))  # it may continue
         for first, behind, _ in spans:
             if first < end and behind > shown:
                 parts += [text[shown:first], MARKER]
@@ -169,14 +170,14 @@ class Redactor:
 
 
 _CONTEXT = 512
-"""Characters before a value that are looked at for its name."""
+"""Characters before a value that are searched for its name."""
 
 _LONGEST = 16 << 10
 """Characters held back at most; the longest private key in use has half of that."""
 
 
 def _find_safe_end(text: str, given: int) -> int:
-    """Up to where nothing that may still come changes what is a secret."""
+    """Return the offset up to which later text cannot change the secrets found."""
     size = end = len(text)
     if "-----BEGIN" in text and (match := _compile_pattern(_OPEN_KEY).search(text, given)):
         end = match.start()
@@ -189,16 +190,16 @@ def _find_safe_end(text: str, given: int) -> int:
 
 
 def _measure_overlap(text: str, value: str) -> int:
-    """How much of the text's end is the beginning of `value`."""
+    """Return how much of the text's end is the beginning of `value`."""
     most = min(len(text), len(value) - 1)
     return next((size for size in range(most, 0, -1) if text.endswith(value[:size])), 0)
 
 
 def explain_overwrite(before: str, after: str) -> str:
-    """Why a file may not be changed like this, "" if it may: a marker would stand where a secret is now.
+    """Return why a file may not be changed like this, "" if it may: a marker would replace a present secret.
 
-    Whoever was shown the marker for a value may write it back unawares. A secret may be removed, and text that
-    speaks of markers may be written; only both at once lose a value that nobody has seen.
+    A model that was shown the marker for a value may write it back unawares. A secret may be removed, and text
+    that mentions markers may be written; only both at once lose a value that was never shown.
     """
     if after.count(MARKER) <= before.count(MARKER):
         return ""
@@ -221,7 +222,8 @@ def _find_own_secrets(text: str) -> Iterator[Span]:
 
 
 def _collect_own_secrets() -> Mapping[str, str]:
-    """Each secret value in our environment, in every form it may be met in → the variable that holds it."""
+    """Return each secret value in our environment, in every encoding it may appear in → the variable that
+    holds it."""
     now = dict(
         getattr(os.environ, "_data", os.environ)
     )  # the bytes: a hundredth of the time of decoding them all
@@ -231,7 +233,7 @@ def _collect_own_secrets() -> Mapping[str, str]:
 
 
 class _OwnSecretsCache:
-    """The environment last looked at, and what it came to: it is asked for with every word that streams."""
+    """The last environment seen and its encoded secrets: they are requested with every word that streams."""
 
     environment: ClassVar[Mapping[Any, Any]] = {}
     forms: ClassVar[Mapping[str, str]] = {}
@@ -251,23 +253,23 @@ _SECRET_NAME = re.compile(
 )
 
 _SHORTEST_SECRET = 12
-"""A shorter value ("test", "1234") would be found all over harmless text."""
+"""A shorter value ("test", "1234") would match all over harmless text."""
 
 _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@{}$<>]{8,})@")
 
 
 @lru_cache(maxsize=8)
 def _encode_forms(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    """Plain, in base64 at each place it can have in what was encoded, in hexadecimal, in addresses and in JSON."""
+    """Encode values: plain, in base64 at each possible alignment, in hexadecimal, in URLs and in JSON."""
     import json
     from urllib.parse import quote, quote_plus
 
     forms: dict[str, str] = {}
     for name, value in variables:
-        if not _SECRET_NAME.search(name):  # an address is no secret, the password in it is
+        if not _SECRET_NAME.search(name):  # a URL is not secret, the password in it is
             match = _PASSWORD.search(value)
             value = match[1] if match else ""
-        if not value or Path(value).exists():  # the name of a file with a key is no secret
+        if not value or Path(value).exists():  # the name of a file with a key is not secret
             continue
         raw = os.fsencode(value)
         texts = {value, quote(raw), quote(raw, safe=""), quote_plus(raw), json.dumps(value)[1:-1], raw.hex()}
@@ -277,7 +279,7 @@ def _encode_forms(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 
 
 def _encode_base64_variants(raw: bytes) -> Iterator[str]:
-    """What of an encoded text depends on these bytes alone, whatever stands before and behind them."""
+    """Yield the part of an encoded text that depends on these bytes alone, whatever precedes and follows them."""
     import base64
 
     for before, unsure in ((0, 0), (1, 2), (2, 3)):
@@ -292,15 +294,15 @@ _BEGIN = r"(?:-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Pri
 _ENDING = r"-----END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 
 _BETWEEN = r"(?>(?:[\s\"',|>+-]|\\{1,4}[nrt]|\d{1,6}[\t:|-]|[A-Z][A-Za-z-]{2,20}: [^\n]{1,80}(?=\n)){1,40})"
-"""What stands between a key's lines: their ends, also as escapes, quotes, line numbers, a diff's marks, headers."""
+"""Separators between a key's lines: line ends, also as escapes, quotes, line numbers, a diff's marks, headers."""
 
 _KEY = (
     rf"{_BEGIN}(?:[ \t]{{0,8}}(?:\r?\n|\\{{1,4}}[nr])(?>(?:[^-]|-(?!----)){{0,20000}}){_ENDING}"
     rf"|(?>(?:{_BETWEEN}[A-Za-z0-9+/=]{{16,}}+)+)"
     rf"(?:{_BETWEEN}[A-Za-z0-9+/=]{{1,15}}+(?={_BETWEEN}-----END))?(?:(?:{_BETWEEN})?{_ENDING})?)"
 )
-"""Whole, or what there is of it. In atomic groups, because Python before 3.11.5 fails at possessive ones that backtrack
-inside (CPython's issue 106052)."""
+"""Complete, or truncated. In atomic groups, because Python before 3.11.5 fails at possessive ones that
+backtrack inside (CPython's issue 106052)."""
 
 
 _KEY_LINE = r"[\s>|+-]{0,8}(?:\d{1,6}[\t:|-][ +-]?)?[\"']?[A-Za-z0-9+/]{1,76}={0,2}(?:\\n)?[\"',]{0,2}\s*"
@@ -312,7 +314,7 @@ PRIVATE_KEY = "private key"
 
 
 def _find_private_keys(text: str) -> Iterator[Span]:
-    """Private keys, also those that were cut off in front or behind."""
+    """Yield private keys, also those truncated at either end."""
     if "PRIVATE KEY" not in text and "Private-Lines:" not in text:
         return
     done = 0
@@ -335,19 +337,19 @@ def _find_private_keys(text: str) -> Iterator[Span]:
 
 
 _SHORTEST_LINE, _LONGEST_LINE = 60, 120
-"""Characters of a key's line but the last, with what may stand around it."""
+"""Characters of a key's line except the last, with possible decoration."""
 
 
 @cache
 def _compile_pattern(text: str) -> re.Pattern[str]:
-    """Compiled when it is first needed: most texts have no key in them."""
+    """Compile a pattern on first use: most texts contain no key."""
     return re.compile(text)
 
 
 def redact_values(value: object) -> object:
-    """The same for what a JSON document is made of, keys as they are: `value` itself where there is nothing to hide.
+    """Redact the strings in a JSON value, not its keys; return `value` itself if it has no secret.
 
-    All its texts are looked at in one go, since most documents hold many short ones and no secret.
+    All strings are scanned at once, since most documents hold many short ones and no secret.
     """
     return _redact_nested(value) if _find_spans("\n\0\n".join(_iterate_texts(value))) else value
 

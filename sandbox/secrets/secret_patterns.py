@@ -1,4 +1,4 @@
-"""What keys and tokens look like: a table of their beginnings, and of the names they are given."""
+"""Patterns of keys and tokens: a table of their prefixes, and of the names they are assigned to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from functools import cache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretPattern:
-    """A kind of secret that is known by its own looks or by what stands right before it.
+    """A kind of secret recognized by its own shape or by the text right before it.
 
-    marks: texts of which one stands in every such secret; where none does, the pattern is not even tried
-    pattern: what is hidden is its group "secret", or all of it
-    good: a last look at what was found, for patterns that ordinary words fit too
+    marks: texts of which one occurs in every such secret; if none does, the pattern is not even tried
+    pattern: the redacted part is its group "secret", or all of it
+    good: a final check of the match, for patterns that ordinary words match too
     """
 
     kind: str
@@ -25,10 +25,10 @@ class SecretPattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedSecret:
-    """A kind of secret that is known by the name it is assigned to: `name = value`, `"name": "value"`.
+    """A kind of secret recognized by the name it is assigned to: `name = value`, `"name": "value"`.
 
     endings: of the name, in lower case without `_`, `-`, `.` and spaces
-    about: what is somewhere in the name
+    about: text anywhere in the name
     """
 
     kind: str
@@ -43,7 +43,7 @@ Span = tuple[int, int, str]
 
 
 def find_known_secrets(text: str) -> Iterator[Span]:
-    """The secrets that the tables below know, in no order, some over others. Takes time like the text is long."""
+    """Yield the secrets that the tables below know, unordered, possibly overlapping. Time is linear in the text."""
     for mark, shape in _MARKS:
         if mark in text:
             pattern = _compile_pattern(shape.pattern)
@@ -76,7 +76,7 @@ _ASSIGNMENT = (
 )
 
 _LONGEST_NAME = 48
-"""Characters before a value in which its name is looked for."""
+"""Characters before a value that are searched for its name."""
 
 _AROUND_NAME = " \t:\"'\\])"
 
@@ -85,12 +85,12 @@ _JOINTS = dict.fromkeys(map(ord, "_-. "))
 
 @cache
 def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compiled when its mark is first met: all of them take long."""
+    """Compile a pattern when its mark is first seen: compiling all takes long."""
     return re.compile(pattern, re.ASCII)
 
 
 def is_random_looking(value: str) -> bool:
-    """Letters and digits as chance throws them: neither words, nor a placeholder, nor a UUID, nor a counter."""
+    """Return whether letters and digits look random: neither words, nor a placeholder, nor a UUID, nor a counter."""
     return (
         len(set(value)) >= LEAST_DIFFERENT
         and _compile_pattern(_TWO_DIGITS).search(value) is not None
@@ -101,7 +101,7 @@ def is_random_looking(value: str) -> bool:
 
 
 LEAST_DIFFERENT = 9
-"""Characters: 16 random hexadecimal digits have 10 different ones, longer and richer texts more."""
+"""Distinct characters: 16 random hexadecimal digits have 10 different ones, longer and richer texts more."""
 
 _TWO_DIGITS = r"[0-9][^0-9]*[0-9]"
 
@@ -116,7 +116,7 @@ _PLACEHOLDER = (
 
 
 def _has_varied_characters(value: str) -> bool:
-    """No name made of words: `sk-chasing-dots-animation`."""
+    """Return False for a name made of words: `sk-chasing-dots-animation`."""
     return len(_compile_pattern(_VARIED).findall(value)) >= 4
 
 
@@ -124,7 +124,7 @@ _VARIED = r"[0-9A-Z]"
 
 
 def _is_secret_value(value: str) -> bool:
-    """A value that has a secret's name: it must look random, and not like code."""
+    """Return whether a value with a secret's name looks random, and not like code."""
     return is_random_looking(value) and not _compile_pattern(_CODE).search(value)
 
 
@@ -132,15 +132,15 @@ _CODE = (
     r"^[a-z_]+(?:\.[A-Za-z_]\w*)+$"  # settings.api_key_v2
     r"|^[A-Za-z]{2,}(?:[-_./][A-Za-z]{2,}){1,}[-_./]?\d{0,4}$"  # words-with-dashes-2, some/path_1
     r"|^[A-Za-z][a-z]+(?:[A-Z][a-z]+)+\d{0,2}(?:[A-Z][a-z]+)*$"  # CamelCaseName2
-    r"|^[\d.eE+-]+$|^\d{4}-\d\d-\d\d|^https?:|^[./~]+\w+/"  # a date, an address, a path
+    r"|^[\d.eE+-]+$|^\d{4}-\d\d-\d\d|^https?:|^[./~]+\w+/"  # a date, a URL, a path
 )
 
 
 def _define_token(kind: str, mark: str, rest: str, good: Callable[[str], bool] = bool) -> SecretPattern:
-    """A secret that begins with a text of its own, at the beginning of a word.
+    """Define a secret that begins with a prefix of its own, at the beginning of a word.
 
-    The mark leads the pattern, so that the search for it runs at the speed of a plain text's; that it stands
-    at the beginning of a word is looked up behind it.
+    The mark leads the pattern, so that the search runs at the speed of plain text; a lookbehind after it checks
+    the beginning of a word.
     """
     return SecretPattern(
         kind=kind, marks=(mark,), pattern=f"{re.escape(mark)}(?<![\\w-]{re.escape(mark)}){rest}", good=good
@@ -263,7 +263,7 @@ TOKENS: tuple[SecretPattern, ...] = (
         pattern=r"eyJ(?<![\w-]eyJ)[\w-]{8,}+\.eyJ[\w-]{8,}+\.[\w-]{10,}",
     ),
 )
-"""Texts that are secrets by themselves, wherever they stand."""
+"""Texts that are secrets by themselves, wherever they occur."""
 
 _NO_PASSWORDS = {
     "password",
@@ -316,7 +316,7 @@ IN_CONTEXT: tuple[SecretPattern, ...] = (
         good=_is_secret_value,
     ),
 )
-"""Texts that are secrets because of what stands before them; only the value is one."""
+"""Texts that are secrets because of the text before them; only the value is redacted."""
 
 SHAPES = (*TOKENS, *IN_CONTEXT)
 
@@ -352,6 +352,6 @@ NAMED: tuple[NamedSecret, ...] = (
         good=_is_secret_value,
     ),
 )
-"""Not every key: a sort key, a cache key and a public key are no secrets."""
+"""Not every key: a sort key, a cache key and a public key are not secret."""
 
 _ENDINGS = tuple({ending for each in NAMED for ending in each.endings})

@@ -1,4 +1,4 @@
-"""When a change was made, as far as the file system tells: what a killed command did, and what a person did since."""
+"""Change times of files: separate changes of a killed command from later changes by others."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ Moments = tuple[int, int]
 """From and to, in nanoseconds since the epoch, both included."""
 
 _CLOCK_TICK_NS = 20_000_000
-"""Kernels stamp files with a clock that may stand up to so far behind the one that programs read."""
+"""Kernels stamp files with a clock that may lag so far behind the one that programs read."""
 
 
 def find_writes_within(
     root: Path, before: View, changes: Iterable[Change], moments: Moments, surely: Collection[str] = ()
 ) -> Mapping[str, bytes | None]:
-    """Content by path (None: removed) of those changes that were certainly made, and ended, within these moments.
+    """Return content by path (None: removed) of those changes that were certainly made, and ended, within
+    these moments.
 
-    A file's change time is set by everything that happens to it, and cannot be set by hand. Who changed a file that
-    two may have changed stays open; so does a folder's that was moved or added to later, with all that is new in it.
+    A file's change time is set by every operation on it, and cannot be set by hand. A file that two may have
+    changed is left out; so is a folder that was moved or added to later, with every new file in it.
 
-    surely: paths of which it is known otherwise
+    surely: paths already known to have changed within them
     """
     found: dict[str, bytes | None] = {}
     for change in changes:
@@ -43,7 +44,7 @@ def _is_within(moment: int, moments: Moments) -> bool:
 
 
 def _find_latest_moment(root: Path, before: View, change: Change) -> int:
-    """The moment of the last thing that happened to a path, and to the folders that are new with it; -1 unknown."""
+    """Return the last change time of a path and of the folders that are new with it; -1 if unknown."""
     path = PurePosixPath(change.path)
     try:
         if change.after is None:

@@ -1,4 +1,4 @@
-"""Permissions of folders: what a span of time did to them, and taking that back around the files."""
+"""Permissions of folders: changes within a span, and reverting them around the restoration of files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox.snapshots.snapshot_view import View
 from sandbox.snapshots.working_tree import WorkingTree
 
 _OWNER = 0o700
-"""What it takes to list a folder, to enter it, and to put something into it."""
+"""Rights needed to list a folder, to enter it, and to create entries in it."""
 
 Spans = Sequence[tuple[View, View, Sequence[Change]]]
 """Before, after, and the files that changed; the oldest first."""
@@ -19,15 +19,13 @@ Spans = Sequence[tuple[View, View, Sequence[Change]]]
 
 @contextmanager
 def restore_folder_modes(workspace: WorkingTree, spans: Spans) -> Iterator[dict[str, int]]:
-    """While files are taken back: folders that were closed meanwhile are open.
+    """Open folders that were closed meanwhile, while files are restored.
 
-    Gives the permissions that folders are to get afterwards; without them (they may be cleared) all get those that
-    they had. A folder of which somebody has changed the permissions since keeps them.
+    Yields the permissions that folders get afterwards; without them (they may be cleared) all get those that
+    they had. A folder whose permissions were changed by others since keeps them.
     """
     wanted, closed = {}, {}
-    for path in sorted(
-        _find_candidates(spans)
-    ):  # what lies higher first, so that what is below can be looked at
+    for path in sorted(_find_candidates(spans)):  # parents first, so that their children can be read
         history = [
             (before.get_folder_mode(path), after.get_folder_mode(path))
             for before, after, _ in reversed(spans)
@@ -46,13 +44,13 @@ def restore_folder_modes(workspace: WorkingTree, spans: Spans) -> Iterator[dict[
         modes = {**closed, **wanted}
         for path, mode in sorted(
             modes.items(), reverse=True
-        ):  # what lies deeper first: the way there may be closed
+        ):  # children first: their parents may become inaccessible
             if workspace.read_folder_mode(path) not in (None, mode):
                 workspace.set_folder_mode(path, mode)
 
 
 def _find_candidates(spans: Spans) -> set[str]:
-    """Folders that may have come, gone, or got other permissions; none where a snapshot does not know these."""
+    """Return folders that may have come, gone, or got other permissions; none if a snapshot does not record these."""
     found: set[str] = set()
     for before, after, changes in spans:
         old, new = before.extra, after.extra
@@ -70,7 +68,7 @@ def _find_candidates(spans: Spans) -> set[str]:
 
 
 def _remove_mode_changes(history: Sequence[tuple[int | None, int | None]], now: int | None) -> int | None:
-    """Permissions with the changes (the newest first) taken out of them; None for no folder."""
+    """Return permissions with the changes (the newest first) reverted; None for no folder."""
     mode = now
     for before, after in history:
         if mode == after or (mode is not None and after is not None and mode == after | _OWNER):

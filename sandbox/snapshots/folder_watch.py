@@ -1,7 +1,7 @@
-"""Which folders of a tree something happened in, as the kernel tells (inotify(7)): the rest need not be looked at.
+"""Watch a tree for folders with changes (inotify(7)), so that the rest need not be rescanned.
 
-Only where the kernel tells all: Linux, a local file system, nothing mounted below. Where it cannot be relied upon, the
-answer is that everything has to be looked at, which is as right, and slower.
+Only where the kernel reports everything: Linux, a local file system, nothing mounted below. Where it is
+unreliable, the result is that everything has to be rescanned, which is as right, and slower.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MOST_SHARE = 4
-"""One of so many of the user's watches is taken at most: their editor needs some, too."""
+"""At most one of so many of the user's watches is taken: their editor needs some, too."""
 
 LOCAL = frozenset(("ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "bcachefs", "zfs", "tmpfs", "overlay"))
-"""File systems on which nobody changes a file past this kernel."""
+"""File systems on which no file changes without this kernel's knowledge."""
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x2, 0x4, 0x8, 0x40, 0x80
 _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x100, 0x200, 0x400, 0x800
@@ -49,7 +49,7 @@ class FolderChanges:
 
 
 class Watch:
-    """Watches the folders that are added, by their paths relative to `root`. Not for several threads at once."""
+    """Watch of the folders that are added, by their paths relative to `root`. Not thread-safe."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -63,7 +63,7 @@ class Watch:
         self._identity: tuple[int, int] | None = None
 
     def start(self) -> None:
-        """Begin anew, with no folder. Where it is not possible here, every answer is None."""
+        """Restart, without any folder. Where watching is impossible, every result is None."""
         self.stop()
         if sys.platform != "linux" or not _is_local(self._root):
             return
@@ -77,7 +77,7 @@ class Watch:
         self._identity = _read_identity(self._root)
 
     def add(self, folder: str) -> None:
-        """Watch a folder ("" is the root) from now on. To be called before it is listed."""
+        """Watch a folder ("" is the root) from now on. Must be called before it is listed."""
         if self._descriptor < 0:
             return
         if len(self._folders) >= self._most:
@@ -87,10 +87,10 @@ class Watch:
         if number >= 0:
             self._folders[number] = folder
         elif ctypes.get_errno() not in (errno.ENOENT, errno.ENOTDIR, errno.EACCES):
-            self.stop()  # one folder that is not watched, and nothing can be said of any
+            self.stop()  # with one folder unwatched, the result would be incomplete
 
     def read_changes(self) -> FolderChanges | None:
-        """What happened since the last call (or since folders were added); None if that is not known."""
+        """Return the changes since the last call (or since folders were added); None if they are unknown."""
         if self._descriptor < 0 or self._identity is None or _read_identity(self._root) != self._identity:
             return None
         found = FolderChanges()
@@ -102,12 +102,12 @@ class Watch:
         return found
 
     def stop(self) -> None:
-        """Watch nothing any more. Safe to call twice."""
+        """Stop watching. Safe to call twice."""
         self._close()
         self._reset()
 
     def _parse_events(self, data: bytes, found: FolderChanges) -> bool:
-        """Take in events; False when some were lost, or the tree itself went away."""
+        """Parse events; return False when some were lost, or the tree itself disappeared."""
         at = 0
         while at < len(data):
             number, mask, _, length = _HEAD.unpack_from(data, at)
@@ -123,7 +123,7 @@ class Watch:
                 if not folder:
                     return False
                 found.anew.add(folder)
-            elif name == ".git" and folder:  # it became another repository, or is none any more
+            elif name == ".git" and folder:  # it became another repository, or ceased to be one
                 found.anew.add(folder)
                 found.touched.add(folder.rpartition("/")[0])
             else:
@@ -144,12 +144,12 @@ def _read_identity(root: Path) -> tuple[int, int] | None:
 def _read_watch_limit() -> int:
     try:
         return int(Path("/proc/sys/fs/inotify/max_user_watches").read_text()) // MOST_SHARE
-    except (OSError, ValueError):  # not told: as much as old kernels allowed
+    except (OSError, ValueError):  # unknown: the default of old kernels
         return 8192 // MOST_SHARE
 
 
 def _is_local(root: Path) -> bool:
-    """The tree lies on one file system of this machine's own."""
+    """Return whether the tree is on one local file system of this machine."""
     try:
         lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
@@ -167,7 +167,7 @@ def _is_local(root: Path) -> bool:
 
 
 def _unescape_mount_path(text: str) -> str:
-    """A path of mountinfo: blanks and backslashes are octal there."""
+    """Decode a path of mountinfo, where blanks and backslashes are octal."""
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, character)
     return text

@@ -1,4 +1,4 @@
-"""Files that a later snapshot has because they came into sight, not because anyone made them."""
+"""Files that a later snapshot has because they became visible, not because they were created."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _RULES = ".gitignore"
 
 
 def compute_changes(before: View, after: View) -> list[Change]:
-    """Every path that changed between two snapshots, sorted.
+    """Return every path that changed between two snapshots, sorted.
 
-    A file that the older rules ignored was perhaps there all the time: it counts as changed by nobody, so that
-    no commit takes it in and no undo removes it.
+    A file that the older rules ignored may have existed all the time: it does not count as changed, so that
+    no commit includes it and no undo removes it.
     """
     changes = compare_views(before, after)
     hidden = _find_hidden_before(before, changes)
@@ -25,7 +25,7 @@ def compute_changes(before: View, after: View) -> list[Change]:
 
 
 def find_newly_visible(before: View, after: View) -> set[str]:
-    """Those files: what happened to them until the second snapshot, nobody saw."""
+    """Return the newly visible files: their changes until the second snapshot are unknown."""
     return _find_hidden_before(before, compare_views(before, after))
 
 
@@ -48,7 +48,7 @@ def _find_ignored_before(before: View, changes: Sequence[Change]) -> set[str]:
 
 
 def _find_nested_before(changes: Sequence[Change]) -> set[str]:
-    """Files of what was another repository inside: nobody looked into it."""
+    """Return files of a former nested repository: its contents were not recorded."""
     folders = tuple(
         f"{change.path}/" for change in changes if change.before and change.before.mode == GIT_NESTED
     )

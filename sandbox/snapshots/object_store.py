@@ -20,14 +20,14 @@ Entry = tuple[int, str]
 """Mode and object id of a tree's entry."""
 
 Pair = tuple[Entry | None, Entry | None]
-"""What two trees have at one path."""
+"""The entries of two trees at one path."""
 
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-# Snapshots are taken while someone waits and are short-lived: speed matters more than the last bytes.
+# A user waits for snapshots, and they are short-lived: speed matters more than the last bytes.
 _COMPRESSION = 1
 
-# What makes a folder a repository in git's eyes, so that ordinary git commands can look into the store.
+# The files by which git recognizes a repository, so that ordinary git commands can read the store.
 _SKELETON = {
     "HEAD": "ref: refs/heads/none\n",
     "config": "[core]\n\trepositoryformatversion = 0\n\tbare = true\n",
@@ -35,18 +35,18 @@ _SKELETON = {
 
 
 def compute_object_id(kind: str, content: bytes) -> str:
-    """The id git gives to an object."""
+    """Return the id that git gives to an object."""
     return _compute_hash(_add_object_header(kind, content))
 
 
 class LostObjectError(UserError):
-    """An object of a snapshot is missing or damaged; nothing of the user's depends on it."""
+    """An object of a snapshot is missing or damaged; no data of the user's depends on it."""
 
 
 class Store:
-    """Objects in one folder of ours, 0700. Processes may share it; each object is written once, whole.
+    """Objects in one folder of Patchwright's, 0700. Processes may share it; each object is written once, atomically.
 
-    damaged: one was there and could not be read
+    damaged: an object existed and could not be read
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,7 +60,7 @@ class Store:
         self._packing: PackWriter | None = None
 
     def write(self, kind: str, content: bytes) -> str:
-        """Store an object, if it is not there yet, and return its id."""
+        """Store an object, unless it exists, and return its id."""
         framed = _add_object_header(kind, content)
         name = _compute_hash(framed)
         with translate_store_errors(self.folder):
@@ -73,7 +73,7 @@ class Store:
 
     @contextmanager
     def pack_writes(self) -> Iterator[None]:
-        """Let what is written meanwhile become one file: for many objects at once. They are there when it ends."""
+        """Collect the objects written meanwhile in one file, if there are many. They become readable when it ends."""
         with translate_store_errors(self.folder):
             self._open()
             self._packs.folder.mkdir(mode=0o700, exist_ok=True)
@@ -82,7 +82,7 @@ class Store:
             yield
             with translate_store_errors(self.folder):
                 self._packing.finish()
-        except BaseException:  # a full disk, an interrupt: do not leave half of it
+        except BaseException:  # a full disk, an interrupt: leave no partial file
             self._packing.abort()
             raise
         finally:
@@ -98,7 +98,7 @@ class Store:
         writer.add(name, kind, content)
 
     def has(self, name: str) -> bool:
-        """Whether an object is there."""
+        """Return whether an object exists."""
         if name == EMPTY_TREE or self._packs.find(name) is not None:
             return True
         try:
@@ -107,7 +107,7 @@ class Store:
             return False
 
     def read(self, name: str) -> bytes:
-        """The content of an object. Raises LostObjectError when it is missing or damaged."""
+        """Return the content of an object. Raises LostObjectError when it is missing or damaged."""
         if name == EMPTY_TREE:
             return b""
         try:
@@ -130,7 +130,7 @@ class Store:
         return self.write("tree", content)
 
     def read_tree(self, name: str) -> dict[str, Entry]:
-        """The entries of a tree object."""
+        """Return the entries of a tree object."""
         content, start, entries = self.read(name), 0, {}
         while start < len(content):
             end = content.index(b"\0", start)
@@ -140,7 +140,7 @@ class Store:
         return entries
 
     def iterate_differences(self, old: str, new: str, prefix: str = "") -> Iterator[tuple[str, Pair]]:
-        """Every file that is not the same in two trees; equal sub-trees are not even read."""
+        """Yield every file that differs between two trees; equal sub-trees are not even read."""
         if old == new:
             return
         left, right = self.read_tree(old), self.read_tree(new)
@@ -156,7 +156,7 @@ class Store:
                 yield path, (a, b)
 
     def find_entry(self, tree: str, path: str) -> Entry | None:
-        """The entry at `path` below a tree."""
+        """Return the entry at `path` below a tree."""
         entry: Entry | None = (GIT_TREE, tree)
         for part in path.split("/"):
             if entry is None or entry[0] != GIT_TREE:
@@ -165,7 +165,7 @@ class Store:
         return entry
 
     def prune(self, keep: Sequence[str]) -> int:
-        """Delete every object that no tree of `keep` leads to; 0 while another process uses the store."""
+        """Delete every object unreachable from the trees of `keep`; return 0 while another process uses the store."""
         with translate_store_errors(self.folder):
             self._open()
             try:
@@ -178,7 +178,7 @@ class Store:
                 fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def close(self) -> None:
-        """Let others prune. Safe to call twice; the store opens again when it is written to."""
+        """Release the lock, so that others can prune. Safe to call twice; the next write opens the store again."""
         for descriptor in (self._lock, self._handle):
             if descriptor >= 0:
                 os.close(descriptor)
@@ -186,7 +186,7 @@ class Store:
         self._packs.close()
 
     def open(self) -> None:
-        """Make the folder, if needed, and hold it against pruning by other processes."""
+        """Create the folder, if needed, and lock it against pruning by other processes."""
         with translate_store_errors(self.folder):
             self._open()
 
@@ -212,7 +212,7 @@ class Store:
             return False
 
     def _write_file(self, name: str, content: bytes) -> None:
-        """Write beside, then rename: a kill leaves at most a temporary file, which pruning removes."""
+        """Write a temporary file, then rename: a kill leaves at most that file, which pruning removes."""
         folder, _, _ = name.rpartition("/")
         temporary = f"{folder or '.'}/tmp-{os.getpid()}-{next(self._numbers)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -247,7 +247,7 @@ class Store:
         return seen
 
     def drop_damaged(self) -> int:
-        """Delete every object that cannot be read, so that it is stored again when it is next met. Returns how many."""
+        """Delete every unreadable object, so that it is stored again when next needed. Returns the number deleted."""
         with translate_store_errors(self.folder):
             removed = self._packs.drop_damaged(_COMPRESSION)
         for path in self.folder.glob("objects/??/*"):
@@ -285,14 +285,14 @@ _HINTS = {
 
 @contextmanager
 def translate_store_errors(folder: Path) -> Iterator[None]:
-    """A full disk and missing permissions become one clear line; anything else is a bug and stays one."""
+    """Raise UserError for a full disk and missing permissions; any other error is a bug and propagates."""
     try:
         yield
     except OSError as error:
         fault = _FAULTS.get(error.errno or 0)
         if fault is None:
             raise
-        name = error.filename  # as it was given to the system: perhaps relative to a handle
+        name = error.filename  # as given to the system: perhaps relative to a handle
         where = str(name) if isinstance(name, str) and name.startswith("/") else str(folder)
         raise UserError(fault, f"cannot write {where!r}: {error.strerror}", _HINTS[fault]) from None
 
@@ -302,7 +302,7 @@ def _format_object_path(name: str) -> str:
 
 
 def _read_loose_object(path: Path) -> bytes:
-    """The content of a loose object. Raises OSError and zlib.error."""
+    """Return the content of a loose object. Raises OSError and zlib.error."""
     return zlib.decompress(path.read_bytes()).partition(b"\0")[2]
 
 

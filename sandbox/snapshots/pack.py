@@ -1,6 +1,6 @@
-"""Packs: many objects in one file, in git's own format (gitformat-pack(5)), so that git can look into the store.
+"""Packs: many objects in one file, in git's own format (gitformat-pack(5)), so that git can read the store.
 
-Objects are never written as differences from others: a pack is written while someone waits.
+Objects are never written as deltas: a user waits while a pack is written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CLOCK_TICK_NS = 20_000_000
 
 
 class PackWriter:
-    """A pack in the making. Nobody sees it before `finish`; a kill leaves files that pruning removes."""
+    """Writer of a pack. It is invisible before `finish`; a kill leaves files that pruning removes."""
 
     def __init__(self, folder: Path, compression: int) -> None:
         self._folder = folder
@@ -51,7 +51,7 @@ class PackWriter:
 
     @property
     def is_full(self) -> bool:
-        """No more may be added: the rest belongs into another one."""
+        """Whether no more may be added: the rest belongs in another one."""
         return self._offset > _LARGEST // 2
 
     def add(self, name: str, kind: str, content: bytes) -> None:
@@ -61,13 +61,13 @@ class PackWriter:
         )
 
     def add_raw(self, name: str, data: bytes) -> None:
-        """Add an object as another pack has it."""
+        """Add an object in its encoded form, as from another pack."""
         self._found[name] = self._offset, zlib.crc32(data)
         self._file.write(data)
         self._offset += len(data)
 
     def finish(self) -> None:
-        """Make it visible: the pack first, then its index, by which readers find it."""
+        """Make the pack visible: the pack first, then its index, by which readers find it."""
         self._file.close()
         if not self._found:
             self._temporary.unlink()
@@ -84,19 +84,19 @@ class PackWriter:
         self._index.replace(self._folder / f"{name}.idx")
 
     def abort(self) -> None:
-        """Leave nothing behind."""
-        with suppress(OSError):  # a full disk does not take what is still in the buffer either
+        """Remove the temporary files."""
+        with suppress(OSError):  # a full disk rejects the buffered rest as well
             self._file.close()
         self._temporary.unlink(missing_ok=True)
         self._index.unlink(missing_ok=True)
 
 
 class Pack:
-    """A pack to read from. Raises OSError, ValueError or struct.error where one of its two files is not whole.
+    """Reader of a pack. Raises OSError, ValueError or struct.error where one of its two files is incomplete.
 
     No file stays open: a store may have more packs than a process may have open files.
 
-    index: the path of the index; the pack lies beside it
+    index: the path of the index; the pack is in the same folder
     """
 
     def __init__(self, index: Path) -> None:
@@ -112,7 +112,7 @@ class Pack:
         checksum = data[self._offsets + 4 * len(self) : -_ID]
         with self.file.open("rb") as file:
             self._end = file.seek(-_ID, os.SEEK_END)
-            if file.read() != checksum:  # a machine that lost power wrote a part of it
+            if file.read() != checksum:  # truncated by a power failure
                 raise ValueError(f"not the pack of its index: {str(index)!r}")
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ class Pack:
             yield self._read_name(number).hex()
 
     def find_offset(self, name: str) -> int | None:
-        """Where an object begins, None if it is not in here."""
+        """Return the offset of an object, None if it is not in here."""
         wanted = bytes.fromhex(name)
         low, high = (self._fan[wanted[0] - 1] if wanted[0] else 0), self._fan[wanted[0]]
         while low < high:
@@ -135,11 +135,12 @@ class Pack:
         return None
 
     def read(self, offset: int) -> bytes:
-        """The content of the object there. Raises OSError, and zlib.error when it is damaged."""
+        """Return the content of the object at an offset. Raises OSError, and zlib.error when it is damaged."""
         with self.file.open("rb", buffering=0) as file:
             head = os.pread(file.fileno(), _LONGEST_HEAD, offset)
             size, start = _parse_object_header(head)
-            # As many bytes as it can have at most (zlib's compressBound): what comes behind is another's.
+            # Upper bound of its stored size (zlib's compressBound): the bytes after it belong to another
+            # object.
             stored = os.pread(file.fileno(), size + size // 1000 + 64, offset + start)
         reader = zlib.decompressobj()
         content = reader.decompress(stored)
@@ -148,14 +149,14 @@ class Pack:
         return content
 
     def can_read(self, name: str) -> bool:
-        """Whether an object is in here and can be read."""
+        """Return whether an object is in here and can be read."""
         try:
             return (offset := self.find_offset(name)) is not None and self.read(offset) is not None
         except (OSError, zlib.error):
             return False
 
     def copy_objects(self, keep: Collection[str], to: PackWriter) -> None:
-        """Add those objects to another pack, as they are."""
+        """Copy those objects to another pack, in encoded form."""
         places = sorted((offset, name) for name in self if (offset := self.find_offset(name)) is not None)
         ends = [offset for offset, _ in places[1:]] + [self._end]
         with self.file.open("rb") as file:
@@ -170,7 +171,7 @@ class Pack:
 
 
 class Packs:
-    """The packs of one store, as they are found when they are needed. Other processes may add some."""
+    """The packs of one store, discovered when needed. Other processes may add some."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -178,7 +179,7 @@ class Packs:
         self._packs: list[Pack] = []
 
     def find(self, name: str) -> tuple[Pack, int] | None:
-        """The pack that holds an object, and where."""
+        """Return the pack that holds an object, and its offset."""
         self._refresh()
         for pack in self._packs:
             if (offset := pack.find_offset(name)) is not None:
@@ -186,7 +187,8 @@ class Packs:
         return None
 
     def prune(self, keep: Collection[str], compression: int) -> int:
-        """Delete packs of which nothing is kept, and halve those of which most is not. Returns the objects deleted."""
+        """Delete packs of which nothing is kept, and rewrite those of which most is not. Returns the
+        number of objects deleted."""
         self._refresh()
         removed = 0
         for pack in self._packs:
@@ -196,13 +198,13 @@ class Packs:
             removed += self._shrink_pack(pack, kept, compression)
         self.close()
         known = {path.stem for path in self.folder.glob("*.idx")}
-        for path in self.folder.glob("*"):  # what a kill left behind
+        for path in self.folder.glob("*"):  # left behind by a kill
             if path.stem not in known:
                 path.unlink()
         return removed
 
     def drop_damaged(self, compression: int) -> int:
-        """Drop the objects that cannot be read, each of them; the others stay. Returns how many."""
+        """Drop the unreadable objects; the others stay. Returns the number dropped."""
         self._refresh()
         removed = 0
         for pack in self._packs:
@@ -213,7 +215,7 @@ class Packs:
         return removed
 
     def _shrink_pack(self, pack: Pack, kept: Collection[str], compression: int) -> int:
-        """Put another in a pack's place, with those objects alone, if any. Returns how many it has less."""
+        """Replace a pack by one with those objects alone, if any. Returns the number of objects dropped."""
         if kept:
             writer = PackWriter(self.folder, compression)
             pack.copy_objects(kept, writer)
@@ -223,7 +225,7 @@ class Packs:
         return len(pack) - len(kept)
 
     def close(self) -> None:
-        """Forget what is known of them."""
+        """Forget the packs found so far."""
         self._packs, self._seen = [], -1
 
     def _refresh(self) -> None:
@@ -236,18 +238,18 @@ class Packs:
         known = {pack.index: pack for pack in self._packs}
         packs = []
         for index in sorted(self.folder.glob("*.idx")):
-            with suppress(OSError, ValueError, struct.error):  # damaged: what it holds counts as missing
+            with suppress(OSError, ValueError, struct.error):  # damaged: its objects count as missing
                 packs.append(known.get(index) or Pack(index))
-        self._packs = packs  # at once: another thread may be looking for an object
+        self._packs = packs  # atomically: another thread may be searching for an object
         self._seen = now if time.time_ns() - now > _CLOCK_TICK_NS else -1
 
 
 _LONGEST_HEAD = 10
-"""Bytes: kind and size of an object of 64 bits' length."""
+"""Bytes: kind and size of an object with a 64-bit length."""
 
 
 def _parse_object_header(head: bytes) -> tuple[int, int]:
-    """Bytes of an object's content, and of the head that says so. Raises zlib.error."""
+    """Return the length of an object's content, and of the header that states it. Raises zlib.error."""
     size, shift = head[0] & 0xF if head else 0, 4
     for place, byte in enumerate(head):
         if place:
@@ -259,7 +261,7 @@ def _parse_object_header(head: bytes) -> tuple[int, int]:
 
 
 def _encode_object_header(kind: int, size: int) -> bytes:
-    """Kind and size: four bits of the size, then seven in each byte that follows, the lowest first."""
+    """Encode kind and size: four bits of the size, then seven in each following byte, the lowest first."""
     byte, size = kind << 4 | size & 0xF, size >> 4
     found = bytearray()
     while size:
@@ -270,7 +272,7 @@ def _encode_object_header(kind: int, size: int) -> bytes:
 
 
 def _build_index(found: dict[str, tuple[int, int]], checksum: bytes) -> bytes:
-    """Version 2 of git's index: ids in order, how many begin with each byte, checksums, offsets."""
+    """Build version 2 of git's index: ids in order, how many begin with each byte, checksums, offsets."""
     entries = sorted((bytes.fromhex(name), *place) for name, place in found.items())
     counts = [0] * _FAN
     for name, _, _ in entries:

@@ -1,4 +1,4 @@
-"""A snapshot of which only some changes are somebody's: the rest is left as it was before."""
+"""Build a snapshot with only selected changes: the rest stays as it was before."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Fact = TypeVar("_Fact")
 
 
 def build_partial_view(before: View, after: View, written: Mapping[str, bytes | None]) -> View | None:
-    """`before` with nothing changed but the files that were written; None if that is `after` itself.
+    """Return `before` with only the written files changed; None if that is `after` itself.
 
     written: content by path, None for a file that was removed; its mode and folders are those of `after`
     """
@@ -26,7 +26,7 @@ def build_partial_view(before: View, after: View, written: Mapping[str, bytes | 
         if content is None:
             ours[path] = None
         elif there is None and path not in after.extra.large and before.find_entry(path) is None:
-            continue  # ignored, and so in neither; or gone again, and then it is as it was
+            continue  # ignored, and so in neither; or gone again, and then unchanged
         elif path not in after.extra.large:
             ours[path] = (there[0] if there else GIT_FILE, store.write("blob", content))
     changed = {change.path for change in compare_views(before, after)}
@@ -37,7 +37,7 @@ def build_partial_view(before: View, after: View, written: Mapping[str, bytes | 
 
 
 def _update_tree(store: Store, tree: str, entries: Mapping[str, Entry | None]) -> str:
-    """The tree with some of its files set, or removed."""
+    """Return the tree with some of its files set, or removed."""
     found = store.read_tree(tree)
     below: dict[str, dict[str, Entry | None]] = {}
     for path, entry in entries.items():

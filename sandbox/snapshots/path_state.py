@@ -1,4 +1,5 @@
-"""What a snapshot says of one path (`State`), how two differ (`Change`), what no tree can hold (`Extra`)."""
+"""State of one path in a snapshot (`State`), difference of two (`Change`), facts that no tree can hold
+(`SnapshotMetadata`)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class State:
 
     @property
     def is_kept(self) -> bool:
-        """The content is in the store."""
+        """Whether the content is in the store."""
         return self.mode != GIT_NESTED and "@" not in self.id
 
     @property
@@ -35,7 +36,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """How one path differs between two snapshots; `before` and `after` are None where there was nothing."""
+    """Difference of one path between two snapshots; `before` and `after` are None if the path did not exist."""
 
     path: str
     kind: Literal["added", "modified", "mode", "deleted"]
@@ -54,13 +55,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotMetadata:
-    """What a snapshot knows beyond git's tree, so that undo is exact in modes, large files and folders.
+    """Facts beyond git's tree, so that undo is exact in modes, large files and folders.
 
     usual: permission bits of most plain and most executable files (follows the user's umask)
     modes: permission bits of the files that differ from that
     large: "size@mtime" and mode of files too large to keep
     empty: folders that hold no file of the snapshot
-    folder: permission bits of most folders, 0 if nobody noted those of folders; folders: bits of the others
+    folder: permission bits of most folders, 0 if those of folders were not recorded; folders: bits of the
+    others
     """
 
     usual: tuple[int, int] = (0o644, 0o755)
@@ -71,7 +73,7 @@ class SnapshotMetadata:
     folders: Mapping[str, int] = field(default_factory=dict)
 
     def build_state(self, path: str, git_mode: int, object_id: str) -> State:
-        """The full state of a tree's entry."""
+        """Return the full state of a tree's entry."""
         if git_mode == GIT_LINK:
             return State(mode=stat.S_IFLNK | 0o777, id=object_id)
         if git_mode == GIT_NESTED:
@@ -80,7 +82,7 @@ class SnapshotMetadata:
         return State(mode=stat.S_IFREG | self.modes.get(path, usual), id=object_id)
 
     def encode(self) -> bytes:
-        """The same facts are always the same bytes."""
+        """Encode deterministically: the same facts are always the same bytes."""
         facts = {
             "usual": self.usual,
             "modes": dict(sorted(self.modes.items())),
@@ -106,7 +108,7 @@ class SnapshotMetadata:
 
 
 def to_git_mode(mode: int) -> int:
-    """The mode that git's tree has for an st_mode."""
+    """Return the mode that git's tree has for an st_mode."""
     if stat.S_ISLNK(mode):
         return GIT_LINK
     return GIT_EXECUTABLE if mode & stat.S_IXUSR else GIT_FILE

@@ -1,4 +1,4 @@
-"""Undo: take back what happened between snapshots, as far as nothing else happened to it since."""
+"""Undo: revert changes between snapshots, as far as no later change conflicts."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sandbox.snapshots.working_tree import WorkingTree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreResult:
-    """What came of an undo.
+    """Result of an undo.
 
-    changes: what was taken back (each one's `before` is what is there now)
-    clashes: paths that were left alone, and why; unless they were to be skipped, nothing was taken back
+    changes: the reverted changes (each one's `before` is the present state)
+    clashes: paths that were left alone, and why; unless they were to be skipped, nothing was reverted
     """
 
     changes: tuple[Change, ...]
@@ -30,7 +30,7 @@ class RestoreResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """What happened between two snapshots."""
+    """The changes between two snapshots."""
 
     before: View
     after: View
@@ -43,7 +43,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """A path and the state that it gets; `folder`: an otherwise empty folder stands where the file belongs."""
+    """A path and the state that it gets; `folder`: an otherwise empty folder is in the file's place."""
 
     path: str
     wanted: State | None
@@ -91,7 +91,7 @@ def _plan_steps(
             continue
         if wanted != present:
             steps[path] = _Step(path=path, wanted=wanted, present=present, folder=folder)
-    # One clash may block another path: a folder cannot become a file while something of the user's is in it.
+    # One clash may block another path: a folder cannot become a file while it contains a file of the user's.
     while blocked := {
         path: why for path, step in steps.items() if (why := _explain_block(workspace, step, steps, spans))
     }:
@@ -120,12 +120,12 @@ def _explain_block(
 
 
 def _was_created_in_spans(path: str, spans: Sequence[Span]) -> bool:
-    """Whether it was in one of the spans that the folder at `path` came to be."""
+    """Return whether the folder at `path` was created in one of the spans."""
     return any(span.after.has_folder(path) and not span.before.has_folder(path) for span in spans)
 
 
 def _apply_steps(workspace: WorkingTree, store: Store, steps: Sequence[_Step]) -> None:
-    """Removals first: they make room where a file became a folder or the reverse."""
+    """Apply the steps, removals first: they make room where a file became a folder or the reverse."""
     for step in steps:
         if step.wanted is None:
             workspace.remove(step.path)
@@ -138,14 +138,12 @@ def _apply_steps(workspace: WorkingTree, store: Store, steps: Sequence[_Step]) -
 
 
 def _tidy_folders(workspace: WorkingTree, span: Span) -> None:
-    """Bring back folders that are gone, remove those that are new and empty."""
+    """Restore folders that are gone, remove those that are new and empty."""
     before, after = span.before, span.after
     hollow = after.extra.empty - before.extra.empty
-    added = {
-        each.path for each in span.changes if each.before is None
-    }  # also what somebody has removed since
+    added = {each.path for each in span.changes if each.before is None}  # also if removed since
     made = hollow | {parent for path in added | hollow for parent in _list_parents(path)}
-    for path in sorted(made, reverse=True):  # what lies deeper comes first
+    for path in sorted(made, reverse=True):  # children first
         if not before.has_folder(path):
             workspace.remove_if_empty(path)
     for path in sorted(before.extra.empty - after.extra.empty):

@@ -12,7 +12,7 @@ from sandbox.snapshots.path_state import GIT_TREE, Change, SnapshotMetadata, Sta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One snapshot: its tree of files and what the tree cannot hold."""
+    """One snapshot: its tree of files and the facts that the tree cannot hold."""
 
     store: Store
     tree: str
@@ -25,19 +25,19 @@ class View:
         return View(store=store, tree=entries["files"][1], extra=extra)
 
     def build_state(self, path: str, entry: Entry | None) -> State | None:
-        """The full state of the tree's `entry` at `path`; a file too large to keep has none there."""
+        """Return the full state of the tree's `entry` at `path`; a file too large to keep has no entry."""
         if entry is not None:
             return self.extra.build_state(path, *entry)
         mode, mark = self.extra.large.get(path, (0, ""))
         return State(mode=stat.S_IFREG | mode, id=mark) if mark else None
 
     def find_entry(self, path: str) -> Entry | None:
-        """The tree's entry at one path, None if there was no file."""
+        """Return the tree's entry at one path, None if there was no file."""
         entry = self.store.find_entry(self.tree, path)
         return None if entry and entry[0] == GIT_TREE else entry
 
     def has_folder(self, path: str) -> bool:
-        """There was a folder at `path`, with or without files."""
+        """Return whether there was a folder at `path`, with or without files."""
         entry = self.store.find_entry(self.tree, path)
         if entry and entry[0] == GIT_TREE:
             return True
@@ -45,19 +45,19 @@ class View:
         return any(each == path or each.startswith(below) for each in (*self.extra.empty, *self.extra.large))
 
     def get_folder_mode(self, path: str) -> int | None:
-        """Permission bits of the folder at `path` ("" is the workspace), None if there was none."""
+        """Return the permission bits of the folder at `path` ("" is the workspace), None if there was none."""
         there = not path or self.has_folder(path)
         return self.extra.folders.get(path, self.extra.folder) if there else None
 
     def list_files(self) -> set[str]:
-        """All paths that have a state."""
+        """Return all paths that have a state."""
         return {
             path for path, _ in self.store.iterate_differences(EMPTY_TREE, self.tree)
         } | self.extra.large.keys()
 
 
 def compare_views(before: View, after: View) -> list[Change]:
-    """Every path whose state differs, sorted."""
+    """Return every path whose state differs, sorted."""
     entries = dict(before.store.iterate_differences(before.tree, after.tree))
     others = _find_unequal_keys(before.extra.modes, after.extra.modes) | _find_unequal_keys(
         before.extra.large, after.extra.large

@@ -1,6 +1,6 @@
-"""What is known of a workspace between two processes, so that the first snapshot of a session reads only what changed.
+"""Cache of a workspace's stat data between two processes: the first snapshot of a session reads only changed files.
 
-A cache of ours, beside the objects (0700): when it is missing, torn or of another version, all is read again.
+It is kept next to the objects (0700): if it is missing, torn or of another version, everything is read again.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 NAME = "stat-cache"
 
 _MARK = b"patchwright stat-cache 1 %d.%d\n" % sys.version_info[:2]
-"""marshal's format is one of a Python version."""
+"""marshal's format depends on the Python version."""
 
 
 def save_cache(store: Path, facts: tuple[Any, ...]) -> None:
-    """Write facts: of tuples, lists, sets, dicts, texts, bytes and numbers. A disk that is full keeps the old ones."""
+    """Write facts: of tuples, lists, sets, dicts, texts, bytes and numbers. On a full disk the old ones stay."""
     content = marshal.dumps(facts)
     temporary = store / f"{NAME}-{os.getpid()}"
     with suppress(OSError):
@@ -29,7 +29,7 @@ def save_cache(store: Path, facts: tuple[Any, ...]) -> None:
 
 
 def load_cache(store: Path) -> tuple[Any, ...] | None:
-    """What was saved last; None if there is nothing that can be relied upon."""
+    """Return the facts saved last; None if there are none or they are unreliable."""
     try:
         data = (store / NAME).read_bytes()
     except OSError:
@@ -43,6 +43,6 @@ def load_cache(store: Path) -> tuple[Any, ...] | None:
 
 
 def delete_cache(store: Path) -> None:
-    """Remove it: what it names is about to be deleted."""
+    """Delete the cache: the objects it names are about to be deleted."""
     with suppress(FileNotFoundError):
         (store / NAME).unlink()

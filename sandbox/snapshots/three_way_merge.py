@@ -1,4 +1,5 @@
-"""What a path has to be so that changes to it are taken back and nothing else is: three ways, by states and lines."""
+"""Compute the state of a path with some changes reverted and all others kept: a three-way merge of states
+and lines."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ TIMEOUT = 30.0
 
 
 class Clash(Exception):
-    """The change cannot be taken back without touching what somebody else did since."""
+    """The change cannot be reverted without affecting a later change by others."""
 
 
 def compute_reverted_state(
@@ -31,9 +32,9 @@ def compute_reverted_state(
     *,
     merge: bool,
 ) -> State | None:
-    """The state of `path` with `changes` (the newest first) taken out of it.
+    """Return the state of `path` with `changes` (the newest first) reverted.
 
-    now: what is there; it has the newest change in it, or what somebody made of that since
+    now: the present state; it includes the newest change, perhaps modified by others since
     merge: lines that changed since are merged (as `git merge-file` does), else they are a clash
     Raises Clash. Content that no snapshot has is stored.
     """
@@ -49,7 +50,7 @@ def _revert_state(
     before, after = change.before, change.after
     if GIT_NESTED in (state.mode for state in (before, after, now) if state):
         raise Clash("a nested repository: undo it there")
-    if now == before:  # already as it was: by hand, or by an undo that was killed half-way
+    if now == before:  # already reverted: by hand, or by an undo that was killed half-way
         return now
     if now == after:
         return _require_kept(before)
@@ -66,7 +67,7 @@ def _revert_state(
         if merged is None:
             raise Clash("changed since, in the same lines")
         content = store.write("blob", merged)
-    if content == now.id and not store.has(content):  # what is there stays, and need not be in the store yet
+    if content == now.id and not store.has(content):  # the present content is not stored yet
         content = store.write("blob", workspace.read(path, now))
     return State(mode=mode, id=content)
 
@@ -82,7 +83,8 @@ def _is_plain_file(state: State) -> bool:
 
 
 def merge_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """The three-way merge of texts, None where both sides changed the same lines, one is binary, or it takes long."""
+    """Return the three-way merge of texts, None if both sides changed the same lines, one is binary, or it
+    takes long."""
     if any(b"\0" in content for content in (base, ours, theirs)):
         return None
     with tempfile.TemporaryDirectory(prefix="patchwright-merge-") as folder:

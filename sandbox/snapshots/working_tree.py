@@ -1,4 +1,4 @@
-"""The workspace as it is now: states of paths and changes to them, through handles of real folders."""
+"""The present workspace: states of paths and changes to them, through handles of real folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_FILE_SIZE = 10_000_000
 # Following a link that was put in a folder's place would lead out of the workspace.
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-# Answers of the system that mean "there is no such path": a missing or non-folder component, or a link in it.
+# Errors that mean "there is no such path": a missing or non-folder component, or a link in it.
 _ABSENT = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP))
 
 
@@ -31,7 +31,7 @@ class WorkingTree:
         self._root = root
 
     def read_state(self, path: str) -> State | None:
-        """What is at `path`; None when nothing is, or it lies behind a link; a plain folder has the id ""."""
+        """Return the state of `path`; None if it is missing, or behind a link; a plain folder has the id ""."""
         try:
             with self._open_parent(path) as (folder, name):
                 return self._compute_state(path, folder, name)
@@ -41,12 +41,12 @@ class WorkingTree:
             raise
 
     def read(self, path: str, state: State) -> bytes:
-        """The bytes of the file, or a link's target, that has this state."""
+        """Return the bytes of the file, or a link's target, that has this state."""
         with self._open_parent(path) as (folder, name):
             return read_file_or_link(name, state.mode, folder)
 
     def iterate_files_below(self, path: str) -> Iterator[str]:
-        """Every path below a folder that is not a folder itself."""
+        """Yield every path below a folder that is not a folder itself."""
         for folder, folders, files in os.walk(self._root / path):
             place = Path(folder)
             linked = [name for name in folders if (place / name).is_symlink()]
@@ -54,9 +54,9 @@ class WorkingTree:
                 yield str((place / name).relative_to(self._root))
 
     def write(self, path: str, state: State, content: bytes) -> None:
-        """Put a file or a link at `path` in one step, with missing parents."""
+        """Write a file or a link at `path` atomically, with missing parents."""
         with self._open_parent(path, make=True) as (folder, name):
-            # The same name at each attempt: what a kill leaves behind, the repetition clears away.
+            # The same name at each attempt: the next one removes the leftover of a kill.
             temporary = f".patchwright-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
             _unlink_if_present(temporary, folder)
             try:
@@ -65,7 +65,7 @@ class WorkingTree:
                 else:
                     _create_file(temporary, folder, content, stat.S_IMODE(state.mode))
                 os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-            except OSError:  # full, read-only: leave no litter; the old file is as it was
+            except OSError:  # full, read-only: leave no litter; the old file is unchanged
                 _unlink_if_present(temporary, folder)
                 raise
 
@@ -75,43 +75,43 @@ class WorkingTree:
             _unlink_if_present(name, folder)
 
     def make_folder(self, path: str) -> None:
-        """Make an empty folder, with missing parents, if nothing is there or in its parents' place."""
+        """Make an empty folder, with missing parents, unless it or a parent's place is taken."""
         try:
             with self._open_parent(path, make=True) as (folder, name):
                 _make_folder_if_missing(name, folder)
         except OSError as error:
-            if error.errno not in _ABSENT:  # else a file or link of the user's has taken a parent's place
+            if error.errno not in _ABSENT:  # else a file or link of the user's is in a parent's place
                 raise
 
     def remove_if_empty(self, path: str) -> bool:
-        """Remove a folder unless something is in it."""
+        """Remove a folder unless it has entries; return whether it was removed."""
         try:
             with self._open_parent(path) as (folder, name):
                 os.rmdir(name, dir_fd=folder)
             return True
-        except OSError:  # not empty, not there, not a folder: then there is nothing to tidy
+        except OSError:  # not empty, missing, not a folder: then there is nothing to tidy
             return False
 
     def read_folder_mode(self, path: str) -> int | None:
-        """Permission bits of the folder at `path` ("" is the workspace); None if there is none."""
+        """Return the permission bits of the folder at `path` ("" is the workspace); None if there is none."""
         if not path:
             return stat.S_IMODE(self._root.stat().st_mode)
         try:
             with self._open_parent(path) as (folder, name):
                 info = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        except OSError:  # gone, or behind what cannot be entered: nothing can be done to it
+        except OSError:  # gone, or behind an inaccessible folder: it cannot be changed
             return None
         return stat.S_IMODE(info.st_mode) if stat.S_ISDIR(info.st_mode) else None
 
     def set_folder_mode(self, path: str, mode: int) -> None:
-        """Give the folder at `path` other permission bits."""
+        """Set the permission bits of the folder at `path`."""
         if not path:
             self._root.chmod(mode)
             return
         with self._open_parent(path) as (folder, name):
             try:
                 handle = os.open(name, _FOLDER, dir_fd=folder)
-            except PermissionError:  # it cannot be listed, which is what the new bits may be about
+            except PermissionError:  # it cannot be listed, which the new bits may fix
                 if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
                     os.chmod(name, mode, dir_fd=folder)
                 return
@@ -121,12 +121,12 @@ class WorkingTree:
                 os.close(handle)
 
     def iterate_folders_from(self, path: str) -> Iterator[str]:
-        """The folder at `path` and all below it, what lies deeper first."""
+        """Yield the folder at `path` and all below it, children first."""
         for folder, _, _ in os.walk(self._root / path, topdown=False):
             yield os.path.relpath(folder, self._root)
 
     def remove_empty_folders(self, path: str) -> None:
-        """Remove a folder that holds nothing but empty folders."""
+        """Remove a folder that contains only empty folders."""
         for folder in self.iterate_folders_from(path):
             self.remove_if_empty(folder)
 
@@ -150,7 +150,7 @@ class WorkingTree:
 
     @contextmanager
     def _open_parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """A handle of the folder that holds `path`, reached without following any link below the root."""
+        """Yield a handle of the folder that holds `path`, reached without following any link below the root."""
         *parents, name = path.split("/")
         handle = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -166,15 +166,15 @@ class WorkingTree:
 
 
 def format_large_mark(size: int, mtime_ns: int) -> str:
-    """What stands for the content of a file too large to keep."""
+    """Return the mark in place of the content of a file too large to keep."""
     return f"{size}@{mtime_ns}"
 
 
 def read_file_or_link(path: str, mode: int, folder: int | None = None) -> bytes:
-    """The bytes of a regular file, or a link's target; never of what a link leads to."""
+    """Return the bytes of a regular file, or a link's target; never the content behind a link."""
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path, dir_fd=folder))
-    # Non-blocking, should a pipe have taken the file's place.
+    # Non-blocking, in case a pipe has taken the file's place.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, dir_fd=folder), "rb") as file:
         return file.read()
@@ -195,5 +195,5 @@ def _unlink_if_present(name: str, folder: int) -> None:
 
 
 def _make_folder_if_missing(name: str, folder: int) -> None:
-    with suppress(FileExistsError):  # already as wanted, or opening it will tell
+    with suppress(FileExistsError):  # already as wanted, or opening it will fail
         os.mkdir(name, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""Find the files of a workspace and their stat signatures, by scandir, with git's ignore rules remembered."""
+"""Scan a workspace for files and their stat signatures, by scandir, with git's ignore rules cached."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from sandbox.process.own_programs import build_search_path, require_own_program
 from sandbox.snapshots.folder_watch import FolderChanges, Watch
 
 Signature = tuple[int, int, int, int, int]
-"""st_mode, st_size, st_mtime_ns, st_ctime_ns, st_ino: any change of a file's bytes or mode shows in it."""
+"""st_mode, st_size, st_mtime_ns, st_ctime_ns, st_ino: any change of a file's bytes or mode changes it."""
 
-# More means a home folder or a disk, opened by mistake: say so before minutes pass.
+# More means a home folder or a disk, opened by mistake: report it before minutes pass.
 MAX_FILES = 200_000
 
 
 @dataclass(slots=True, kw_only=True)
 class Scan:
-    """What one walk found; paths are relative to the workspace.
+    """Result of one walk; paths are relative to the workspace.
 
     files: regular files and symbolic links
     nested: other repositories inside, by their checked-out commit ("" if there is none yet)
     folders: every folder entered, the workspace itself ("") included
     modes: permission bits of folders, by path
     unreadable: folders that could not be listed
-    linked: files with several names: one outside the workspace may be what is written through
+    linked: files with several names: one outside the workspace may be the one written through
     """
 
     files: dict[str, Signature] = field(default_factory=dict)
@@ -43,11 +43,11 @@ class Scan:
 
 
 WORTH_WATCHING = 2_000
-"""Files from which on the kernel is asked to tell of changes: fewer are looked at in some 15 ms."""
+"""Files from which on the kernel is asked to report changes: fewer are scanned in some 15 ms."""
 
 
 class Walker:
-    """Walks one workspace again and again; only names never seen before cost a question to git."""
+    """Repeated walks of one workspace; only names never seen before cost a call of git."""
 
     def __init__(self, root: Path, store: Path, watch_from: int = WORTH_WATCHING) -> None:
         self._root = str(root)
@@ -63,9 +63,9 @@ class Walker:
         self._forced: list[str] = []
 
     def scan(self) -> Scan:
-        """All that is there; only what changed since the last scan is looked at, where the kernel tells of it.
+        """Return all files; only changes since the last scan are read, where the kernel reports them.
 
-        A scan that found nothing new is the last one itself.
+        A scan without changes returns the same object as the last one.
         """
         happened = self._watch.read_changes() if self._last is not None else None
         if happened is None or self._last is None:
@@ -78,21 +78,21 @@ class Walker:
         return found
 
     def reset(self) -> None:
-        """Look at everything the next time."""
+        """Scan everything the next time."""
         self._watch.stop()
         self._last = None
 
     def export_state(self) -> tuple[Any, ...]:
-        """What is known of names and rules, for `resume` in another process."""
+        """Return the known names and rules, for `restore_state` in another process."""
         return self._ignored, self._rules, self._index, self._forced
 
     def restore_state(self, state: tuple[Any, ...], expected: int) -> None:
-        """Take over what another process knew. expected: number of files"""
+        """Take over the state of another process. expected: number of files"""
         self._ignored, self._rules, self._index, self._forced = state
         self._expected = expected
 
     def _scan_all(self) -> Scan:
-        """Walk once. When a rule of what to ignore has changed, everything is judged anew."""
+        """Walk once. When an ignore rule has changed, all names are checked again."""
         number = self._expected if self._last is None else len(self._last.files)
         if number >= self._watch_from:
             self._watch.start()
@@ -111,8 +111,8 @@ class Walker:
         return found
 
     def _check_unwatched(self, last: Scan) -> Scan:
-        """Where nothing is told, what lies elsewhere may still have changed: rules, the index, other repositories, and
-        files that are tracked in folders that are ignored, or written by another of their names."""
+        """Check changes that are not reported: rules, the index, other repositories, and files that are
+        tracked in ignored folders, or written by another of their names."""
         exclude = self._find_exclude_file()
         if (self._rules or {}).get(str(exclude)) != _read_signature(exclude):
             return self._scan_all()
@@ -137,7 +137,7 @@ class Walker:
         return replace(last, files=files, nested=nested)
 
     def _scan_touched(self, last: Scan, happened: FolderChanges) -> Scan:
-        """Look again at the folders that were touched, and at all of those that came or moved."""
+        """Rescan the folders that were touched, and all of those that came or moved."""
         touched, anew = happened.touched & set(last.folders), happened.anew
         below = tuple(f"{path}/" for path in anew)
 
@@ -157,7 +157,7 @@ class Walker:
         if any(last.files.get(path) != files.get(path) for path in rules):
             return self._scan_all()
         if not set(last.linked).issuperset(found.linked):
-            return self._scan_all()  # its other name changed with it, and nothing is told of that
+            return self._scan_all()  # its other name changed with it, and that is not reported
         folders = dict.fromkeys([*(each for each in last.folders if is_unaffected(each)), *found.folders])
         merged = Scan(
             files=files,
@@ -172,11 +172,11 @@ class Walker:
         return self._check_unwatched(merged)
 
     def find_ignored(self, paths: list[str]) -> set[str]:
-        """Those of the paths that a rule leaves out, whether they are there or not."""
+        """Return those of the paths that a rule ignores, whether they exist or not."""
         return self._run_git("check-ignore", "-z", "--stdin", "--no-index", paths=paths)
 
     def _walk_folders(self, start: Sequence[str] = ("",), known: Collection[str] = ()) -> Scan:
-        """known: folders that are not entered, because nothing happened in them"""
+        """Walk folders level by level. known: folders that are not entered, because they are unchanged"""
         found = Scan()
         level = list(start)
         while level:
@@ -197,13 +197,13 @@ class Walker:
     def _list_folder(
         self, folder: str, found: Scan, below: list[str], unknown: list[tuple[str, Signature]]
     ) -> None:
-        self._watch.add(folder)  # before it is listed, so that nothing falls between
+        self._watch.add(folder)  # before it is listed, so that no change is missed
         try:
             with os.scandir(f"{self._root}/{folder}") as listing:
                 entries = list(listing)
             if not folder:
                 found.modes[""] = stat.S_IMODE(os.stat(self._root).st_mode)  # noqa: PTH116
-        except OSError:  # removed meanwhile, or not ours to read: there is nothing to save in it
+        except OSError:  # removed meanwhile, or not readable: there is nothing to save in it
             if folder:
                 found.unreadable.append(folder)
                 return
@@ -215,14 +215,14 @@ class Walker:
         prefix = folder + "/" if folder else ""
         ignored, files, is_file = self._ignored, found.files, stat.S_ISREG
         for name, entry in zip(names, entries, strict=True):
-            # A rule may be for folders alone: a folder is judged apart from a file of its name.
+            # A rule may be for folders alone: a folder is checked separately from a file of its name.
             path = prefix + name
             judged = ignored.get(path + "/" if entry.is_dir(follow_symlinks=False) else path)
             if judged or name == ".git":
                 continue
             try:
                 info = entry.stat(follow_symlinks=False)
-            except OSError:  # removed between listing and looking: as if never seen
+            except OSError:  # removed between listing and stat: as if never seen
                 continue
             signature = (info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
             if info.st_nlink > 1 and is_file(info.st_mode):
@@ -242,7 +242,7 @@ class Walker:
         return True
 
     def _filter_ignored(self, unknown: list[tuple[str, Signature]]) -> list[tuple[str, Signature]]:
-        """Ask git once about all new names; returns those to keep."""
+        """Ask git once about all new names; return those to keep."""
         if not unknown:
             return []
         names = [path for path, _ in unknown]
@@ -265,7 +265,7 @@ class Walker:
         return find_common_dir(folder) / "info" / "exclude" if folder else Path(os.devnull)
 
     def _add_tracked_ignored(self, found: Scan) -> None:
-        """Files under version control are the user's work even where a rule would ignore them."""
+        """Add files under version control: they are the user's work even if a rule would ignore them."""
         repository = find_root(Path(self._root))
         folder = find_git_dir(repository) if repository else None
         if repository is None or folder is None:
@@ -279,7 +279,7 @@ class Walker:
             self._index, self._forced = index, sorted(listed)
         for path in self._forced:
             signature = _read_signature(Path(self._root, path))
-            # Behind a symbolic link lies another folder's file.
+            # Behind a symbolic link is another folder's file.
             if signature is not None and _has_no_links(path.rpartition("/")[0], self._root):
                 _add_to_scan(path, signature, found, [])
 
@@ -297,7 +297,7 @@ class Walker:
             **(places or {}),
         }
         options = ("-c", "core.fsmonitor=false", "-c", f"core.excludesFile={self._find_exclude_file()}")
-        # "./", since a leading colon would be read as a pattern's.
+        # "./", since a leading colon would be read as pathspec magic.
         question = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths or ())
         try:
             command = (require_own_program("git", Path(self._root)), *options, *arguments)
@@ -324,7 +324,7 @@ def _add_to_scan(path: str, signature: Signature, found: Scan, below: list[str])
 
 
 def _locate_store(store: Path, root: Path) -> str:
-    """Where the store lies in the workspace, should someone have put it there."""
+    """Return the path of the store relative to the workspace, "" if it is outside."""
     try:
         return store.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:  # outside, as it should be
@@ -334,7 +334,7 @@ def _locate_store(store: Path, root: Path) -> str:
 def _read_signature(path: Path) -> Signature | None:
     try:
         info = path.lstat()
-    except OSError:  # not there
+    except OSError:  # missing
         return None
     return (info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
 

@@ -1,4 +1,4 @@
-"""Snapshots of a workspace in a private store of git objects: what changed between two, and undoing it."""
+"""Snapshots of a workspace in a private store of git objects: the changes between two, and undoing them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from sandbox.snapshots.workspace_scan import WORTH_WATCHING, Scan, Signature, Wa
 
 __all__ = ["Change", "LostObjectError", "RestoreResult", "Snapshots", "State"]
 
-# Kernels stamp files with a clock that ticks every 1 to 10 ms: a file written that shortly before it was
-# looked at may be written again without its signature changing.
+# Kernels stamp files with a clock that ticks every 1 to 10 ms: a file written that shortly before it was read
+# may be written again without its signature changing.
 _CLOCK_TICK_NS = 20_000_000
 
 WORTH_PACKING = 500
-"""Files from which on a snapshot writes its objects into one file: 0.1 ms less for each of them."""
+"""Files from which on a snapshot writes its objects into one file: saves 0.1 ms per file."""
 
 # A tree has room for ids of this length only; repositories with longer ones are noted, not recorded.
 _SHA1_DIGITS = 40
@@ -52,8 +52,8 @@ class Snapshots:
     left out (unless tracked), other repositories inside are recorded by their commit and not entered.
 
     root: the workspace, a git repository or not
-    store: a folder of ours, made when needed, 0700; sessions of the same workspace may share it
-    watch_from: number of files from which on the kernel is asked to tell what changed
+    store: a folder of Patchwright's, made when needed, 0700; sessions of the same workspace may share it
+    watch_from: number of files from which on the kernel is asked to report changes
     pack_from: number of files from which on the objects of one snapshot become one file
     """
 
@@ -73,17 +73,17 @@ class Snapshots:
             return self._take()
 
     def list_changes(self, old: str, new: str) -> list[Change]:
-        """Every path that changed between two snapshots, sorted; not those that merely came into sight."""
+        """Return every path that changed between two snapshots, sorted, except those that merely became visible."""
         return compute_changes(View.load(self._store, old), View.load(self._store, new))
 
     def list_newly_visible(self, old: str, new: str) -> set[str]:
-        """Paths that merely came into sight between them: what happened to these until then is not known."""
+        """Return paths that merely became visible between them: their earlier changes are unknown."""
         return find_newly_visible(View.load(self._store, old), View.load(self._store, new))
 
     def narrow_snapshot(self, before: str, after: str, written: Mapping[str, bytes | None]) -> str:
-        """The snapshot `before` with nothing changed but what was written; what else `after` has is somebody else's.
+        """Return the snapshot `before` with only the written files changed; other changes in `after` are left out.
 
-        written: content by path, None for what was removed
+        written: content by path, None for a removed file
         """
         with self._turn:
             return self._write_narrowed(before, after, written)
@@ -96,9 +96,9 @@ class Snapshots:
         only: Collection[str] | None = None,
         surely: Collection[str] = (),
     ) -> str:
-        """The snapshot `before` with nothing changed but what was certainly done within some moments (dating.py).
+        """Return the snapshot `before` with only the changes certainly made within some moments (change_times.py).
 
-        only: paths that it may be about, None for all; surely: those of them of which it is known otherwise
+        only: paths to consider, None for all; surely: those of them already known to have changed then
         """
         with self._turn:
             now = self._take()
@@ -110,32 +110,33 @@ class Snapshots:
             )
 
     def read_content(self, state: State) -> bytes | None:
-        """The bytes of a file in that state (a link's target), None when they were not kept."""
+        """Return the bytes of a file in that state (a link's target), None if they were not kept."""
         return self._store.read(state.id) if state.is_kept else None
 
     def find_state(self, snapshot: str, path: str) -> State | None:
-        """The file at `path` in a snapshot, None when there was none."""
+        """Return the state of `path` in a snapshot, None if there was no file."""
         view = View.load(self._store, snapshot)
         return view.build_state(path, view.find_entry(path))
 
     def restore(self, before: str, after: str, *, skip_clashes: bool = False) -> RestoreResult:
-        """`revert` of one span, with every file that was changed since left alone as a whole."""
+        """Revert one span, but leave every file changed since then entirely alone."""
         return self._revert([(before, after)], skip_clashes=skip_clashes, merge=False)
 
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult:
-        """Take back what happened in some spans of time, and nothing of what happened between and since.
+        """Revert the changes of some spans of time, and no changes between and since.
 
-        A file that is still as after the last of them goes back to what it was, bytes and mode. One that was
-        changed meanwhile is merged, three ways, by lines. Where that cannot be, it is a clash, and then nothing
-        at all is done. Files that did not change in the spans are never touched. Doing it twice is doing it once.
+        A file that is still as after the last of them goes back to its earlier bytes and mode. One that was
+        changed meanwhile is merged, three ways, by lines. Where that is impossible, it is a clash, and then
+        nothing at all is done. Files that did not change in the spans are never touched. The operation is
+        idempotent.
 
         spans: (snapshot before, snapshot after) of each, the oldest first
         """
         return self._revert(spans, skip_clashes=False, merge=True)
 
     def prune(self, keep: Sequence[str]) -> int:
-        """Delete what only snapshots outside `keep` need. Returns the number of objects deleted, 0 while
-        another process uses the store."""
+        """Delete objects that only snapshots outside `keep` need. Returns the number of objects deleted, 0
+        while another process uses the store."""
         with self._turn:
             stat_cache.delete_cache(self._store.folder)
             removed = self._store.prune(keep)
@@ -144,13 +145,13 @@ class Snapshots:
 
     @property
     def is_damaged(self) -> bool:
-        """An object was there and could not be read, since this began or was mended."""
+        """Whether an existing object could not be read, since the start or the last repair."""
         return self._store.damaged
 
     def drop_damaged(self) -> int:
-        """Delete the objects that cannot be read: the next snapshot stores those again that the workspace still has.
+        """Delete the unreadable objects: the next snapshot stores those again that the workspace still has.
 
-        Reads the whole store. Returns how many there were.
+        Reads the whole store. Returns the number deleted.
         """
         with self._turn:
             stat_cache.delete_cache(self._store.folder)
@@ -164,7 +165,7 @@ class Snapshots:
         return self._left_out
 
     def close(self) -> None:
-        """Let other processes prune the store; what is known of the workspace is kept for the next one."""
+        """Let other processes prune the store; the knowledge of the workspace is cached for the next one."""
         with self._turn:
             if self._news:
                 self._save_cache()
@@ -209,7 +210,7 @@ class Snapshots:
         self._news = False
 
     def _load_cache(self) -> None:
-        """Take over what the last process knew, if its snapshot is still there."""
+        """Take over the cache of the last process, if its snapshot still exists."""
         facts = stat_cache.load_cache(self._store.folder)
         if facts is None or facts[0] != str(self._root) or not self._store.has(facts[1]):
             return
@@ -246,13 +247,13 @@ class Snapshots:
         return self._last
 
     def _open_write_context(self, scan: Scan) -> AbstractContextManager[None]:
-        """A new tree, or another branch that was checked out: so many objects are quicker to write as one file."""
+        """Write a pack if many files changed, as in a new tree or on another branch: one file is faster to write."""
         seen = self._seen
         changed = sum(seen.get(path) != signature for path, signature in scan.files.items())
         return self._store.pack_writes() if changed >= self._pack_from else nullcontext()
 
     def _record_scan(self, scan: Scan) -> None:
-        """Bring the in-memory folders to what the scan found, storing the content of what changed."""
+        """Update the in-memory folders to the scan, storing the content of changed files."""
         self._left_out = {path: reason for path, reason in self._left_out.items() if path in scan.files}
         self._left_out.update((path, "the folder cannot be read") for path in scan.unreadable)
         for path in (*(self._seen.keys() - scan.files.keys()), *(self._nested.keys() - scan.nested.keys())):
@@ -266,14 +267,14 @@ class Snapshots:
             self._set_entry(path, (GIT_NESTED, commit) if len(commit) == _SHA1_DIGITS else None)
 
     def _store_file(self, path: str, signature: Signature) -> Entry | None:
-        """Store one file's content; None, with a note, when it is not to be had."""
+        """Store one file's content; return None, with a note, if it is unavailable."""
         self._left_out.pop(path, None)
         if stat.S_ISREG(signature[0]) and signature[1] > MAX_FILE_SIZE:
             self._left_out[path] = f"larger than {MAX_FILE_SIZE // 1_000_000} MB"
             return None
         try:
             content = read_file_or_link(f"{self._root}/{path}", signature[0])
-        except OSError as error:  # not ours to read, or gone since the walk: there is nothing to keep
+        except OSError as error:  # not readable, or gone since the walk: there is nothing to keep
             self._left_out[path] = (error.strerror or "cannot be read").lower()
             return None
         return to_git_mode(signature[0]), self._store.write("blob", content)
@@ -290,7 +291,7 @@ class Snapshots:
             del entries[name]
 
     def _write_folders(self) -> str:
-        """Store the trees of changed folders, deepest first; one without files vanishes from its parent."""
+        """Store the trees of changed folders, deepest first; one without files disappears from its parent."""
         self._dirty.discard("")
         waiting = [(-path.count("/"), path) for path in self._dirty]
         heapq.heapify(waiting)
@@ -336,13 +337,13 @@ class Snapshots:
         )
 
     def _find_placeholders(self) -> set[str]:
-        """Folders that are nobody's: they keep a place while commands run, and undo has to leave them alone."""
+        """Return placeholder folders: they reserve a path while commands run, and undo has to leave them alone."""
         places = ((name, self._root / name) for name in HELD)
         return {name for name, place in places if is_placeholder(place) or not place.exists()}
 
 
 def _collect_folder_modes(scan: Scan) -> dict[str, int]:
-    """Permission bits of every folder that is looked into, or would be if it could be read."""
+    """Return the permission bits of every folder that is entered, or would be if it were readable."""
     return {path: scan.modes.get(path, 0) for path in (*scan.folders, *scan.unreadable)}
 
 

@@ -1,4 +1,4 @@
-"""`code`: what the index of the workspace's code knows, for a model. The machinery is imported when it is used."""
+"""`code`: queries of the workspace's code index, for a model. Implementation modules are imported on first use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Action = Literal[
 
 
 MAP_TOKENS = 1500
-"""Of a map that a model asks for."""
+"""Tokens of a map that a model requests."""
 
 
 @tool(effect="read")
@@ -76,8 +76,9 @@ def _answer_action(at: Workspace, action: str, target: str) -> Answer:
 
 
 CHANGED, READ, LATELY = 0.5, 0.15, 12
-"""How much a file that the session changed draws the map to it beside what the text speaks of, one that the model
-read, and how many of the latter count: the last ones."""
+"""Weights of a file that the session changed and of one that the model read, relative to the first localized file's,
+and how many of the latter count: the most recent ones.
+"""
 
 
 def _weigh_session_files(at: Workspace) -> dict[str, float]:
@@ -86,7 +87,7 @@ def _weigh_session_files(at: Workspace) -> dict[str, float]:
 
 
 def query_index(at: Workspace, question: Callable[[Index], Answered]) -> Answered:
-    """What the workspace's index answers, brought up to date. Raises UserError."""
+    """Bring the workspace's index up to date and return its answer. Raises UserError."""
     from tools.code.index.code_index import ask_index
 
     return ask_index(

@@ -1,4 +1,4 @@
-"""Which language a file is written in, and its grammar: one table, and a parser that remembers the last trees."""
+"""Detection of a file's language, and parsing with its grammar: one table, and a cache of recent trees."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MAX_TREES = 8
 class Language:
     """A language and the package that holds its grammar.
 
-    suffixes: ends of the names of its files, in lower case
-    function: what the package calls the grammar
+    suffixes: lower-case ends of its file names
+    function: the package's function that returns the grammar
     """
 
     name: str
@@ -78,23 +78,23 @@ LANGUAGES: tuple[Language, ...] = (
 
 
 def detect_languages(path: str) -> tuple[Language, ...]:
-    """The languages that a file of this name may be written in, of those whose grammar is installed.
+    """Return the languages possible for a file name, of those with an installed grammar.
 
-    None, one, or two (a header of C or of C++). A grammar that is missing (a platform without its wheel, a package
-    that was left out) costs what is known of its language's files, and nothing else.
+    None, one, or two (a header of C or of C++). A missing grammar (a platform without its wheel, a package that was
+    left out) affects only the files of its language.
     """
     return tuple(each for each in match_languages(path) if is_installed(each))
 
 
 def match_languages(path: str) -> tuple[Language, ...]:
-    """The same, whether their grammars are installed or not."""
+    """Return the languages possible for a file name, with or without an installed grammar."""
     lower = path.lower()
     return tuple(each for each in LANGUAGES if lower.endswith(each.suffixes))
 
 
 @cache
 def is_installed(language: Language) -> bool:
-    """Whether the language's grammar can be imported. Looked up, not imported."""
+    """Return whether the language's grammar can be imported, without importing it."""
     from importlib.util import find_spec
 
     return find_spec(language.package) is not None
@@ -102,7 +102,7 @@ def is_installed(language: Language) -> bool:
 
 @cache
 def load_grammar(language: Language) -> Grammar:
-    """The language's grammar, imported when it is first asked for."""
+    """Return the language's grammar, imported on first use."""
     from importlib import import_module
 
     from tree_sitter import Language as Grammar
@@ -111,9 +111,9 @@ def load_grammar(language: Language) -> Grammar:
 
 
 def parse_text(language: Language, text: str, *, before: str | None = None) -> Tree:
-    """The text's tree.
+    """Parse a text into a tree.
 
-    before: what the text was before an edit. If its tree is remembered, only the difference is parsed.
+    before: the text before an edit; if its tree is cached, only the difference is parsed
     """
     key = (language.name, text)
     if (known := _trees.get(key)) is not None:
@@ -127,14 +127,14 @@ def parse_text(language: Language, text: str, *, before: str | None = None) -> T
         tree = parser.parse(source)
     else:
         tree = parser.parse(source, _edit_tree(old, _prepare_source(language, before), source))
-        if tree.root_node.has_error:  # how errors are recovered from depends on the tree it started with
+        if tree.root_node.has_error:  # error recovery depends on the tree that parsing started with
             tree = parser.parse(source)
     _trees.put(key, tree)
     return tree
 
 
 def _prepare_source(language: Language, text: str) -> bytes:
-    """What is parsed: the text without what its grammar cannot know, all in its place."""
+    """Return the bytes to parse, with C and C++ macros blanked; offsets do not change."""
     if language.name not in ("c", "cpp"):
         return encode_text(text)
     from tools.code.macros import blank_macros
@@ -143,15 +143,15 @@ def _prepare_source(language: Language, text: str) -> bytes:
 
 
 def encode_text(text: str) -> bytes:
-    """The bytes that a tree's offsets count."""
+    """Return the bytes that a tree's offsets refer to."""
     return text.encode("utf-8", "replace")
 
 
 def measure_common_ends(before: bytes, after: bytes) -> tuple[int, int]:
-    """How many bytes two texts have in common at their beginning, and how many at their end, without overlap."""
+    """Return the lengths in bytes of two texts' common beginning and common end, without overlap."""
     limit = min(len(before), len(after))
     low, high = 0, limit
-    while low < high:  # slices are compared at the speed of memory: bisecting beats looking at each byte
+    while low < high:  # slices are compared at memory speed: bisection is faster than a loop over bytes
         middle = (low + high + 1) // 2
         if before[low:middle] == after[low:middle]:
             low = middle
@@ -169,7 +169,7 @@ def measure_common_ends(before: bytes, after: bytes) -> tuple[int, int]:
 
 
 def _edit_tree(tree: Tree, before: bytes, after: bytes) -> Tree:
-    """A copy of the tree that knows which bytes are not what they were."""
+    """Return a copy of the tree with the changed byte range marked."""
     from copy import copy
 
     start, tail = measure_common_ends(before, after)
@@ -191,7 +191,7 @@ def _offset_to_point(source: bytes, offset: int) -> tuple[int, int]:
 
 
 class _Trees:
-    """The trees of the texts that were parsed last."""
+    """Cache of the most recently parsed texts' trees."""
 
     def __init__(self) -> None:
         self._trees: OrderedDict[tuple[str, str], Tree] = OrderedDict()

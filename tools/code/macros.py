@@ -1,7 +1,7 @@
-"""Words of C and C++ that only the preprocessor knows: `class MYLIB_API Thing {`, `int MYLIB_CALL main(void)`.
+"""Blanking of preprocessor macros in C and C++ heads: `class MYLIB_API Thing {`, `int MYLIB_CALL main(void)`.
 
-A grammar takes the first for a function called `Thing`, and what is inside of it for its body. A text that is parsed
-without such words has the same offsets and lines as before: blanks stand in their places.
+A grammar parses the first as a function called `Thing` and the class members as its body. Macros are replaced by
+blanks, so offsets and lines do not change.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import re
 
 _MACRO = rb"([A-Z][A-Z0-9_]*[A-Z0-9](?:\((?:[^()\n]|\([^()\n]*\))*\))?)"
-"""A name without small letters, perhaps with arguments."""
+"""A name without lower-case letters, optionally with arguments."""
 
 _HEAD = re.compile(
     rb"\b(?:class|struct|union|enum(?:\s+(?:class|struct))?)\s+" + _MACRO + rb"\s+"
-    # Its name and what begins a body or a list of bases. `class A B;` declares a variable: no body follows.
+    # The name, then the start of a body or a list of bases. `class A B;` declares a variable: no body
+    # follows.
     rb"(?=[A-Za-z_]\w*(?:::\w+)*(?:<[^<>;{}]{0,200}>)?\s{0,9}(?:final\s{0,9})?(?:\{|:(?!:)[^;{}]{0,600}\{))"
 )
-"""What stands between `class` and the class's name."""
+"""The macro between `class` and the class's name."""
 
 _TOKEN = (
     rb"(?:[A-Z][A-Z0-9_]*[A-Z0-9]\((?:[^()\n]|\([^()\n]*\))*\)|"
@@ -25,31 +26,30 @@ _TOKEN = (
 _CALL = re.compile(
     rb"(?m)^[ \t]*((?:" + _TOKEN + rb"){2,8})(?=[A-Za-z_]\w*(?:::~?\w+)*[ \t]*\()",
 )
-"""What stands before a function's name, at the start of a line: its type, and perhaps words that say how it is called
-or linked."""
+"""Text before a function's name, at the start of a line: type, calling convention, linkage."""
 
 _WORD = re.compile(_TOKEN)
 
 _QUALIFIERS = frozenset(
     b"static extern inline const constexpr volatile virtual explicit friend register struct enum union class".split()
 )
-"""Of a head: say nothing of whether there is a type."""
+"""Words of a function head that do not decide whether it has a type."""
 
 _BUILT_IN = frozenset(b"unsigned signed long short int char float double bool void".split())
-"""Types of which several may stand together."""
+"""Types of which several may occur together."""
 
 _LOUD = re.compile(rb"[A-Z][A-Z0-9_]*[A-Z0-9](?:\(.*)?")
-"""Without small letters, perhaps with arguments."""
+"""No lower-case letters, optionally with arguments."""
 
 _STATEMENTS = frozenset(
     b"return else case goto new delete typedef throw define operator using namespace template typename if while for "
     b"switch do sizeof default".split()
 )
-"""It is no head of a function."""
+"""Words that show that a head is not a function's."""
 
 
 def blank_macros(source: bytes) -> bytes:
-    """The source with blanks in place of such words. Its length is the same."""
+    """Return the source with blanks in place of macros; its length is unchanged."""
     spans = [match.span(1) for match in _HEAD.finditer(source)]
     for match in _CALL.finditer(source):
         spans += _find_macro_spans(match[1], match.start(1))
@@ -62,7 +62,7 @@ def blank_macros(source: bytes) -> bytes:
 
 
 def _find_macro_spans(head: bytes, start: int) -> list[tuple[int, int]]:
-    """Where a head has words that are no type: of those that may be one, the last without capitals alone is left."""
+    """Return the spans of a head's words that are not types: of the candidates, the last not in capitals is kept."""
     words = [(word[0].rstrip(b" \t\n*&"), start + word.start()) for word in _WORD.finditer(head)]
     if not _STATEMENTS.isdisjoint(word for word, _ in words):
         return []

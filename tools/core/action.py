@@ -1,4 +1,4 @@
-"""What the model asks (`Action`), what that would touch (`Effect`), and what comes back (`Observation`)."""
+"""Tool call of a model (`Action`), its resources (`Effect`), and its result (`Observation`)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Action", "Effect", "EffectKind", "Observation", "ToolFailure", "curr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One tool call asked for by a model.
+    """One tool call requested by a model.
 
-    id: the provider's id for it (ours when the provider gave none)
-    arguments: parsed arguments; empty when `problem` says why they could not be parsed
+    id: the provider's id (generated if the provider gave none)
+    arguments: parsed arguments; empty if they could not be parsed, with the reason in `problem`
     raw: the arguments' JSON text exactly as the model wrote it
-    within: id of the running action whose code asked for this one, "" if a model did
+    within: id of the running action whose code requested this one, "" if a model did
     """
 
     id: str
@@ -32,13 +32,13 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What came back from an action.
+    """Result of an action.
 
-    text: for the model: bounded, numbered, saying what was cut and how to get it
+    text: for the model: bounded, numbered, with a note on omitted parts and how to get them
     data: JSON-able facts for views, verifiers and in-process models; never sent to a provider
-    ref: artifact that holds the whole ("out:12"), "" if the text is the whole
+    ref: artifact with the full output ("out:12"), "" if the text is complete
     failed: the action did not do what was asked
-    value: what code that called the tool gets, where the text is not it; neither logged nor sent
+    value: return value for code that called the tool, if other than the text; neither logged nor sent
     """
 
     text: str
@@ -49,11 +49,11 @@ class Observation:
 
 
 current_action: ContextVar[str] = ContextVar("current_action", default="")
-"""Id of the action that runs: what it starts in turn is recorded under it."""
+"""Id of the running action: actions that it starts are recorded under it."""
 
 
 class ToolFailure(Exception):
-    """Raised by a tool that changed nothing: its text tells the model what happened and what to do."""
+    """Raised by a tool that changed nothing. Its text is for the model: the problem, and how to continue."""
 
     def __init__(self, text: str, **data: Any) -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""What the gateway asks before it runs an action, beside the policy: whether this is the time for it."""
+"""Check of an action's timing, made by the gateway in addition to the policy."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """refusal: why the action must not run now, "" if it may; note: goes to the model with what comes of it"""
+    """refusal: why the action must not run now, "" if it may; note: appended to the observation for the model"""
 
     refusal: str = ""
     note: str = ""
 
 
 class Guard(Protocol):
-    """Knows from the log what has been done so far."""
+    """Checks an action against the actions logged so far."""
 
     def check(self, call: str) -> Advice:
-        """What to say to an action that has just been logged. call: its id"""
+        """Return advice on an action that has just been logged. call: its id"""
         ...

@@ -1,4 +1,4 @@
-"""The artifact store: whole outputs, kept beside the session log and named by references like `out:12`."""
+"""The artifact store: full outputs, kept beside the session log and named by references like `out:12`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REF = re.compile(r"^out:([0-9]+)$")
 
 
 class Artifacts:
-    """Numbered files in one folder, 0600, never changed once written. Secrets do not get into them."""
+    """Numbered files in one folder, mode 0600, never changed once written. Secrets are redacted."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -27,7 +27,7 @@ class Artifacts:
         return ref
 
     def adopt(self, spill: Path) -> str:
-        """Take over a finished file (a command's spilled output) and return its reference."""
+        """Move a finished file (a command's spilled output) into the store and return its reference."""
         redact_file(spill)
         ref, path = self._claim_reference()
         try:
@@ -39,7 +39,7 @@ class Artifacts:
         return ref
 
     def find_file(self, ref: str) -> Path | None:
-        """The file behind a reference, None when there is no such artifact."""
+        """Return the file of a reference, None if there is no such artifact."""
         match = _REF.match(ref.strip())
         if not match:
             return None

@@ -1,8 +1,8 @@
-"""Calls as models learnt them with other agents' tools, taken as calls of ours.
+"""Aliases for tool calls that models learnt with other agents: translated to calls of this toolbox.
 
-A model calls what it was trained on, whatever it is told: `str_replace_based_edit_tool`, `Edit(file_path, old_string,
-new_string)`, `replace_in_file(path, diff)`. What such a call means is plain from its arguments, and a refusal would
-cost a turn. Nothing is guessed: arguments that do not make up a call of ours are refused as before.
+A model calls the tools it was trained on, whatever its prompt offers: `str_replace_based_edit_tool`, `Edit(file_path,
+old_string, new_string)`, `replace_in_file(path, diff)`. The intent is plain from the arguments, and a refusal would
+cost a turn. Nothing is guessed: arguments that do not form a call of this toolbox are refused as before.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tools.core.registry import Toolbox
 
 Given = dict[str, Any]
 Taken = tuple[str, Given] | None
-"""A tool of ours and its arguments; None if there is none for them."""
+"""A tool of this toolbox and its arguments; None if the arguments fit no tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAlias:
-    """Tools that do the same in many agents.
+    """Equivalent tools of many agents.
 
-    names: theirs, in lower case and without "_" and "-"; which tool of ours is meant, the arguments say
-    arguments: their names, written likewise → ours
-    taken: from arguments that have our names already
+    names: their names in lower case without "_" and "-"; the arguments decide which tool of this toolbox is meant
+    arguments: their argument names, normalized likewise → this toolbox's
+    taken: builds the call from renamed arguments
     """
 
     names: frozenset[str]
@@ -37,7 +37,7 @@ class ToolAlias:
 
 
 def translate_call(action: Action, toolbox: Toolbox) -> Action:
-    """The action in the words of this toolbox: the very same one if it is so already, or if no tool here is meant."""
+    """Translate an action to this toolbox; unchanged if it fits already, or if no tool matches."""
     kind = next((each for each in KINDS if _normalize_name(action.tool) in each.names), None)
     given = _call_arguments(action)
     if kind is None or given is None or _is_ours(action, toolbox):
@@ -56,14 +56,14 @@ def _normalize_name(name: str) -> str:
 
 
 def _call_arguments(action: Action) -> Mapping[str, Any] | None:
-    """The arguments. A patch that stands where JSON should (so some models were taught to send it) is one, too."""
+    """Return the arguments. A bare patch in place of JSON (as some models were trained to send) counts as one."""
     if not action.problem:
         return action.arguments
     return {"patch": action.raw} if action.raw.lstrip().startswith("*** Begin Patch") else None
 
 
 def _is_ours(action: Action, toolbox: Toolbox) -> bool:
-    """It calls a tool that is here with that tool's own arguments, and is no edit in the guise of a command."""
+    """Return whether the action calls an existing tool with its own arguments, and is no edit in a command line."""
     tool = toolbox.get(action.tool)
     if tool is None or action.problem or not set(action.arguments) <= set(tool.parameters["properties"]):
         return False
@@ -72,7 +72,7 @@ def _is_ours(action: Action, toolbox: Toolbox) -> bool:
 
 
 def _rename_arguments(arguments: Mapping[str, Any], names: Mapping[str, str]) -> Given:
-    """With our names; what has our name already is not overwritten."""
+    """Rename arguments to our names; an argument that already has our name is not overwritten."""
     found: Given = {}
     for name, value in arguments.items():
         plain = _normalize_name(name)
@@ -83,7 +83,7 @@ def _rename_arguments(arguments: Mapping[str, Any], names: Mapping[str, str]) ->
 
 
 _REASONS = frozenset({"explanation", "description", "instruction", "instructions", "reason"})
-"""Arguments that say why, not what."""
+"""Arguments that only explain the call."""
 
 
 def _to_edit_call(given: Given) -> Taken:
@@ -91,12 +91,12 @@ def _to_edit_call(given: Given) -> Taken:
     if command == "view":
         return _to_read_call(given)
     if command not in (None, "str_replace", "create", "insert", "edit", "write"):
-        return None  # an undo, say: nothing here does that
+        return None  # an undo, say: no tool here supports it
     if isinstance(number := given.pop("insert_line", None), int):
         given |= {
             "first": number + 1,
             "last": number,
-        }  # no line is replaced; the text goes before the one after it
+        }  # no line is replaced; the text is inserted before line `first`
     if isinstance(count := given.pop("expected_replacements", None), int) and count > 1:
         given["all"] = True
     if "edits" in given:
@@ -108,11 +108,11 @@ def _to_edit_call(given: Given) -> Taken:
 
 
 def _rename_edit_parts(edits: object) -> object:
-    """Replacements with our names for their arguments; one may come alone, and all of them as JSON in a string."""
+    """Rename the arguments of replacements; accepts a single one, or all as a JSON string."""
     if isinstance(edits, str):
         try:
             edits = json.loads(edits)
-        except ValueError:  # refused for its type, when the arguments are checked
+        except ValueError:  # refused for its type when the arguments are validated
             return edits
     if isinstance(edits, dict):
         edits = [edits]
@@ -129,11 +129,11 @@ _NEEDS = (
     ("edit", {"path", "old", "new"}),
     ("write", {"path", "content"}),
 )
-"""What tells each tool, the surest sign first."""
+"""Required arguments that identify each tool, the most specific first."""
 
 
 def _add_patch_header(path: str, patch: str) -> str:
-    """A patch of one file, named outside of it, with the name where its format has it."""
+    """Return a patch of one file with its path added where the format expects it."""
     first = patch.lstrip("\r\n").partition("\n")[0]
     if re.match(r"\s*[<-]{5,9} ?SEARCH", first):
         return f"{path}\n{patch}"

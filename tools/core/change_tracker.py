@@ -1,4 +1,4 @@
-"""What a command changes, found out by snapshots before and after: for commits, undo and resuming."""
+"""Changes of a command, found by snapshots before and after: for commits, undo and resuming."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Snapshotter(Protocol):
-    """Takes trees of the workspace and tells them apart; called in threads."""
+    """Takes and compares snapshots of the workspace; called in threads."""
 
     def take(self) -> str: ...
     def list_changes(self, old: str, new: str) -> Sequence[Change]: ...
@@ -26,9 +26,9 @@ class Snapshotter(Protocol):
 
 
 class TrackedCommand:
-    """One command. paths: what it changed and no commit of its own has taken in, once `end` was called.
+    """One command. paths: its changes without those it committed itself, known after `end`.
 
-    take_back: undoes what changed since `begin` (or since its own last commit), as far as nobody changed it again
+    take_back: undoes the changes since `begin` (or since its own last commit), except where a file changed again
     """
 
     def __init__(self, snapshots: Snapshotter, workspace: Workspace) -> None:
@@ -38,24 +38,24 @@ class TrackedCommand:
         self.paths: dict[str, None] = {}
 
     async def begin(self, tree: str = "") -> None:
-        """tree: the snapshot that was taken just now, if one was"""
+        """Start tracking. tree: the snapshot just taken, if any"""
         self._before = tree or await asyncio.to_thread(self._snapshots.take)
 
     @property
     def after_tree(self) -> str:
-        """The snapshot at its end, "" before that."""
+        """Snapshot at the end of the command, "" before that."""
         return self._after
 
     def take_back(self) -> RestoreResult:
         return self._snapshots.restore(self._before, self._after)
 
     async def end(self) -> None:
-        """Note what changed since `begin` in the workspace."""
+        """Record the changes since `begin` in the workspace."""
         await asyncio.to_thread(self._note_changes)
 
     @asynccontextmanager
     async def pause(self) -> AsyncIterator[None]:
-        """While git's data is written: what is committed meanwhile is no change any more."""
+        """Pause while git's data is written: changes committed meanwhile no longer count."""
         await self.end()
         try:
             yield

@@ -1,4 +1,4 @@
-"""What somebody else changed, between two steps, in files that the session had changed: a commit must leave it out."""
+"""Changes by others, between two steps, to files that the session had changed: excluded from commits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tools.core.workspace import ForeignEdit, Workspace
 
 
 class ConcurrentChanges:
-    """Follows the snapshots of a session's log, and keeps what lies between its steps in `Workspace.between`.
+    """Follows the snapshots of a session's log, and records changes between steps in `Workspace.between`.
 
-    snapshots: those of the session at present; without any nothing is kept
+    snapshots: returns the session's current snapshots; without any nothing is recorded
     tree: the last snapshot of the log so far
     """
 
@@ -26,13 +26,13 @@ class ConcurrentChanges:
         self._tree = tree
 
     def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None:
-        """The next snapshot around a step."""
+        """Handle the next snapshot around a step."""
         if when == "before":
             self._note_changes(tree)
         self._tree = tree
 
     def record_undo(self, before: str, after: str) -> None:
-        """An undo, between its two snapshots: work of the session's, as a step is."""
+        """Handle an undo between its two snapshots: it is the session's work, like a step."""
         self._note_changes(before)
         self._tree = after
 
@@ -43,10 +43,10 @@ class ConcurrentChanges:
         try:
             changes = snapshots.list_changes(self._tree, tree)
             unseen = snapshots.list_newly_visible(self._tree, tree)
-        except LostObjectError:  # whose work these files hold by now, nobody can tell
+        except LostObjectError:  # the author of the changes to these files is unknown
             at.lost.update(at.changed, at.undone)
             return
-        # Ignored when the session changed them, and no longer: who else did meanwhile, nobody saw.
+        # Ignored when the session changed them, and no longer: changes by others in between were not recorded.
         at.lost.update(path for path in unseen if path in at.changed or path in at.undone)
         for change in changes:
             path = change.path

@@ -1,4 +1,4 @@
-"""What a file was like when the model last saw it: enough to tell whether, and where, it has changed since."""
+"""Version of a file as the model last saw it: enough to detect whether, and where, it has changed since."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ class SeenVersion:
 
 
 def create_version(fingerprint: str, text: str) -> SeenVersion:
-    """The version that has this text."""
+    """Return the version of this text."""
     return SeenVersion(fingerprint=fingerprint, lines=_hash_lines(text))
 
 
 def find_changed_ranges(seen: SeenVersion, text: str) -> list[tuple[int, int]]:
-    """Ranges of lines (from 0, end not included) of `text` that are not as in the version seen.
+    """Return the line ranges (from 0, end exclusive) of `text` that differ from the version seen.
 
-    A range is empty where lines are gone.
+    A range is empty where lines were removed.
     """
     return [(c, d) for _, _, c, d in diff_sequences(seen.lines, _hash_lines(text))]
 
 
 def update_after_edit(seen: SeenVersion, old: str, new: str) -> SeenVersion:
-    """What is known of a file that had changed elsewhere before it was edited: all but the lines of that change.
+    """Update the version of an externally changed file after an edit; externally changed lines stay unseen.
 
-    Its fingerprint is nobody's, so that the file still counts as changed until it is read.
+    Its fingerprint is empty, so that the file still counts as changed until it is read.
     """
     lines = _hash_lines(new)
     touched = [(b, d - b) for _, b, _, d in diff_sequences(_hash_lines(old), lines)]
@@ -44,11 +44,11 @@ def update_after_edit(seen: SeenVersion, old: str, new: str) -> SeenVersion:
 
 
 _UNKNOWN = -1
-"""Stands for a line that the model has not seen: Python gives nothing this hash."""
+"""Hash of a line that the model has not seen: Python's hash() never returns it."""
 
 
 def diff_sequences(old: Sequence[object], new: Sequence[object]) -> list[tuple[int, int, int, int]]:
-    """(first, end) in `old` and (first, end) in `new` of what differs; equal ends are passed over at once."""
+    """Return (first, end) in `old` and (first, end) in `new` of each difference; common ends are skipped quickly."""
     shortest = min(len(old), len(new))
     start = next((i for i in range(shortest) if old[i] != new[i]), shortest)
     rest = shortest - start

@@ -1,4 +1,4 @@
-"""The one gateway: every action is parsed, judged, run and answered here, whoever asked for it."""
+"""The gateway: every action is parsed, judged, run and answered here, whoever requested it."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ MAX_TEXT = 24_000
 """Characters of one observation that reach a model, whatever a tool returns: about 7k tokens (peers: 8 to 61 KB)."""
 
 KEEP_WHOLE = 500
-"""Shorter observations are not worth an artifact: leaving them out of the context saves nothing."""
+"""Shorter observations are not worth an artifact: masking them saves nothing."""
 
 
 _RULES = ".gitignore"
-"""With another one of these, files come into sight, or go out of it, that nobody has touched."""
+"""A changed file of this name shows or hides files that were not touched."""
 
 
 @dataclass(slots=True)
 class _Span:
-    """From before an action that may write until after it, by snapshots; "" until there is one."""
+    """Snapshots before and after an action that may write; "" until taken."""
 
     before: str = ""
     after: str = ""
 
 
 class Recorder(Protocol):
-    """The log, as the gateway sees it. Calls come in the order in which things happen."""
+    """The log, as the gateway uses it. Calls come in the order of the events."""
 
     def record_action(self, action: Action, effect: Effect) -> None: ...
     def record_decision(self, action: Action, decision: Decision, by: str) -> None: ...
@@ -72,19 +72,20 @@ class Gateway:
         self.snapshots = snapshots
         self._tree = ""
         self._writing = False  # something may have been written since the last snapshot
-        self._open: set[str] = set()  # ids of the batch's actions that have no observation yet
+        self._open: set[str] = set()  # ids of the batch's actions without an observation so far
         self._taken: set[tuple[str, str]] = (
             set()
-        )  # (name called, tool taken for it) of which the model has been told
-        self._followed_now: TrackedCommand | None = None  # the command that runs, if one does
+        )  # (name called, tool used) pairs that the model was notified of
+        self._followed_now: TrackedCommand | None = None  # the running command, if any
         self._passed: dict[
             str, asyncio.Event
-        ] = {}  # the policy: of the actions that run at once, in their order
-        self._asked: dict[str, float] = {}  # seconds a person took to answer, by action: not the action's own
-        self._notes: dict[str, str] = {}  # by id of the action whose observation they go with
+        ] = {}  # set when the policy has decided: for the concurrent actions, in order
+        # seconds that an approval took, by action: not counted as the action's own
+        self._asked: dict[str, float] = {}
+        self._notes: dict[str, str] = {}  # by id of the action, for its observation
 
     async def run(self, actions: Sequence[Action]) -> list[Observation]:
-        """Run one batch: neighbouring actions that only read at once, all others in order.
+        """Run one batch: adjacent read-only actions concurrently, all others in order.
 
         Each action is answered by exactly one recorded observation, also when the batch is cancelled.
         """
@@ -94,7 +95,7 @@ class Gateway:
         try:
             for group in self._group_actions(actions):
                 self._passed = {actions[i].id: asyncio.Event() for i in group}
-                # return_exceptions: also when cancelled, each of them is waited for and records its own end
+                # return_exceptions: also when cancelled, wait for each of them to record its own end
                 results = await asyncio.gather(
                     *(self._run_action(actions[i], _Span()) for i in group), return_exceptions=True
                 )
@@ -102,7 +103,7 @@ class Gateway:
                     if isinstance(result, BaseException):
                         raise result
                     answered[i] = result
-        except BaseException:  # an interrupt, too, leaves no action unanswered; the error goes on
+        except BaseException:  # also on an interrupt, every action is answered; the error is raised again
             for action in actions:
                 if action.id in self._open:  # those that had started have recorded their own end
                     self._record_observation(
@@ -112,18 +113,18 @@ class Gateway:
         return [answered[i] for i in range(len(actions))]
 
     async def run_nested(self, action: Action) -> Observation:
-        """Run an action that the code of a running action asks for: judged, logged and shaped like any other."""
+        """Run an action requested by the code of a running action: judged, logged and shaped like any other."""
         return await self._run_action(self._translate_call(action), None)
 
     async def record_pending_snapshot(self) -> None:
-        """Record the tree after an action that was interrupted and may have written; whoever ends the turn does."""
+        """Record the snapshot after an interrupted action that may have written; called at the end of the turn."""
         if self._writing and self.snapshots is not None:
             tree = await asyncio.to_thread(self.snapshots.take)
             self._record_tree(tree, "after")
             self._clear_writing()
 
     def _translate_call(self, action: Action) -> Action:
-        """The action as one of our tools takes it; the first time, the model is told how that is called."""
+        """Translate an action to one of our tools; on its first use, add a note on the correct call."""
         ours = translate_call(action, self.toolbox)
         tool = self.toolbox.get(ours.tool)
         if ours is not action and tool is not None and (action.tool, ours.tool) not in self._taken:
@@ -145,7 +146,7 @@ class Gateway:
         return groups
 
     async def _run_action(self, action: Action, span: _Span | None) -> Observation:
-        """span: None for an action inside another one, whose span it is part of"""
+        """Run and record one action. span: None for a nested action, which is part of the outer one's span"""
         started = time.monotonic()
         outer = current_action.set(action.id)
         try:
@@ -157,7 +158,7 @@ class Gateway:
             observation = Observation(text=text, data={"fault": error.fault}, failed=True)
             self._record_observation(action, observation, self._measure_seconds(action, started))
             if error.fault is Fault.STORAGE_FULL:
-                raise  # nothing the model does can mend it: the turn ends with its work kept
+                raise  # the model cannot fix that: the turn ends with its work kept
             return observation
         except asyncio.CancelledError:
             text = "interrupted; it may have taken effect in part"
@@ -165,11 +166,11 @@ class Gateway:
                 action, Observation(text=text, failed=True), self._measure_seconds(action, started)
             )
             raise
-        except Exception as error:  # a fault of ours in one tool must not take the session with it
+        except Exception as error:  # an internal error in one tool must not end the session
             text = f"{action.tool}: internal error: {type(error).__name__}: {error}"
             observation = Observation(text=text, data={"internal": repr(error)}, failed=True)
         finally:
-            self._mark_passed(action)  # or failed before it could
+            self._mark_passed(action)  # or failed before that
             current_action.reset(outer)
         observation = self._record_observation(action, observation, self._measure_seconds(action, started))
         if span is not None and span.before:
@@ -177,7 +178,7 @@ class Gateway:
         return observation
 
     def _measure_seconds(self, action: Action, started: float) -> float:
-        """Seconds since `started`, without those in which a person was asked."""
+        """Return the seconds since `started`, without the time of the approval."""
         return time.monotonic() - started - self._asked.pop(action.id, 0.0)
 
     async def _execute(self, action: Action, span: _Span | None) -> Observation:
@@ -196,14 +197,14 @@ class Gateway:
         if effect.argv and self.snapshots is not None:
             return await self._run_tracked(tool, arguments, self.snapshots, span)
         if effect.kind == "git" and self._followed_now is not None:
-            async with self._followed_now.pause():  # so that it commits what the command changed until now
+            async with self._followed_now.pause():  # so that it commits the command's changes so far
                 return await tool.run(**arguments, at=self.workspace)
         return await tool.run(**arguments, at=self.workspace)
 
     async def _run_tracked(
         self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: _Span | None
     ) -> Observation:
-        """Run a command that a model wrote and find out what it changed: a commit or an undo must know."""
+        """Run a command of the model and record its changes, which a commit or an undo needs."""
         outer, followed = self._followed_now, TrackedCommand(snapshots, self.workspace)
         await followed.begin(span.before if span is not None else "")
         self._followed_now = followed
@@ -233,7 +234,7 @@ class Gateway:
                 decision = Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked")
             else:
                 await self._wait_for_earlier_actions(action)
-                self._mark_passed(action)  # the next one comes when this one's question has been put
+                self._mark_passed(action)  # the next action proceeds once this question was asked
                 by, asked = "person", time.monotonic()
                 try:
                     decision = await self.approver.ask(action.tool, effect, decision)
@@ -250,7 +251,7 @@ class Gateway:
             passed.set()
 
     async def _wait_for_earlier_actions(self, action: Action) -> None:
-        """Until it is known what becomes of them: questions come in the order of the actions."""
+        """Wait for the decisions on earlier actions: questions are asked in the order of the actions."""
         for each, passed in self._passed.items():
             if each == action.id:
                 return
@@ -280,10 +281,10 @@ class Gateway:
         return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool)
 
     def _normalize_path(self, path: str) -> str:
-        """As rules know it: relative, links followed."""
+        """Return the path as rules name it: relative, links followed."""
         try:
             return self.workspace.files.resolve_relative(path)
-        except (ValueError, OSError):  # it leads outside, or nowhere: the tool will say so
+        except (ValueError, OSError):  # outside, or not found: the tool reports it
             return path
 
     async def _begin_span(self, span: _Span, snapshots: Snapshotter) -> None:
@@ -294,8 +295,11 @@ class Gateway:
         start_death_record(self.workspace.at_work_marker)
 
     async def _end_span(self, span: _Span) -> None:
-        """What is done between two spans is a person's, and so is what is done in one beside a tool that knows exactly
-        what it has written."""
+        """Record the snapshot after an action.
+
+        Changes between two spans are the user's, and so are changes within a span other than its tool's
+        recorded writes.
+        """
         if self.snapshots is not None:
             tree = span.after or await asyncio.to_thread(
                 self._take_after_snapshot, self.snapshots, span.before
@@ -304,7 +308,7 @@ class Gateway:
             self._clear_writing()
 
     def _clear_writing(self) -> None:
-        """The log knows what has been written."""
+        """Mark all writes as recorded in the log."""
         self._writing = False
         stop_death_record(self.workspace.at_work_marker)
 
@@ -328,7 +332,7 @@ class Gateway:
         return observation
 
     def _shape_observation(self, observation: Observation) -> Observation:
-        """Redact and bound the text; keep the whole as an artifact, so that any later step can have it back."""
+        """Redact and truncate the text; keep the full text as an artifact, so that any later step can read it."""
         text, ref = redact(observation.text), observation.ref
         if len(text) > KEEP_WHOLE and not ref:
             try:
@@ -345,7 +349,7 @@ class Gateway:
 
 
 def _mark_guarded_paths(effect: Effect, root: Path) -> Effect:
-    """An edit of what an editor, a shell or a hook acts on reaches outside the workspace, wherever the file lies."""
+    """Mark an edit of files that editors, shells or hooks act on as outside: it takes effect beyond the workspace."""
     if effect.kind != "write":
         return effect
     from sandbox.fs.protected_paths import find_protected_name
@@ -358,7 +362,7 @@ def _mark_guarded_paths(effect: Effect, root: Path) -> Effect:
 
 
 def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:
-    """Whether this action, answered like this, is the last of its turn."""
+    """Return whether this action, with this observation, ends its turn."""
     tool: Tool | None = toolbox.get(action.tool)
     ends = (tool is not None and tool.ends) or observation.data.get("ends") is True
     return ends and not observation.failed

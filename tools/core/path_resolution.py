@@ -1,4 +1,4 @@
-"""Paths that a model gave: inside the workspace, or a refusal in words that names what is nearest."""
+"""Resolution of paths given by a model: inside the workspace, or a refusal that names the nearest paths."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tools.core.text import join_names
 from tools.core.workspace import Workspace
 
 MAX_WALK = 20_000
-"""Directory entries looked through for a file of the same name, some 50 ms."""
+"""Directory entries searched for a file of the same name, some 50 ms."""
 
 _SKIPPED = frozenset({".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
 
 
 @contextmanager
 def translate_path_errors(tool: str, path: str) -> Iterator[None]:
-    """What the tree or the system says against a path becomes this tool's failure.
+    """Convert errors of the tree or the system about a path into this tool's failure.
 
-    It leads outside, is protected, is not text, may not be read, or was there a moment ago.
+    The path leads outside, is protected, is not text, may not be read, or has just disappeared.
     """
     try:
         yield
@@ -32,13 +32,13 @@ def translate_path_errors(tool: str, path: str) -> Iterator[None]:
 
 
 def resolve_path(at: Workspace, tool: str, path: str) -> str:
-    """The path relative to the workspace, links followed. Raises ToolFailure if it leads outside."""
+    """Return the path relative to the workspace, links followed. Raises ToolFailure if it leads outside."""
     with translate_path_errors(tool, path):
         return at.files.resolve_relative(path)
 
 
 def resolve_existing_file(at: Workspace, tool: str, path: str) -> str:
-    """The relative path of a file that is there. Raises ToolFailure with the nearest names otherwise."""
+    """Return the relative path of an existing file. Raises ToolFailure with the nearest names otherwise."""
     relative = resolve_path(at, tool, path)
     with translate_path_errors(tool, relative):
         if at.files.is_file(relative):
@@ -49,14 +49,14 @@ def resolve_existing_file(at: Workspace, tool: str, path: str) -> str:
 
 
 def describe_missing_path(at: Workspace, tool: str, path: str) -> str:
-    """Says that there is no such file or folder, and which names are nearest."""
+    """Return the message that a file or folder does not exist, with the nearest names."""
     near = _find_nearest_paths(at, path)
     hint = f" Nearest: {join_names(near, 5)}." if near else " list shows what there is."
     return f"{tool}: no such file or folder: {path!r}.{hint}"
 
 
 def _find_nearest_paths(at: Workspace, path: str) -> list[str]:
-    """Files of the same name elsewhere come first, then names like it in the same folder."""
+    """Return files of the same name elsewhere, then similar names in the same folder."""
     import difflib
 
     folder, name = os.path.split(path)

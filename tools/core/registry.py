@@ -25,9 +25,9 @@ EffectOf = Callable[[Mapping[str, Any], "Workspace"], Effect]
 
 @dataclasses.dataclass(frozen=True)
 class Tool:
-    """A tool: what the model is told of it, what it touches, and the function that does it.
+    """A tool: its description for the model, its effect, and its function.
 
-    ends: calling it ends the turn (only `finish`)
+    ends: calling it ends the turn (`finish` and `propose`)
     """
 
     name: str
@@ -105,9 +105,9 @@ def tool(
 
 
 class Toolbox:
-    """The tools of a session, in the order in which the model is told of them.
+    """The tools of a session, in the order in which the model sees them.
 
-    understood: more tools that are found by their name, but of which the model is not told
+    understood: more tools that are found by name, but are not offered to the model
     """
 
     def __init__(self, tools: Sequence[Tool], understood: Sequence[Tool] = ()) -> None:
@@ -118,7 +118,7 @@ class Toolbox:
         return iter(self._tools.values())
 
     def merge(self, other: Toolbox) -> Toolbox:
-        """These tools, then those of the other that are not among them."""
+        """Return a toolbox with these tools, then those of `other` that are not among them."""
         more = [each for each in other if each.name not in self._tools]
         return Toolbox([*self, *more], understood=[*other._all.values(), *self._all.values()])
 
@@ -126,7 +126,7 @@ class Toolbox:
         return self._all.get(name)
 
     def find_nearest_name(self, name: str) -> str:
-        """The known name most like an unknown one, or ""."""
+        """Return the known name most similar to an unknown one, or ""."""
         import difflib
 
         return next(iter(difflib.get_close_matches(name.lower(), self._tools, n=1)), "")

@@ -1,4 +1,4 @@
-"""Protocol of a workspace's fixed part: the part that services and test runners work with."""
+"""Protocol of a workspace's fixed part, used by services and test runners."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Surroundings(Protocol):
-    """Files, sandbox and settings of one session, as they are now.
+    """Files, sandbox and settings of one session, at the time of access.
 
     facts: values that tools computed once for the session, by name
-    progress: called with a line of text while something long runs
+    progress: called with a line of text during long operations
     """
 
     @property

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Sequence
 from tools.core.file_versions import diff_sequences
 
 MAX_LINE = 500
-"""Characters of one line that are shown: longer ones are generated or minified, and say little."""
+"""Characters shown of one line: longer lines are generated or minified, and carry little information."""
 
 
 def format_count(number: int, noun: str, many: str = "") -> str:
-    """Counted: "1 line", "2 lines", "2,310 lines", "3 more"."""
+    """Format a count: "1 line", "2 lines", "2,310 lines", "3 more"."""
     if number == 1 or noun == "more":
         return f"{number:,} {noun}"
     return f"{number:,} {many or noun + 's'}"
 
 
 def format_size(number: int) -> str:
-    """Bytes for a person: "812 bytes", "1.4 KB", "104.9 MB"."""
+    """Format a size in bytes: "812 bytes", "1.4 KB", "104.9 MB"."""
     if number < 1000:
         return format_count(number, "byte")
     power = min((len(str(number)) - 1) // 3, 3)
@@ -27,19 +27,19 @@ def format_size(number: int) -> str:
 
 
 def clip(line: str, limit: int = MAX_LINE) -> str:
-    """A long line's beginning, saying how much is missing."""
+    """Truncate a long line, with a note on the number of omitted characters."""
     if len(line) <= limit:
         return line
     return f"{line[:limit]} [… {len(line) - limit:,} more characters]"
 
 
 def number_lines(lines: Iterable[str], first: int, *, width: int = 1) -> list[str]:
-    """Lines as `cat -n` shows them: number, tab, text."""
+    """Number lines like `cat -n`: number, tab, text."""
     return [f"{number:>{width}}\t{clip(line)}" for number, line in enumerate(lines, first)]
 
 
 def format_unified_diff(path: str, before: str, after: str, old_path: str = "") -> str:
-    """A unified diff; `--- /dev/null` for a file that was not there or was empty. old_path: if it moved"""
+    """Return a unified diff; `--- /dev/null` for a missing or empty file. old_path: previous path if the file moved"""
     skipped, old, new = _trim_to_changes(before, after)
     changes = diff_sequences(old, new)
     if not changes:
@@ -64,16 +64,16 @@ def format_unified_diff(path: str, before: str, after: str, old_path: str = "") 
 
 
 def count_changed_lines(before: str, after: str) -> tuple[int, int]:
-    """How many lines a unified diff of the two would add, and how many remove."""
+    """Return the numbers of lines that a unified diff of the two would add and remove."""
     _, old, new = _trim_to_changes(before, after)
     changes = diff_sequences(old, new)
     return sum(d - c for _, _, c, d in changes), sum(b - a for a, b, _, _ in changes)
 
 
 def _trim_to_changes(before: str, after: str) -> tuple[int, list[str], list[str]]:
-    """Lines of both texts without those at the start and the end that are the same, but for some of context.
+    """Return (number of skipped leading lines, old lines, new lines), without equal lines beyond the context.
 
-    Also how many were left out in front. Comparing whole strings is far cheaper than splitting them.
+    Comparing whole strings is far cheaper than splitting them.
     """
     start = _measure_common_prefix(before, after)
     for _ in range(CONTEXT + 1):
@@ -110,11 +110,11 @@ def _measure_common_suffix(one: str, other: str, start: int) -> int:
 
 
 CONTEXT = 3
-"""Unchanged lines around a change in a diff, as git has it."""
+"""Unchanged lines around a change in a diff, as in git."""
 
 
 def _group_changes(changes: Sequence[tuple[int, int, int, int]]) -> list[list[tuple[int, int, int, int]]]:
-    """Changes whose contexts touch belong to one hunk."""
+    """Group changes whose contexts touch into one hunk."""
     groups: list[list[tuple[int, int, int, int]]] = []
     for change in changes:
         if groups and change[0] - groups[-1][-1][1] <= 2 * CONTEXT:
@@ -125,7 +125,7 @@ def _group_changes(changes: Sequence[tuple[int, int, int, int]]) -> list[list[tu
 
 
 def _format_range(first: int, end: int) -> str:
-    """Lines as a hunk's header counts them: an empty range is named by the line before it."""
+    """Format a line range for a hunk header: an empty range is named by the line before it."""
     count = end - first
     if count == 1:
         return str(first + 1)
@@ -133,7 +133,7 @@ def _format_range(first: int, end: int) -> str:
 
 
 def count_diff_lines(diff: str) -> tuple[int, int]:
-    """How many lines a unified diff adds and removes."""
+    """Return the numbers of lines that a unified diff adds and removes."""
     body = diff.split("\n")[2:]  # the first two name the files
     return sum(line.startswith("+") for line in body), sum(line.startswith("-") for line in body)
 
@@ -143,19 +143,19 @@ _OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n|\Z)")
 
 
 def strip_terminal_codes(output: str) -> str:
-    """Terminal output as a reader sees it: no colour codes, a progress line only in its last state."""
+    """Return terminal output without colour codes, and progress lines only in their last state."""
     text = _ESCAPES.sub("", output)
     return _OVERWRITTEN.sub("", text.replace("\r\n", "\n")) if "\r" in text else text
 
 
 def join_names(names: Sequence[str], limit: int) -> str:
-    """Names in a row: "a, b, c and 4 more"."""
+    """Join names: "a, b, c and 4 more"."""
     shown = ", ".join(names[:limit])
     return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
 
 
 def _split_lines(text: str) -> list[str]:
-    """Split at newlines only, as line numbers count (str.splitlines also splits at form feeds and others)."""
+    """Split at newlines only, consistent with line numbers (str.splitlines also splits at form feeds and others)."""
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])
 

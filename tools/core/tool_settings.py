@@ -13,16 +13,16 @@ from sandbox.policy.trust import Trusts, trust_nothing
 class ToolSettings:
     """Settings that tools read.
 
-    test_command: how to run the tests when the user named it, else "" (it is found)
+    test_command: command of the tests if the user gave it, else "" (it is detected)
     secrets_allowed: patterns of paths whose new secrets may be committed (fixtures)
-    refuse_syntax_errors: an edit that brings one in is not made; else it is made, and reported
-    lint: after an edit say what the project's own linter newly finds
+    refuse_syntax_errors: an edit that introduces one is rejected; else it is applied, and reported
+    lint: report new findings of the project's own linter after an edit
     unreadable: patterns of the user's rules that deny reading
-    trusts: the user's word on what the repository would run outside the sandbox
+    trusts: the user's consent to programs that the repository would run outside the sandbox
     kernel_memory: bytes of private memory of a kernel; an allocation beyond it raises MemoryError there
-    kept: by scope ("project", "user") the folder of functions kept for later sessions; none to keep none
-    cache: folder of ours for byte code, coverage and reports; outside the workspace
-    shared: folder of ours for what all sessions have in common; `cache` if there is none
+    kept: by scope ("project", "user") the folder of functions saved for later sessions; empty to save none
+    cache: Patchwright's folder for byte code, coverage and reports; outside the workspace
+    shared: Patchwright's folder for data shared by all sessions; `cache` if there is none
     """
 
     test_command: str = ""

@@ -1,4 +1,4 @@
-"""What a tool may lay hands on: the repository's files, a sandbox, the artifact store, and the session's facts."""
+"""The workspace as tools access it: the repository's files, a sandbox, the artifact store, and the session's facts."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class PlanItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignEdit:
-    """How somebody else changed a file; None for no file. Contents stay in the store of snapshots.
+    """A change of a file by others; None for no file. Contents stay in the snapshot store.
 
-    read: gives the bytes of a state (a link's text), None if they are not there any more
+    read: returns the bytes of a state (a link's text), None if they are gone
     """
 
     before: State | None
@@ -47,20 +47,20 @@ class ForeignEdit:
 class Workspace:
     """One repository as the tools of one session see it.
 
-    changed: files that tools changed, in order of first change; content before it, None if there was none
-    modes: st_mode of those files before the change, as far as it was noted (a link's, if the link is meant)
-    lost: those of them whose content before was too large to keep: `changed` says None, and nobody knows
-    between: what others made of those files between two steps since, the oldest first
-    written: what the running action has written, by path (None: removed); None where that is not known exactly
-    undone: those whose changes were taken back: content and mode before, as they stood in `changed` and `modes`
+    changed: files that tools changed, in order of first change → content before it, None if there was none
+    modes: st_mode of those files before the change, as far as recorded (a link's own mode, if the link was changed)
+    lost: those of them whose previous content is unknown (too large to keep): `changed` says None
+    between: changes of those files by others between later steps, the oldest first
+    written: writes of the running action by path (None: removed); None where they are not known exactly
+    undone: files whose changes were undone → content and mode before, as in `changed` and `modes`
     read: each file as the model last saw it
-    journal: private folder in which changes of several files are noted until they are whole
-    background: commands that stay, until the session ends
-    take_back: undoes what the last command that failed has changed; None if there is nothing
+    journal: private folder for the journal of multi-file changes until they are complete
+    background: commands that keep running until the session ends
+    take_back: undoes the changes of the last failed command; None if there are none
     kernel: runs blocks of Python; None where a session has none
-    servers: language servers that the user's settings name; None where they name none
+    servers: language servers from the user's settings; None where they name none
     past: the session's own history, for `recall`
-    progress: called with a line of text while something long runs (shown to a person, never logged)
+    progress: called with a line of text during long operations (shown to the user, never logged)
     """
 
     root: Path
@@ -88,7 +88,7 @@ class Workspace:
 
     @property
     def transactions(self) -> Transactions:
-        """Writes files of this workspace, wholly or not at all."""
+        """Transactions that write files of this workspace, atomically."""
         from sandbox.fs.transaction.transactions import Transactions
 
         return Transactions(self.files, self.journal)
@@ -99,7 +99,7 @@ class Workspace:
         return self.artifacts.folder.parent / "at-work"
 
     def remember_original(self, path: str) -> None:
-        """Note a file's content before a tool first changes it in this session."""
+        """Record a file's content before a tool first changes it in this session."""
         if path not in self.changed:
             self.between.pop(path, None)
             there = self.files.is_file(path)
@@ -108,7 +108,7 @@ class Workspace:
                 self.modes[path] = (self.root / path).stat().st_mode
 
     def remember_content(self, path: str, content: bytes | None) -> None:
-        """The same, with the content (a link's text, if the link is meant) that was read already."""
+        """Like `remember_original`, with content that was already read (a link's text, if the link is changed)."""
         if path in self.changed:
             return
         self.between.pop(path, None)
@@ -117,24 +117,24 @@ class Workspace:
             self.modes[path] = (self.root / path).lstat().st_mode
 
     def mark_undone(self, path: str) -> None:
-        """The file is again as the session found it: what becomes of it from now on is not the session's work."""
+        """Mark a file as restored to its original state: later changes are not the session's work."""
         self.undone[path] = self.changed.pop(path), self.modes.pop(path, None)
 
     def mark_redone(self, path: str) -> None:
-        """What was settled is brought back, and is the session's work again."""
+        """Mark an undone change as redone: it is the session's work again."""
         if path in self.undone and path not in self.changed:
             self.changed[path], mode = self.undone.pop(path)
             if mode is not None:
                 self.modes[path] = mode
 
     def remember_lost(self, path: str) -> None:
-        """Note a file that the session changed and of which nobody knows any more what it was before."""
+        """Record a file that the session changed and whose previous content is unknown."""
         if path not in self.changed:
             self.remember_state(path, None, None)
             self.lost.add(path)
 
     def remember_state(self, path: str, state: State | None, content: bytes | None) -> None:
-        """Note a file as a snapshot has it from before a command first changed it in this session."""
+        """Record a file's state from the snapshot before a command first changed it in this session."""
         if path in self.changed:
             return
         self.between.pop(path, None)

@@ -1,4 +1,4 @@
-"""What every edit format is parsed into, and the engine applies: changes of files, made of hunks."""
+"""Data model of edits: changes of files, made of hunks, into which every edit format is parsed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Op = Literal[" ", "-", "+"]
-"""What a line of a hunk is: context, removed, added."""
+"""Kind of a hunk line: context, removed, added."""
 
 
 class Line(NamedTuple):
@@ -18,9 +18,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replace:
-    """Text to find and what to put there, as one string each, with "\\n" for line endings.
+    """Text to find and its replacement, as one string each, with "\\n" for line endings.
 
-    whole_lines: both are whole lines, each ended by "\\n" (a SEARCH/REPLACE block); else `old` may be a part of one
+    whole_lines: both are whole lines, each ended by "\\n" (a SEARCH/REPLACE block); else `old` may be a part
+        of one
     all: replace every exact occurrence
     """
 
@@ -34,15 +35,15 @@ class Replace:
 class Hunk:
     """Lines of a diff: context, removed and added, in order.
 
-    heads: lines that stand before the hunk, outermost first (`@@ class Cart` in the patch format)
-    start: line number, from 1, at which the old lines are said to stand (without any: that of the line before which
-        the new ones go); None when nothing says so
-    counted: the counts in the hunk's header are those of its lines, so that `start` may be believed
+    heads: lines that precede the hunk, outermost first (`@@ class Cart` in the patch format)
+    start: stated line number, from 1, of the old lines (without any: of the line before which the new ones
+        are inserted); None if not stated
+    counted: the counts in the hunk's header match its lines, so that `start` can be trusted
     at_end: the old lines are the last ones of the file (`*** End of File`)
-    no_newline: the file ends without a newline before ("-"), after ("+") or both (" "); "" when not said
-    appends: as the patch format has it, added lines end with a newline, and go to the end of the file when
-        there is neither an old line nor a head
-    given: the marks of the lines were given; False: they were worked out from two texts, and may be again
+    no_newline: the file has no final newline before ("-"), after ("+") or both (" "); "" when not stated
+    appends: as in the patch format, added lines end with a newline, and are appended to the file when there
+        is neither an old line nor a head
+    given: the marks of the lines were given; False: they were computed from two texts, and may be recomputed
     """
 
     lines: tuple[Line, ...]
@@ -56,18 +57,18 @@ class Hunk:
 
     @property
     def old(self) -> tuple[str, ...]:
-        """The lines that have to be there."""
+        """Lines that must be in the file: context and removed ones."""
         return tuple(text for op, text in self.lines if op != "+")
 
     @property
     def new(self) -> tuple[str, ...]:
-        """The lines that stand there afterwards."""
+        """Lines after the change: context and added ones."""
         return tuple(text for op, text in self.lines if op != "-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """A range of lines, numbered from 1, both ends included, and the text to put there."""
+    """A range of lines, numbered from 1, both ends included, and its replacement."""
 
     first: int
     last: int
@@ -76,7 +77,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Symbol:
-    """A function, method or class by its qualified name ("Cart.total"), and the text to put in its place."""
+    """A function, method or class by its qualified name ("Cart.total"), and its replacement."""
 
     name: str
     new: str
@@ -87,8 +88,9 @@ Edit = Replace | Hunk | Lines | Symbol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """Edits of one file, in the order in which they were given. to: where the file moves, "" if it stays.
+    """Edits of one file, in the given order.
 
+    to: new path if the file moves, "" if it does not
     mode: permission bits to set, None to keep them
     """
 
@@ -100,10 +102,11 @@ class Update:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """A whole file.
+    """Creation or replacement of a whole file.
 
-    mode: permission bits of a new one, None for the usual ones
-    new: the format says that no file is there yet (a unified diff does); one that is there is not replaced
+    mode: permission bits of a new file, None for the default
+    new: the format says that the file does not exist yet (a unified diff does); an existing one is not
+        replaced
     """
 
     path: str
@@ -114,7 +117,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delete:
-    """A file to remove. hunks: what it is said to contain, when the format tells (a unified diff does)."""
+    """Removal of a file. hunks: its content as the format states it (a unified diff does)."""
 
     path: str
     hunks: tuple[Hunk, ...] = ()
@@ -124,7 +127,7 @@ FileChange = Update | Create | Delete
 
 
 class MalformedEdit(ValueError):
-    """A text that is no edit in any known format, or a broken one.
+    """A text that is no edit in any known format, or a malformed one.
 
-    The message says what is wrong, at which line, and shows what it should look like.
+    The message names the problem and its line, and shows the expected form.
     """

@@ -1,4 +1,4 @@
-"""The edit tools that a model is offered; what they share with other ways to edit is the engine."""
+"""The edit tools offered to the model, all of them on the same edit engine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _compute_patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect
 
     try:
         changes = parse_edits(str(arguments.get("patch", "")))
-    except MalformedEdit:  # the tool will say so; nothing will be written
+    except MalformedEdit:  # the tool reports it; nothing will be written
         changes = []
     paths = [each.path for each in changes]
     paths += [each.to for each in changes if isinstance(each, Update) and each.to]
@@ -69,7 +69,7 @@ async def apply_patch(patch: str, *, at: Workspace) -> Observation:
 
 
 async def _execute_changes(at: Workspace, tool: str, changes: list[FileChange]) -> Observation:
-    """The engine is imported by the first edit, not by a session's start."""
+    """Run `execute_changes`, imported at the first edit rather than at session start."""
     from tools.edit.apply.execute import execute_changes
 
     return await execute_changes(at, tool, changes)

@@ -1,4 +1,4 @@
-"""In which formats a model may write edits: each with the tool that takes it and what is said of it."""
+"""Edit formats that a model may write: the tool that accepts each, and its description to the model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatSpec:
-    """A format.
+    """An edit format.
 
-    tool: takes edits in it
+    tool: accepts edits in it
     creates: new files can be written in it
-    called, example: of a format that is a text: what the model is told to write, as briefly as it can be shown
+    called, example: for a text format: its name and the shortest example, as sent to the model
     """
 
     tool: str
@@ -76,13 +76,15 @@ shop/cart.py
 FORMATS: tuple[Format, ...] = tuple(WAYS)
 
 EDITORS = frozenset(way.tool for way in WAYS.values())
-"""Names of the tools that take edits."""
+"""Names of the tools that accept edits."""
 
 
 def describe_edit_tool(tool: Tool, formats: Sequence[Format]) -> Tool | None:
-    """An edit tool as it is described to a model that writes in these formats, None if it takes none of them.
+    """Return the edit tool as described to a model that writes in these formats, None if it accepts none of
+    them.
 
-    Whatever is described, the tool understands all: a model falls back on what it has learnt.
+    The description does not limit the tool: it parses every format, since a model falls back on what it was
+    trained on.
     """
     mine = [WAYS[each] for each in formats if WAYS[each].tool == tool.name]
     if not mine:

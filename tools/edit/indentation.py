@@ -1,4 +1,4 @@
-"""How the model's indentation maps to the file's: learned from lines that were matched, applied to added ones."""
+"""Map the model's indentation to the file's: inferred from matched lines, applied to added ones."""
 
 from __future__ import annotations
 
@@ -7,36 +7,37 @@ from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
 Mapping = Callable[[str], str | None]
-"""From the model's indentation of a line to the file's; None where the evidence does not tell."""
+"""From the model's indentation of a line to the file's; None where the evidence does not decide."""
 
 
 OPENERS = (":", "{", "(", "[", "do", "then", "=", ",", "+", "-", "*", "/", "&", "|", "?", "<", ">", "\\", ".")
-"""How a line ends after which a deeper one is natural: it opens a block, or goes on."""
+"""Line endings after which a deeper line is natural: they open a block, or continue a line."""
 
 
 WIDTHS = (2, 3, 4, 8)
-"""Columns of one level, as people and models write them."""
+"""Columns of one indentation level, as people and models write them."""
 
 
 def indent_of(line: str) -> str:
-    """The white space that a line begins with."""
+    """Return the leading white space of a line."""
     return line[: len(line) - len(line.lstrip())]
 
 
 def fit_indent_mapping(
     pairs: Iterable[tuple[str, str]], added: Sequence[str], file: Sequence[str], tabs: bool | None
 ) -> Mapping | None:
-    """The mapping that gives every pair (model's indentation, file's), None if there is no plain one.
+    """Return the mapping that satisfies every pair (model's indentation, file's), None if there is no simple
+    one.
 
-    added: the lines to be mapped, which tell the model's unit
-    file: the file's lines, which tell its own
-    tabs: the file is indented by tabs, or by spaces; None if by both
+    added: the lines to be mapped, which show the model's unit
+    file: the file's lines, which show its own
+    tabs: the file is indented by tabs (True) or by spaces (False); None if by both
     """
     points = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair[1]))
     if len({model for model, _ in points}) < len(points):
-        return None  # the same indentation stands for two: what was nested is not any more
+        return None  # one indentation maps to two: lines that were nested no longer are
     if any(m and m == f for m, f in points) and any(m != f for m, f in points):
-        return None  # one is as deep as in the file and another is not: no unit of the model's explains that
+        return None  # one is as deep as in the file and another is not: no unit of the model explains that
     given = [indent_of(line) for line in added if line.strip()]
     known = {model for model, _ in points}
     if not has_mixed_indentation(given, tabs):
@@ -48,7 +49,7 @@ def fit_indent_mapping(
 
 
 def is_tab_indented(lines: Iterable[str]) -> bool | None:
-    """Whether lines are indented by tabs (True) or by spaces (False); None if mixed or not at all.
+    """Return whether lines are indented by tabs (True) or by spaces (False); None if mixed or not at all.
 
     One space is no indentation: it aligns comments of C.
     """
@@ -64,7 +65,7 @@ def is_tab_indented(lines: Iterable[str]) -> bool | None:
 
 
 def measure_indent_unit(lines: Iterable[str]) -> int:
-    """Columns of one level in lines that are indented by spaces: the most frequent step down; 4 without any."""
+    """Return the columns of one level in lines indented by spaces: the most frequent increase; 4 without any."""
     steps: Counter[int] = Counter()
     before = 0
     for line in lines:
@@ -78,8 +79,9 @@ def measure_indent_unit(lines: Iterable[str]) -> int:
 
 
 def compute_min_bracket_depth(text: str) -> int:
-    """How many more brackets are closed than opened where most are: 0, or below where the text leaves the block that
-    it begins in."""
+    """Return the minimum bracket depth of a text: 0, or negative where the text leaves the block in which it
+    begins.
+    """
     least = depth = 0
     for character in text:
         if character in "({[":
@@ -91,13 +93,15 @@ def compute_min_bracket_depth(text: str) -> int:
 
 
 def has_mixed_indentation(given: Sequence[str], tabs: bool | None) -> bool:
-    """The added lines are indented by tabs where the file has spaces, or the other way round."""
+    """Return whether the added lines have tabs where the file has spaces, or the other way round."""
     ours = is_tab_indented(f"{each}x" for each in given)
     return ours is not None and tabs is not None and ours != tabs
 
 
 def fit_constant_shift(points: Sequence[tuple[str, str]]) -> Mapping | None:
-    """The file's is the model's with something in front, or the model's has something too much."""
+    """Return the mapping that adds a constant prefix to the model's indentation or removes one; None if
+    neither fits.
+    """
     if not points:
         return lambda indent: indent
     model, there = points[0]
@@ -113,7 +117,7 @@ def fit_constant_shift(points: Sequence[tuple[str, str]]) -> Mapping | None:
 
 
 def is_uniform_indent_change(points: Sequence[tuple[str, str]]) -> bool:
-    """One slip explains all: the lines are moved as far, or their levels are of another width or kind."""
+    """Return whether one slip explains all pairs: a constant shift, or levels of another width or kind."""
     if fit_constant_shift(points):
         return True
     (model, there), *_ = [pair for pair in points if any(pair)]
@@ -124,8 +128,11 @@ def is_uniform_indent_change(points: Sequence[tuple[str, str]]) -> bool:
 
 
 def _is_possibly_scaled(points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str]) -> bool:
-    """One depth is known, and another one's could be moved as far, or stretched as much, so that it is a whole level
-    of the file's: where a step of the model's is none, or its levels are as wide as models write them, nobody can tell.
+    """Return whether the only known depth allows both a shift and a scaling of another depth to whole levels
+    of the file.
+
+    Such a case is ambiguous where a step of the model's is no whole level, or its levels have a width that
+    models write.
     """
     if len(points) != 1:
         return False
@@ -143,7 +150,9 @@ def _is_possibly_scaled(points: Sequence[tuple[str, str]], given: Sequence[str],
 def _fit_scale(
     points: Sequence[tuple[str, str]], given: Sequence[str], file: Sequence[str], tabs: bool | None
 ) -> Mapping | None:
-    """Levels of another width or kind: the file's columns are a linear function of the model's."""
+    """Return a mapping for levels of another width or kind: the file's columns are a linear function of the
+    model's.
+    """
     there = [f for _, f in points if f]
     if there:
         tabs = is_tab_indented(f"{each}x" for each in there)
@@ -182,7 +191,7 @@ def _fit_slope(
     mine: bool | None,
     tabs: bool,
 ) -> tuple[int, int] | None:
-    """File's columns for a number of the model's, as a fraction (over, under)."""
+    """Return the file's columns per column of the model's, as a fraction (over, under)."""
     for model, there in widths[1:]:
         if model != widths[0][0]:
             over, under = there - widths[0][1], model - widths[0][0]
@@ -204,7 +213,7 @@ def _fit_slope(
         measured = not over and columns in WIDTHS
         return (1, max(columns, 1)) if measured or all(len(each) == base[0] for each in given) else None
     steps = sorted({abs(len(each) - base[0]) for each in given} - {0})
-    # without a pair to measure by, the smallest step is one level if all others are whole levels of it
+    # without a pair to measure by, the smallest step is one level if all others are whole multiples of it
     if steps and steps[0] in WIDTHS and all(step % steps[0] == 0 for step in steps):
         return 1, steps[0]
     return None

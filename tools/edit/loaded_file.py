@@ -1,4 +1,6 @@
-"""A text file as it is now, and whether that is as the model last saw it: all of the edit engine that reading needs."""
+"""A text file's current content and whether the model last saw that version: the part of the engine reading
+needs.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from tools.core.workspace import Workspace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedFile:
-    """A text file as it is now.
+    """A text file's current content.
 
-    stale: it is not as the model last saw it
+    stale: the model last saw another version
     """
 
     file: TextFile
@@ -23,7 +25,7 @@ class LoadedFile:
 
 
 def load_text_file(at: Workspace, tool: str, path: str) -> LoadedFile:
-    """The file's text. Raises ToolFailure for one that is binary."""
+    """Load a text file. Raises ToolFailure for a binary one."""
     with translate_path_errors(tool, path):
         content = at.files.read(path)
         file = decode_text(content)

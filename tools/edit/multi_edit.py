@@ -1,4 +1,4 @@
-"""Several replacements in one file: never offered, but models that know such a tool from elsewhere call it."""
+"""Several replacements in one file: never offered, but called by models that know such a tool from elsewhere."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from tools.edit.apply.change_writer import AppliedChange
 
 HUGE = 8 << 20
-"""Bytes from which a file is read only as far as asked, without decoding or counting the whole."""
+"""Bytes above which a file is read only as far as requested, without decoding or counting the rest."""
 
 MAX_ENTRIES = 300
 """Lines of a listing, about 2k tokens."""
 
 MAX_PER_FOLDER = 60
-"""Files of one folder that are named; folders of data hold thousands."""
+"""Files of one folder that are listed; folders of data hold thousands."""
 
 MAX_DEPTH = 20
 
@@ -68,7 +68,7 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
         raise ToolFailure(f"list: depth must be 1 to {MAX_DEPTH} (got {depth})")
     names = await list_file_names(at, BASE, folder)
     ignored = not names
-    if ignored:  # asked for by name, so it is shown although it is ignored
+    if ignored:  # requested by name, so it is listed although ignored
         names = await list_file_names(at, (*BASE, "--no-ignore"), folder)
     listing = await asyncio.to_thread(_build_listing, at, folder, names, depth, ignored)
     return replace(listing, value=names)
@@ -78,7 +78,7 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
 async def write(path: str, content: str, *, at: Workspace) -> Observation:
     """Create a file, or replace one that was read before."""
     from tools.edit.apply.execute import (
-        add_diagnostics,  # with the engine, which a session's start does without
+        add_diagnostics,  # part of the edit engine, which a session's start does not import
     )
 
     observation, change = await asyncio.to_thread(_write_file, at, path, content.replace("\r\n", "\n"))
@@ -108,7 +108,7 @@ def _read_file(at: Workspace, path: str, start: int, end: int | None) -> Observa
 def _read_whole_file(
     at: Workspace, path: str, start: int, end: int | None
 ) -> tuple[LineRange, list[str], str]:
-    """A window on a file of ordinary size, and for code the lines that were asked for; its content counts as seen."""
+    """Return a range of lines of a file, and its text as requested; the file's version counts as seen."""
     before = load_text_file(at, "read", path)
     part = read_line_range(io.BytesIO(before.text.encode("utf-8", "replace")), start, end, tool="read")
     at.read[path] = create_version(before.fingerprint, before.text)
@@ -130,7 +130,7 @@ def _read_huge_file(at: Workspace, path: str, start: int, end: int | None) -> Li
 
 
 def _open_file(at: Workspace, path: str) -> BinaryIO:
-    """A stream on a file. `path` comes from the tree with its links followed, so there is none to follow."""
+    """Open a stream on a file. `path` comes from the tree with its links followed, so no link is expected."""
     descriptor = os.open(at.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     return os.fdopen(descriptor, "rb")
 
@@ -171,10 +171,10 @@ def _insert_path(tree: _Folder, parts: Sequence[str]) -> None:
 
 
 def _add_links(at: Workspace, tree: _Folder, folder: str, depth: int) -> None:
-    """Links, which ripgrep passes over, in the folders that are shown."""
+    """Add the links, which ripgrep skips, to the listed folders."""
     try:
         entries = sorted(os.scandir(at.root / folder), key=lambda entry: entry.name)
-    except OSError:  # gone meanwhile: nothing to add
+    except OSError:  # deleted meanwhile: nothing to add
         return
     for entry in entries:
         if entry.is_symlink():

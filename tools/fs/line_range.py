@@ -1,4 +1,4 @@
-"""A part of a file by lines: bounded in lines and characters, in one pass over it."""
+"""A range of lines of a file: limited in lines and characters, read in one pass."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tools.core.action import ToolFailure
 from tools.core.text import MAX_LINE, clip, format_count
 
 DEFAULT_LINES = 400
-"""Shown when no end is given: most files whole, of long ones enough to decide where to look."""
+"""Lines shown when no end is given: most files completely, enough of long ones to decide where to look."""
 
 MAX_CHARACTERS = 22_000
-"""Shown at once, a little under what the gateway lets through, so that it never cuts a window."""
+"""Characters shown at once, a little under the gateway's limit, so that it never cuts a range."""
 
 _PIECE = 1 << 16
 """Bytes of a line held in memory at once: a file may be one line of 100 MB."""
@@ -33,7 +33,7 @@ class LineRange:
     more: bool
 
     def describe_extent(self) -> str:
-        """For a headline: "42 lines", or "lines 1–400 of 2,310"."""
+        """Describe the range for a headline: "42 lines", or "lines 1–400 of 2,310"."""
         if self.first == 1 and not self.more:
             return format_count(self.last, "line")
         of = f" of {self.total:,}" if self.total is not None else ""
@@ -43,7 +43,7 @@ class LineRange:
 def read_line_range(
     stream: BinaryIO, start: int, end: int | None, *, tool: str, count: bool = True
 ) -> LineRange:
-    """Lines from `start` to `end`. `count`: read on to the end to know how many there are.
+    """Read the lines from `start` to `end`. `count`: read on to the end to count all lines.
 
     Raises ToolFailure when `start` and `end` do not fit each other or the file.
     """
@@ -78,7 +78,7 @@ def read_line_range(
 
 
 def _iterate_lines(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Each line's beginning and its whole length in bytes, without the newline."""
+    """Yield each line's beginning and its full length in bytes, without the newline."""
     while piece := stream.readline(_PIECE):
         length = len(piece)
         rest = piece
@@ -92,6 +92,6 @@ def _iterate_lines(stream: BinaryIO) -> Iterator[tuple[bytes, int]]:
 
 def _format_line(line: bytes, length: int) -> str:
     text = line.decode("utf-8", "replace")
-    if length > len(line) + 1:  # `line` is only the beginning: bytes are what is known
+    if length > len(line) + 1:  # `line` is only the beginning: its length is known in bytes
         return f"{text[:MAX_LINE]} [… {length - MAX_LINE:,} more bytes]"
     return clip(text)

@@ -1,4 +1,4 @@
-"""`search`: lines and file names that match, by ripgrep."""
+"""`search`: matching lines and file names, by ripgrep."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tools.core.text import clip, format_count
 from tools.core.workspace import Workspace
 
 MAX_LINES = 200
-"""Matching lines shown in all."""
+"""Matching lines shown in total."""
 
 MAX_LINES_PER_FILE = 40
-"""Of one file, so that one file of data does not hide the others."""
+"""Matching lines shown of one file, so that one file of data does not hide the others."""
 
 MAX_CHARACTERS = 20_000
-"""Of what is shown, a little under what the gateway lets through."""
+"""Characters shown, a little under the gateway's limit."""
 
 MAX_LINE = 240
 """Characters shown of a matching line."""
@@ -32,16 +32,16 @@ MAX_NAMES = 20
 """Files shown because their name matches."""
 
 MAX_COUNTED = 20_000
-"""Matching lines after which counting stops: the pattern is too wide to be of use anyway."""
+"""Matching lines after which counting stops: the pattern is too broad to be useful."""
 
 MAX_EVENT = 1 << 20
-"""Bytes of one matching line as ripgrep reports it; longer ones are counted, but not read."""
+"""Bytes of one matching line as ripgrep reports it; longer ones are counted, but not parsed."""
 
 MAX_SECONDS = 30.0
-"""A search that takes longer is cut off: its pattern or path should be narrower."""
+"""Time limit of a search: a slower one should have a narrower pattern or path."""
 
 BASE = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--glob=!.git", "--color=never")
-"""For every call: a user's or repository's configuration may not change what is run, nor is .git searched."""
+"""Options of every call: user or repository configuration must not change the run, and .git is not searched."""
 
 
 @tool(effect="read")
@@ -61,7 +61,7 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
     for name, text in (("pattern", pattern), ("glob", glob or "")):
         if not _is_expressible(text):
             raise ToolFailure(f"search: the {name} {text!r} holds a character that no text file has")
-    # Only for patterns that ask for it: it lets \s and negated classes match line ends as well.
+    # Only for patterns that need it: it lets \s and negated classes match line ends as well.
     lines = ("--multiline",) if "\n" in pattern or "\\n" in pattern else ()
     scope = (
         *BASE,
@@ -78,7 +78,7 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
 
 
 def build_exclusion_options(at: Workspace) -> Iterator[str]:
-    """Options that leave out what the user's rules deny reading. They go last: the last one that fits counts."""
+    """Yield options that exclude paths the user's rules deny reading. They go last, since the last match counts."""
     for pattern in at.settings.unreadable:
         anchored = "/" in pattern.rstrip("/")
         place = pattern.removeprefix("./").rstrip("/")
@@ -86,7 +86,7 @@ def build_exclusion_options(at: Workspace) -> Iterator[str]:
 
 
 def _is_expressible(text: str) -> bool:
-    """It can stand on a command line: no NUL, no half of a surrogate pair."""
+    """Return whether the text can be a command-line argument: no NUL, no half of a surrogate pair."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:
@@ -94,7 +94,7 @@ def _is_expressible(text: str) -> bool:
 
 
 def find_ripgrep(root: Path | None = None) -> str:
-    """ripgrep from the PATH, else the one that was installed with us. Raises UserError when there is neither."""
+    """Return ripgrep from the PATH, else the installed one. Raises UserError if there is neither."""
     return require_own_program("rg", root)
 
 
@@ -108,7 +108,7 @@ class Ripgrep:
         self.problem = ""
 
     async def stream_lines(self) -> AsyncGenerator[bytes, None]:
-        """Lines of output; overlong ones as their beginning. Ends the process when left early."""
+        """Yield lines of output; overlong ones truncated. Kills the process when closed early."""
         process = await asyncio.create_subprocess_exec(
             *self._argv,
             cwd=self._cwd,
@@ -128,7 +128,7 @@ class Ripgrep:
             feeding.cancel()
             if process.returncode is None:
                 process.kill()
-                await process.communicate()  # reads what is left: a pipe with something in it is never closed
+                await process.communicate()  # drain the rest: a pipe with unread data is never closed
 
     async def _feed_stdin(self, process: asyncio.subprocess.Process) -> None:
         if process.stdin is None or self._stdin is None:
@@ -137,7 +137,7 @@ class Ripgrep:
             process.stdin.write(self._stdin)
             await process.stdin.drain()
             process.stdin.close()
-        except (BrokenPipeError, ConnectionResetError):  # it has ended: its problem says why
+        except (BrokenPipeError, ConnectionResetError):  # it has ended: its problem has the reason
             return
 
 
@@ -168,9 +168,9 @@ class Match(NamedTuple):
 class Hits:
     """Matching lines, by file in the order of their paths.
 
-    by: how they were found when not as asked ("" for as asked)
-    every: also those that are not shown
-    stopped: counting ended before the search did
+    by: interpretation of the pattern, if it was changed (else "")
+    every: all matches, including those not shown
+    stopped: why counting ended early, "" if it did not
     """
 
     by: str = ""
@@ -206,7 +206,7 @@ class Hits:
 
 
 async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> Hits:
-    """As asked; as a literal, if the pattern does not parse; in any letter case, if nothing matched."""
+    """Search as requested; as a literal, if the pattern does not parse; ignoring case, if nothing matched."""
     hits, problem = await _run_search(at, (*scope, f"--regexp={pattern}"), where)
     if problem:
         hits, problem = await _run_search(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), where)
@@ -241,19 +241,19 @@ async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tu
                 if hits.lines >= MAX_COUNTED:
                     hits.stopped = f"stopped after {MAX_COUNTED:,} lines"
                     break
-    except TimeoutError:  # what was found until then still helps
+    except TimeoutError:  # partial results still help
         hits.stopped = f"stopped after {MAX_SECONDS:g} s"
     return hits, run.problem
 
 
 def _add_event(hits: Hits, path: str, data: dict[str, Any]) -> None:
-    """A match over several lines is shown by its first."""
+    """Add a match; one over several lines is shown by its first."""
     text = _decode_text(data["lines"])
     hits.add_match(path, data["line_number"] or 0, text.split("\n", 1)[0])
 
 
 def _decode_text(value: dict[str, str]) -> str:
-    """ripgrep's text, which is base64 where it is not UTF-8."""
+    """Decode ripgrep's text, which is base64 where it is not UTF-8."""
     if "text" in value:
         return value["text"]
     import base64
@@ -262,25 +262,25 @@ def _decode_text(value: dict[str, str]) -> str:
 
 
 async def list_file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:
-    """All files that ripgrep would search, relative to the workspace, sorted."""
+    """Return all files that ripgrep would search, relative to the workspace, sorted."""
     run = Ripgrep(at, "--files", *arguments, "--", _to_path_argument(where))
     found: list[str] = []
     try:
         async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
             async for line in lines:
                 found.append(line.decode("utf-8", "replace").removeprefix("./"))
-    except TimeoutError:  # a very slow disk: part of the names is better than none
+    except TimeoutError:  # a very slow disk: partial names are better than none
         pass
     return sorted(found)
 
 
 def _to_path_argument(where: str) -> str:
-    """A path that cannot be taken for an option; results come back with the same front."""
+    """Return a path that cannot be mistaken for an option; results have the same prefix."""
     return "./" if where == "." else f"./{where}"
 
 
 async def _search_names(at: Workspace, scope: Sequence[str], pattern: str, where: str) -> list[str]:
-    """Files whose name matches; with a slash in the pattern, those whose path does."""
+    """Return files whose name matches; with a slash in the pattern, those whose path does."""
     files = await list_file_names(at, scope, where)
     subjects = files if "/" in pattern else [file.rpartition("/")[2] for file in files]
     stdin = "\n".join(subjects).encode("utf-8", "replace")

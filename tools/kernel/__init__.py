@@ -1,4 +1,6 @@
-"""`python`: code as the action. A kernel that lives as long as the session, with the tools as functions in it."""
+"""`python`: code as the action, run in a kernel that lives as long as the session, with the tools as
+functions.
+"""
 
 from __future__ import annotations
 

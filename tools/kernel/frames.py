@@ -1,4 +1,4 @@
-"""Our side of the frames between host and kernel: four bytes of length, then JSON."""
+"""Host side of the frames between host and kernel: four bytes of length, then JSON."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 MOST = 16 << 20
-"""Bytes of one frame. The kernel refuses to send a longer one; who sends it all the same is up to something."""
+"""Bytes of one frame. The kernel refuses to send a longer one, so a longer one is hostile."""
 
 Frame = Mapping[str, Any]
 
 
 class BadFrame(Exception):
-    """The kernel does not keep to the protocol; its text says how."""
+    """The kernel violates the protocol; the text says how."""
 
 
 def encode_frame(frame: Frame) -> bytes:
-    """A frame's bytes. Raises ValueError if it is too long."""
+    """Return a frame's bytes. Raises ValueError if it is too long."""
     data = json.dumps(frame, separators=(",", ":")).encode("utf-8", "replace")
     if len(data) > MOST:
         raise ValueError(f"{len(data)} bytes are too many for one message (at most {MOST})")
@@ -27,7 +27,7 @@ def encode_frame(frame: Frame) -> bytes:
 
 
 async def read_frame(reader: asyncio.StreamReader) -> Frame | None:
-    """The next frame, None at the end of the stream. Raises BadFrame."""
+    """Return the next frame, None at the end of the stream. Raises BadFrame."""
     try:
         size = int.from_bytes(await reader.readexactly(4), "big")
         if size > MOST:
@@ -43,17 +43,17 @@ async def read_frame(reader: asyncio.StreamReader) -> Frame | None:
 
 
 def as_text(value: object) -> str:
-    """A field that should hold text."""
+    """Return a field that should hold text; "" if it does not."""
     return value if isinstance(value, str) else ""
 
 
 def as_text_list(value: object) -> list[str]:
-    """A field that should hold a list of texts."""
+    """Return the texts of a field that should hold a list of texts."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def decode_base64(data: str) -> bytes:
-    """Base64; b"" for what is none."""
+    """Decode base64; b"" if it is invalid."""
     try:
         return base64.b64decode(data, validate=True)
     except ValueError:

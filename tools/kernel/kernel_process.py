@@ -1,4 +1,4 @@
-"""One kernel process in the sandbox, from start to end: sends it blocks, serves its calls, bounds its time."""
+"""One kernel process in the sandbox, from start to end: sends it blocks, serves its calls, limits its time."""
 
 from __future__ import annotations
 
@@ -34,35 +34,39 @@ Ended = Literal["ok", "error", "interrupted", "timeout", "died"]
 DRIVER = Path(__file__).parent / "patchwright_kernel"
 
 START_SECONDS = 60.0
-"""It takes a tenth of a second; this is for a machine that is busy, or reads the interpreter over a network."""
+"""A start takes a tenth of a second; this is for a busy machine, or an interpreter on a network file system.
+"""
 
 GRACE_SECONDS = 2.0
-"""From an interrupt until a block that does not heed it loses its kernel."""
+"""Seconds from an interrupt until a block that ignores it loses its kernel."""
 
 FOREVER = 10.0 * 365 * 86_400
-"""A kernel lives as long as its session; its blocks have limits of their own."""
+"""Seconds: a kernel lives as long as its session; its blocks have limits of their own."""
 
 CUT_OFF = 107
-"""Exit status of the inside when its connection is closed."""
+"""Exit status of the kernel when its connection is closed."""
 
 KEPT = 32 << 20
-"""Bytes of a block's output that are kept beside the log: what is larger belongs in a file of the workspace."""
+"""Bytes of a block's output that are stored next to the log: larger data belongs in a file of the workspace.
+"""
 
 INTERRUPTED: Mapping[str, Any] = {"error": "interrupted"}
 
 _WAITING = 64
-"""Frames of the kernel's that wait to be looked at; then it has to wait itself."""
+"""Frames of the kernel in the queue; beyond, the kernel has to wait."""
 
 _READ = 64 << 10
 """The capacity of a pipe on Linux: one read empties it."""
 
 _DRAINED = 64
-"""Reads of what stands in the pipe at the end of a block: more than a pipe holds; a thread could print for ever."""
+"""Reads of the pipe at the end of a block: more than a pipe holds; bounded, since a thread could print for
+ever.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockResult:
-    """What came of one block.
+    """Result of one block.
 
     value: text of its last expression; error: its traceback; table: the value as CSV, if it is one
     died: why the kernel is gone, "" if it is not; lost: names that were defined in it
@@ -86,11 +90,11 @@ class BlockResult:
 
 
 class KernelFailed(Exception):
-    """A kernel did not start; its text says what the interpreter said."""
+    """A kernel did not start; the text quotes the interpreter."""
 
 
 class KernelProcess:
-    """A running kernel. Make it with `start`; after `alive` has become False there is only `close`."""
+    """A running kernel. Created by `start`; after `alive` has become False only `close` may be called."""
 
     def __init__(self, at: Surroundings, *, reads_only: bool = False) -> None:
         self._at = at
@@ -114,16 +118,14 @@ class KernelProcess:
     async def start(
         cls, at: Surroundings, python: str, hello: Frame, limits: Limits, *, reads_only: bool = False
     ) -> KernelProcess:
-        """Start the interpreter and wait until it is ready. Raises KernelFailed with what it said instead.
+        """Start the interpreter and wait until it is ready. Raises KernelFailed with its output.
 
         reads_only: it may write nothing but its private /tmp, whatever the session may
         """
         kernel = cls(at, reads_only=reads_only)
         try:
             await kernel._start_interpreter(python, hello, limits)
-        except (
-            BaseException
-        ):  # cancelled, or it did not start: either way nothing of it stays; the error goes on
+        except BaseException:  # cancelled, or it did not start: either way clean up and re-raise
             await kernel.close()
             raise
         return kernel
@@ -133,9 +135,11 @@ class KernelProcess:
         return not self._gone.is_set()
 
     async def run(self, code: str, *, seconds: float, serve: Serve) -> BlockResult:
-        """Run a block to its end. Its time does not run while it waits for a tool: those have their own limits.
+        """Run a block to its end. Its time is suspended while it waits for a tool: tools have their own
+        limits.
 
-        serve: answers a call with a frame. Cancelling interrupts the block, and ends the kernel only if that fails.
+        serve: answers a call with a frame. Cancelling interrupts the block, and ends the kernel only if that
+            fails.
         """
         self._number += 1
         loop = asyncio.get_running_loop()
@@ -156,7 +160,8 @@ class KernelProcess:
         except TimeoutError:
             frame, ended = await self._stop_block(), "timeout"
         except (asyncio.CancelledError, UserError):
-            # A tool raises what ends the turn: a full disk. Its call was answered, but the block may go on.
+            # A tool raises an error that ends the turn: a full disk. Its call was answered, but the block may
+            # continue.
             await asyncio.shield(asyncio.ensure_future(self._stop_block()))
             self._discard_output()
             raise
@@ -165,7 +170,7 @@ class KernelProcess:
         return self._build_done_result(frame, ended, loop.time() - started)
 
     async def close(self) -> None:
-        """End the process and all that it started; safe to call twice."""
+        """End the process and its children; safe to call twice."""
         self._gone.set()
         tasks = [task for task in (self._running, self._reading) if task is not None]
         for task in tasks:
@@ -200,7 +205,7 @@ class KernelProcess:
             self._reading = asyncio.create_task(self._read_frames(reader))
             self._send_frame(hello)
             await self._wait_until_ready()
-        finally:  # our copies of the kernel's ends: with them open, its end would not be seen
+        finally:  # our copies of the kernel's ends: with them open, its end would go unnoticed
             theirs.close()
             interrupts.close()
             os.close(output)
@@ -237,7 +242,7 @@ class KernelProcess:
             self._mark_gone()
 
     async def _read_frames(self, reader: asyncio.StreamReader) -> None:
-        """Take frames as they come. What they say is a stranger's word."""
+        """Read frames into the queue. Their content is untrusted."""
         try:
             while (frame := await read_frame(reader)) is not None:
                 await self._frames.put(frame)
@@ -246,26 +251,28 @@ class KernelProcess:
         self._mark_gone()
 
     def _mark_gone(self) -> None:
-        """Nothing more will come. Whoever reads the frames finds the end behind the last of them."""
+        """Mark the end of the frames. The reader of the queue finds it after the last of them."""
         self._gone.set()
-        with suppress(asyncio.QueueFull):  # then the reader is at it still, and comes here when it is done
+        with suppress(asyncio.QueueFull):  # then the reader is still busy, and calls this when it is done
             self._frames.put_nowait(None)
 
     def _send_frame(self, frame: Frame) -> None:
         if self._writer is not None:
-            self._writer.write(encode_frame(frame))  # a kernel that is gone is seen by the end of its stream
+            self._writer.write(encode_frame(frame))  # the end of a dead kernel is noticed by its stream
 
     async def _drain_writer(self) -> None:
-        """Wait until what was sent is taken: who asks and does not listen is not to fill our memory with answers."""
+        """Wait until the sent frames are read: a kernel that calls and does not read must not fill the host's
+        memory.
+        """
         if self._writer is not None:
-            with suppress(OSError):  # it is gone, which the frames tell
+            with suppress(OSError):  # it is gone, which the end of the frames shows
                 await self._writer.drain()
 
     def _is_done_frame(self, frame: Frame) -> bool:
         return frame.get("kind") == "done" and frame.get("number") == self._number
 
     async def _answer_call(self, frame: Frame, serve: Serve) -> None:
-        """Serve a call, as long as there is somebody to be answered."""
+        """Serve a call while the kernel lives to receive the answer."""
         if frame.get("kind") != "call":
             return
         serving = asyncio.ensure_future(serve(frame))
@@ -284,9 +291,9 @@ class KernelProcess:
                 self._send_frame(INTERRUPTED)
 
     async def _stop_block(self) -> Frame | None:
-        """Interrupt the block; None if that was of no use and the kernel had to be ended."""
+        """Interrupt the block; None if that failed and the kernel was killed."""
         if self._interrupts is not None:
-            with suppress(OSError):  # the kernel is gone, or full of interrupts that it does not look at
+            with suppress(OSError):  # the kernel is gone, or its socket is full of unread interrupts
                 self._interrupts.send(bytes([self._number & 0xFF]))
         try:
             async with asyncio.timeout(GRACE_SECONDS):
@@ -333,7 +340,7 @@ class KernelProcess:
         )
 
     async def _explain_end(self) -> str:
-        """In a clause, how the kernel came to its end; it is ended if it has not."""
+        """Return how the kernel ended, in a clause; kill it if it has not ended."""
         if self._running is not None and not self._running.done() and not self._problem:
             await asyncio.wait([self._running], timeout=GRACE_SECONDS)
             if not self._running.done():
@@ -355,7 +362,7 @@ class KernelProcess:
             asyncio.get_running_loop().remove_reader(self._output)
 
     def _read_chunk(self) -> bytes | None:
-        """The next bytes that the kernel printed, b"" at the end of it, None when there are none yet."""
+        """Return the next bytes that the kernel printed, b"" at the end, None when there are none yet."""
         try:
             chunk = os.read(self._output, _READ)
         except BlockingIOError:
@@ -366,7 +373,7 @@ class KernelProcess:
         return chunk
 
     def _finish_output(self) -> Capture:
-        """All that was printed until now. What comes later belongs to the next block."""
+        """Return the output until now. Later output belongs to the next block."""
         for _ in range(_DRAINED if self._output >= 0 else 0):
             if not self._read_chunk():
                 break
@@ -374,6 +381,6 @@ class KernelProcess:
         return finished
 
     def _discard_output(self) -> None:
-        """Nobody will be shown it: nothing of it stays on the disk."""
+        """Discard output that is not shown, and remove its file."""
         if (spill := self._finish_output().spill) is not None:
             spill.unlink(missing_ok=True)

@@ -22,7 +22,7 @@ class Kernel(Protocol):
         ...
 
     def has_tool_function(self, name: str) -> bool:
-        """Return whether a tool is called so in a kernel."""
+        """Return whether a tool has this function name in a kernel."""
         ...
 
     async def check_functions(self, functions: Sequence[SavedFunction]) -> dict[str, str]:

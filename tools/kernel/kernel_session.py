@@ -1,4 +1,4 @@
-"""The kernel of a session: started when it is first needed, started again when it ended, its calls let through."""
+"""The kernel of a session: started on first use, restarted after it ended; its calls pass through the gateway."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 CHECK_SECONDS = 20.0
-"""For the test of a kept function."""
+"""Seconds for the test of a saved function."""
 
 
 class CallGateway(Protocol):
@@ -35,7 +35,7 @@ class CallGateway(Protocol):
 
 
 class KernelSession:
-    """Blocks of one session run here, one at a time."""
+    """Runs the blocks of one session, one at a time."""
 
     def __init__(self, at: Workspace, gateway: CallGateway) -> None:
         self._at = at
@@ -51,7 +51,7 @@ class KernelSession:
         self._one = asyncio.Lock()
 
     async def run(self, code: str, *, seconds: float) -> BlockResult:
-        """Run a block, in a new kernel if there is none that lives. Raises UserError if none can be started."""
+        """Run a block, in a new kernel if none is alive. Raises UserError if none can be started."""
         async with self._one:
             self._calls, self._noticed, self._finished = 0, [], None
             process = await self._ensure_process()
@@ -65,7 +65,7 @@ class KernelSession:
             known, self._left = self._left, block.left
             return replace(
                 block,
-                left={} if block.left == known else block.left,  # told once
+                left={} if block.left == known else block.left,  # reported once
                 calls=self._calls,
                 noticed=tuple(self._noticed),
                 finished=self._finished,
@@ -78,13 +78,13 @@ class KernelSession:
             await process.close()
 
     def has_tool_function(self, name: str) -> bool:
-        """Whether a tool is called so in a kernel."""
+        """Return whether a tool has this function name in a kernel."""
         from tools.kernel.tool_bindings import NAMES
 
         return name in NAMES.values() or self._gateway.toolbox.get(name) is not None
 
     async def check_functions(self, functions: Sequence[SavedFunction]) -> dict[str, str]:
-        """Run the test of each function in a fresh kernel. By name: what went wrong, "" if nothing did."""
+        """Run the test of each function in a fresh kernel. By name: the problem, "" if there is none."""
         from tools.kernel.kernel_start import start_kernel
 
         process = await start_kernel(self._at, self._gateway.toolbox, self._limits, reads_only=True)
@@ -104,7 +104,7 @@ class KernelSession:
         return found
 
     async def _serve_read_only_call(self, frame: Frame) -> dict[str, Any]:
-        """For tests of kept functions, which nobody looks at while they run: they may only read."""
+        """Serve calls of tests of saved functions, which run unattended: they may only read."""
         tool = self._gateway.toolbox.get(as_text(frame.get("tool")))
         if tool is None or not tool.reads_only:
             return {"error": f"{as_text(frame.get('tool'))}: a test of a kept function may only read"}
@@ -126,7 +126,7 @@ class KernelSession:
         return self._process
 
     async def _serve_call(self, frame: Frame) -> dict[str, Any]:
-        """Answer one call. Nothing in the frame is believed: the gateway checks names, arguments and rights."""
+        """Answer one call. The frame is untrusted: the gateway checks names, arguments and permissions."""
         from tools.kernel.tool_bindings import WITHHELD, convert_result
 
         name, arguments = as_text(frame.get("tool")), frame.get("arguments")
@@ -139,7 +139,7 @@ class KernelSession:
         action = Action(id=f"{outer}/{self._calls}", tool=name, arguments=arguments, within=outer)
         tool = self._gateway.toolbox.get(name)
         changes = tool is None or not tool.reads_only
-        if changes:  # what a tool of ours does at a guarded place is not the block's doing
+        if changes:  # writes of a tool at a protected path are not the block's
             self._finish_audit()
         try:
             observation = await self._gateway.run_nested(action)

@@ -1,4 +1,4 @@
-"""Start a kernel under the interpreter that is closest to the project."""
+"""Start of a kernel under the interpreter that is closest to the project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.kernel.tool_bindings import describe_functions
 from tools.testing.python import list_interpreter_paths
 
 UNTOLD = ("keep_function", "kept_functions", "put_back")
-"""Functions of a kernel that no model is told of as tools."""
+"""Functions of a kernel that are not offered to a model as tools."""
 
 
 async def start_kernel(
@@ -25,7 +25,7 @@ async def start_kernel(
     *,
     reads_only: bool = False,
 ) -> KernelProcess:
-    """A new kernel under the interpreter that is closest to the project. Raises UserError when none will do."""
+    """Start a kernel under the interpreter that is closest to the project. Raises UserError if none works."""
     paths = [str(at.root / "src")] if (at.root / "src").is_dir() else []
     hello = {
         "root": str(at.root),

@@ -1,7 +1,7 @@
-"""`put_back`: take back what a failed block changed, to begin another way from where that one began.
+"""`put_back`: roll back the changes of a failed block, to retry from the state before it.
 
-Tree-of-Code (Ni et al. 2024, arXiv 2412.15305): a program that does not run is a dead end of a tree, and the next one
-grows from its parent, not from its ruins.
+Tree-of-Code (Ni et al. 2024, arXiv 2412.15305): a program that does not run is a dead end of a tree, and the
+next one grows from its parent, not from its ruins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`keep_function` and `kept_functions`: tools over the kept functions, and the check before they are offered."""
+"""`keep_function` and `kept_functions`: tools for the saved functions, and the check before they are offered."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tools.kernel.saved_functions import (
 )
 
 MOST_SOURCE = 32_000
-"""Characters of a function or of its test; what is longer is a module, and belongs in the project."""
+"""Characters of a function or of its test; a longer one is a module, and belongs in the project."""
 
 MOST_LOADED = 50
-"""Functions that a kernel starts with, the newest of them: a name for each is all that a model has to find."""
+"""Functions that a kernel starts with, the newest ones: a name for each is all that a model has to find."""
 
 
 def read_current_commit(at: Workspace) -> str:
-    """What a check of functions is good for."""
+    """Return the commit for which a check of functions is valid."""
     return read_head_commit(at.root)
 
 
@@ -81,7 +81,7 @@ async def kept_functions(query: str = "", *, at: Workspace) -> Observation:
 
 
 async def recheck_functions(at: Workspace, functions: Sequence[SavedFunction]) -> list[SavedFunction]:
-    """The functions with their tests run again in one fresh kernel, stored with what came of it."""
+    """Rerun the functions' tests in one fresh kernel, and store and return them with the results."""
     assert at.kernel is not None, "only a session with a kernel has kept functions"
     problems = await at.kernel.check_functions(functions)
     now = read_current_commit(at)
@@ -98,7 +98,7 @@ async def recheck_functions(at: Workspace, functions: Sequence[SavedFunction]) -
 
 
 async def load_usable_functions(at: Workspace) -> tuple[list[SavedFunction], list[str]]:
-    """What a new kernel starts with, and a line for each function that no longer works here."""
+    """Return the functions for a new kernel, and a line for each function that no longer works here."""
     functions = load_all_functions(at.settings.kept)[-MOST_LOADED:]
     now = read_current_commit(at)
     stale = [each for each in functions if each.state != now or each.problem]

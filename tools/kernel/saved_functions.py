@@ -1,9 +1,9 @@
-"""Functions that an agent wrote and that worked, kept for later sessions of a project or of its user.
+"""Functions that an agent wrote and that worked, saved for later sessions of a project or of its user.
 
-DynaSaur (Nguyen et al. 2024, arXiv 2411.01747): actions are programs, and those that worked are used again. ASI (Wang
-et al. 2025, arXiv 2504.06821): a program is taken in only after it was seen to work, and checked again where the world
-has changed. So a function comes with a test, which has to pass in a fresh kernel before it is kept, and again before
-it is offered in a project that has moved on.
+DynaSaur (Nguyen et al. 2024, arXiv 2411.01747): actions are programs, and those that worked are used again.
+ASI (Wang et al. 2025, arXiv 2504.06821): a program is accepted only after it was seen to work, and checked
+again where the environment has changed. So a function has a test, which must pass in a fresh kernel before it
+is saved, and again before it is offered in a project with another commit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ Scope = Literal["project", "user"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedFunction:
-    """A function. state: the commit at which its test last passed, "" outside git; problem: why it did not since"""
+    """A saved function.
+
+    state: the commit at which its test last passed, "" outside git; problem: why it has failed since
+    """
 
     name: str
     source: str
@@ -46,19 +49,19 @@ class FunctionStore:
         self._folder = folder
 
     def load_functions(self) -> list[SavedFunction]:
-        """Every function that can be read, the newest last."""
+        """Return every readable function, the newest last."""
         found = []
         for path in self._list_files():
             with suppress(
                 OSError, ValueError, TypeError, SyntaxError
-            ):  # damaged, or of another version: left alone
+            ):  # damaged, or of another version: ignored
                 kept = SavedFunction(**json.loads(path.read_text("utf-8")))
                 if parse_function_name(kept.source) == kept.name == path.stem:
                     found.append(kept)
         return found
 
     def put(self, kept: SavedFunction) -> None:
-        """Store a function, in place of one of the same name."""
+        """Store a function, replacing one of the same name."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._folder / f"{kept.name}.json"
         temporary = path.with_suffix(f".{os.getpid()}")
@@ -66,7 +69,7 @@ class FunctionStore:
         temporary.replace(path)
 
     def remove(self, name: str) -> bool:
-        """Whether there was one."""
+        """Remove a function; return whether there was one."""
         path = self._folder / f"{name}.json"
         if path not in self._list_files():
             return False
@@ -80,12 +83,12 @@ class FunctionStore:
 
 
 def open_stores(folders: Mapping[str, Path]) -> dict[str, FunctionStore]:
-    """By scope."""
+    """Return the stores by scope."""
     return {scope: FunctionStore(folder) for scope, folder in folders.items()}
 
 
 def load_all_functions(folders: Mapping[str, Path]) -> list[SavedFunction]:
-    """Of all scopes; a project's own function stands before a user's of the same name."""
+    """Return the functions of all scopes; a project's own function precedes a user's of the same name."""
     found: dict[str, SavedFunction] = {}
     for scope in ("user", "project"):
         if scope in folders:
@@ -94,7 +97,7 @@ def load_all_functions(folders: Mapping[str, Path]) -> list[SavedFunction]:
 
 
 def search_functions(functions: Sequence[SavedFunction], query: str) -> list[SavedFunction]:
-    """Those in which every word of the query occurs: in the name, the documentation or the source."""
+    """Return those with every word of the query in the name, the documentation or the source."""
     words = query.lower().split()
     return [
         each for each in functions if all(word in f"{each.name}\n{each.source}".lower() for word in words)
@@ -102,7 +105,7 @@ def search_functions(functions: Sequence[SavedFunction], query: str) -> list[Sav
 
 
 def parse_function_name(source: str) -> str:
-    """The name of the one function that a source defines; "" if it is anything else. Raises SyntaxError."""
+    """Return the name of the one function that a source defines; "" for anything else. Raises SyntaxError."""
     body = ast.parse(source).body
     is_one = len(body) == 1 and isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef)
     return getattr(body[0], "name", "") if is_one else ""

@@ -1,4 +1,4 @@
-"""Tools as a kernel is told of them: as functions; and what they return, as JSON that it makes objects of."""
+"""Descriptions of the tools as functions of a kernel, and conversion of their results to JSON."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from tools.core.registry import Tool
 from tools.kernel.frames import Frame
 
 NAMES: Mapping[str, str] = {"list": "list_files"}
-"""Tools that are called otherwise in a kernel, where their own name means something else."""
+"""Tools with another name in a kernel, where their own name means something else."""
 
 WITHHELD = frozenset({"python"})
-"""A kernel runs one block at a time."""
+"""Tools not callable in a kernel: it runs one block at a time."""
 
 
 def describe_functions(tools: Iterable[Tool]) -> list[Frame]:
-    """name, tool, parameters ([name] or [name, default]) and doc of each."""
+    """Return name, tool, parameters ([name] or [name, default]) and doc of each tool."""
     return [
         _describe_function(tool) for tool in tools if tool.name not in WITHHELD and tool.name.isidentifier()
     ]
 
 
 def format_signature(name: str, parameters: Iterable[list[Any]]) -> str:
-    """As in the line of a def, without types."""
+    """Format a signature as in the line of a def, without types."""
     return (
         f"{name}({', '.join(each[0] if len(each) == 1 else f'{each[0]}={each[1]!r}' for each in parameters)})"
     )
 
 
 def convert_result(observation: Observation) -> Any:
-    """What a call returns: the tool's own value; without one, a record of its text and facts."""
+    """Return the result of a call: the tool's own value; without one, a record of its text and facts."""
     if observation.value is not None:
         return to_json(observation.value)
     facts = {key: each for key, each in observation.data.items() if _is_field(key)}
@@ -42,7 +42,9 @@ def convert_result(observation: Observation) -> Any:
 
 
 def to_json(value: Any) -> Any:
-    """Dataclasses and named tuples become records, {"$": [name, fields, values]}; paths and the like text."""
+    """Convert a value to JSON: dataclasses and named tuples become records, {"$": [name, fields, values]};
+    paths and the like text.
+    """
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

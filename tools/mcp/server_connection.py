@@ -1,4 +1,4 @@
-"""What is asked of one server: what tools it has, and that one of them does its work."""
+"""Connection to one MCP server: lists its tools and calls them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tools.core.surroundings import Surroundings
 from tools.mcp.stdio_process import McpProcess
 
 VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
-"""Of the protocol, the one that we ask for first; what we use of them is the same in all."""
+"""Protocol versions, the first one is requested; the parts we use are the same in all."""
 
 START_SECONDS = 30.0
-"""Until it has told its tools: some are first brought from a registry."""
+"""Time limit until the server has listed its tools: some are first downloaded from a registry."""
 
 CALL_SECONDS = 300.0
 
 MOST_TOOLS = 128
-"""Of one server: more would fill the model's window before anything is asked."""
+"""Tools of one server: more would fill the model's window before the first request."""
 
 MOST_PAGES = 32
 
@@ -38,16 +38,16 @@ class ToolDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """What came of a call. failed: the server says that it did"""
+    """Result of a call. failed: reported by the server"""
 
     text: str
     failed: bool
 
 
 class McpServer:
-    """One server by the name that the settings give it.
+    """One server by its name in the settings.
 
-    tools: as it told them when it was last started; why: it does not run, in a clause; "" if it runs or never did
+    tools: from its last start; why: reason that it is not running; "" if it runs or was never started
     """
 
     def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
@@ -64,7 +64,7 @@ class McpServer:
         return self._process is not None and self._process.alive
 
     async def start(self) -> None:
-        """Have it run, its tools known. Raises ServerGone."""
+        """Start the server if needed, and list its tools. Raises ServerGone."""
         async with self._starting:
             if self.alive:
                 return
@@ -85,12 +85,12 @@ class McpServer:
             self.why = ""
 
     async def try_start(self) -> None:
-        """Have it run; that it does not, `why` says."""
+        """Start the server if needed; on failure `why` has the reason."""
         with suppress(ServerGone):
             await self.start()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
-        """Have a tool do its work; a server that has ended is started again. Raises ServerGone."""
+        """Call a tool; a server that has ended is restarted. Raises ServerGone."""
         await self.start()
         assert self._process is not None
         parameters = {"name": tool, "arguments": dict(arguments)}
@@ -105,7 +105,7 @@ class McpServer:
         return CallResult(text=_format_contents(answer), failed=answer.get("isError") is True)
 
     async def close(self) -> None:
-        """End it; a later call starts it again."""
+        """Stop the server; a later call restarts it."""
         process, self._process = self._process, None
         if process is not None:
             await process.close()
@@ -157,7 +157,7 @@ def _parse_tool(tool: object) -> ToolDescription | None:
 
 
 def _format_contents(answer: Mapping[str, Any]) -> str:
-    """The contents as text; of what is none, that it came."""
+    """Return the contents as text; other kinds are only mentioned."""
     parts: list[str] = []
     contents = answer.get("content")
     for each in contents if isinstance(contents, list) else ():

@@ -1,4 +1,4 @@
-"""The servers of a session, and their tools as tools of ours."""
+"""The MCP servers of a session, and their tools as `Tool` objects."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tools.core.workspace import Workspace
 from tools.mcp.server_connection import McpServer, ToolDescription
 
 LONGEST_NAME = 64
-"""Characters that every provider takes for a tool's name."""
+"""Characters of a tool's name that every provider accepts."""
 
 LONGEST_DESCRIPTION = 1_000
 
 
 class McpServers:
-    """commands: name → command line, as the user's settings have them"""
+    """MCP servers of a session. commands: name → command line, from the user's settings"""
 
     def __init__(self, at: Surroundings, commands: Mapping[str, str]) -> None:
         self._servers = {name: McpServer(at, name, shlex.split(line)) for name, line in commands.items()}
@@ -39,7 +39,7 @@ class McpServers:
         return self._servers.get(name)
 
     async def start_all(self) -> list[str]:
-        """Start them all, at once, if that was not done before; what is wrong with those that did not, a line each."""
+        """Start all servers concurrently, once; return one line for each that failed."""
         if self._joined:
             return []
         self._joined = True
@@ -48,7 +48,7 @@ class McpServers:
 
     @property
     def tools(self) -> list[Tool]:
-        """Those of all servers that have told theirs."""
+        """Tools of all servers that were started."""
         found: dict[str, Tool] = {}
         for server in self:
             for each in server.tools:
@@ -57,16 +57,16 @@ class McpServers:
         return list(found.values())
 
     async def close(self) -> None:
-        """End them. A call starts its server again."""
+        """Stop all servers. A call restarts its server."""
         await asyncio.gather(*(each.close() for each in self))
 
 
 @dataclass(frozen=True)
 class McpTool(Tool):
-    """A server's tool. What its arguments have to be, the server judges."""
+    """A server's tool. The server validates its arguments."""
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """See `Tool.validate`: nothing but that the required ones are there. Raises ToolFailure."""
+        """Check only that required arguments are present (see `Tool.validate`). Raises ToolFailure."""
         required = self.parameters.get("required")
         missing = (
             [str(name) for name in required if name not in arguments] if isinstance(required, list) else []

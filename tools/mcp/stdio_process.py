@@ -1,7 +1,7 @@
-"""A server as a process in the sandbox: one line of JSON a message, both ways (MCP, "stdio" transport).
+"""An MCP server as a process in the sandbox: one line of JSON a message, both ways ("stdio" transport).
 
-Like a language server it may write nothing in the workspace: what changes files is our own tools, which know what they
-changed.
+Like a language server it may write nothing in the workspace: only our own tools change files, since they
+record their changes.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from tools.code.lsp.server_process import ServerGone, ServerProcess
 from tools.core.surroundings import Surroundings
 
 MOST = 16 << 20
-"""Bytes of one message: a picture fits; a server that sends a longer one is broken."""
+"""Bytes of one message: enough for a picture; a server that sends a longer one is broken."""
 
 
 class McpProcess(ServerProcess):
-    """A running server. Make it with `start`."""
+    """A running server. Create it with `start`."""
 
     most_line = MOST
-    farewell = False  # its input is closed, and that is all
+    farewell = False  # its input is closed, without a farewell message
 
     def __init__(self, at: Surroundings) -> None:
         super().__init__(at, lambda method, parameters: None)
 
     def cancel(self, number: int) -> None:
-        """Tell it that nobody waits for an answer any more."""
+        """Notify the server that a request was cancelled."""
         self.notify("notifications/cancelled", {"requestId": number})
 
     def encode_message(self, content: Mapping[str, Any]) -> bytes:
-        """A message's line."""
+        """Encode a message as one line."""
         line = json.dumps({"jsonrpc": "2.0", **content}, separators=(",", ":"), ensure_ascii=True)
         return line.encode("ascii") + b"\n"
 
     async def read_message(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
-        """The next message, None at the end of the stream. Raises BadMessage, ValueError (no end of line)."""
+        """Return the next message, None at the end of the stream. Raises BadMessage, ValueError (no end of line)."""
         while line := await reader.readline():
             if not line.strip():
                 continue
@@ -52,7 +52,7 @@ class McpProcess(ServerProcess):
         return None
 
     def answer_request(self, method: str, parameters: object) -> dict[str, Any]:
-        """Our answer to what a server asks: the one root there is; no model is lent, nobody is asked."""
+        """Answer a server's request: the workspace is the only root; sampling and elicitation are refused."""
         if method == "ping":
             return {"result": {}}
         if method == "roots/list":

@@ -1,4 +1,4 @@
-"""`finish` and `propose`: the model ends the turn, or asks a person to decide on changes that were not made."""
+"""`finish` and `propose`: end the turn, or ask the user to decide on changes that were not written."""
 
 from __future__ import annotations
 
@@ -32,4 +32,4 @@ async def propose(summary: str, *, at: Workspace) -> Observation:
 
 
 PROPOSED = "proposed"
-"""The status of a turn that ended so."""
+"""Status of a turn that ended with `propose`."""

@@ -1,4 +1,4 @@
-"""`plan`: the steps of the task at hand, kept in sight."""
+"""`plan`: the steps of the current task, kept in the context."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.core.text import clip, format_count
 from tools.core.workspace import PlanItem, Workspace
 
 MAX_ITEMS = 40
-"""A longer plan is not read any more; its steps should be larger."""
+"""A longer plan is no longer read; its steps should be larger."""
 
 _MARKS = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
 

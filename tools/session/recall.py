@@ -1,4 +1,4 @@
-"""`recall` and `memory`: what is no longer shown, what is to be kept, what can go."""
+"""`recall` and `memory`: read masked outputs again, keep notes, release outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_FOUND = 40
 """Lines that a search shows, about 2k tokens."""
 
 MAX_NOTE = 600
-"""Characters of a note: it is sent with every request from then on."""
+"""Characters of a note: it is sent with every later request."""
 
 
 @tool(effect="read")
@@ -80,7 +80,7 @@ def _build_observation(ref: str, part: LineRange) -> Observation:
 
 
 def _find_matching_lines(ref: str, text: str, find: str) -> Observation:
-    """The lines that hold one of the words; those with the most of them, in order."""
+    """Return the lines that contain most of the words, in order."""
     wanted = {word.lower() for word in re.findall(r"\w+", find)}
     lines = text.splitlines()
     scored = [(sum(word in line.lower() for word in wanted), i) for i, line in enumerate(lines)]

@@ -1,4 +1,4 @@
-"""Commands that stay while the model works on: each has a handle, its output so far, an input, and an end."""
+"""Background commands that run while the model works on: each has a handle, its output so far, an input, and an end."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
     from tools.core.surroundings import Surroundings
 
 MOST = 8
-"""Running at once: a web application, its database, a watcher; more are forgotten ones."""
+"""Commands running at once: a web application, its database, a watcher; more are forgotten ones."""
 
 KEPT = 16 << 20
-"""Bytes of output between two looks that are kept beside the log."""
+"""Bytes of output between two reads that are kept beside the log."""
 
 LIFETIME = 12 * 3600.0
-"""Seconds: a working day. What is forgotten ends with the session at the latest."""
+"""Lifetime in seconds: a working day. A forgotten command ends with the session at the latest."""
 
 IDLE = 3600.0
-"""Seconds without output, input or a look: by then it is forgotten."""
+"""Seconds without output, input or a read after which a command counts as forgotten."""
 
 _LOOK_SECONDS = 0.05
-"""Between looks whether a port is listened on."""
+"""Polling interval in seconds."""
 
 SEND_SECONDS = 30.0
-"""Until a command that is busy with something else has to have taken what is sent to it."""
+"""Time limit for a busy command to accept its input."""
 
 _LINE_END = re.compile(r"(?<!\\)[\r\n]")
-"""After a backslash, a shell's line goes on."""
+"""After a backslash, a shell's line continues."""
 
 _MOST_UNFINISHED = 64 << 10
-"""Characters: a terminal takes no line of more than 4,096, a person sends none."""
+"""Characters: a terminal accepts no line of more than 4,096, and no user sends one."""
 
 _READ = 64 << 10
 _DRAINED = 64
-"""Reads of what stands in a terminal at the end: a survivor could write for ever."""
+"""Reads of the terminal's remaining output at the end: a surviving process could write for ever."""
 
 
 class BackgroundCommand:
-    """One command. Make it with `start`.
+    """One command. Create it, then `start` it.
 
     line: as the model gave it
-    terminal: it has one; else pipes
-    unfinished: what was sent of a line that has not ended: with what is sent next, it may be a command
+    terminal: it has a terminal; else pipes
+    unfinished: sent part of an unterminated line: together with the next input, it may be a command
     """
 
     def __init__(self, at: Surroundings, name: str, line: str, *, terminal: bool, beside: int) -> None:
@@ -77,7 +77,7 @@ class BackgroundCommand:
 
     @property
     def state(self) -> str:
-        """In a few words, for the model and for lists."""
+        """State in a few words, for the model and for lists."""
         if self.alive:
             return f"running, port {self.port}" if self.port else "running"
         if self.why or self._ended is None:
@@ -90,12 +90,12 @@ class BackgroundCommand:
 
     @property
     def has_failed(self) -> bool:
-        """It ended, and not well."""
+        """Whether the command ended unsuccessfully."""
         done = self._ended
         return not self.alive and not (isinstance(done, Completed) and done.returncode == 0)
 
     def start(self) -> None:
-        """Begin; the running event loop is needed until its end."""
+        """Start the command; the running event loop is needed until its end."""
         from sandbox.process.pseudo_terminal import build_terminal_prefix, open_terminal
 
         before: tuple[str, ...] = ()
@@ -121,7 +121,7 @@ class BackgroundCommand:
         self._restart_idle_timer()
 
     async def send(self, text: str) -> bool:
-        """Write to its input; False when it does not take all of it in `SEND_SECONDS`.
+        """Write to the command's input; False if it does not accept all of it within `SEND_SECONDS`.
 
         Ctrl-D (U+0004) at the end of a text closes an input that is a pipe.
         """
@@ -133,7 +133,7 @@ class BackgroundCommand:
         while rest and self.alive and self._input >= 0:
             try:
                 rest = rest[os.write(self._input, rest) :]
-            except BlockingIOError:  # it is full: the command is busy with something else
+            except BlockingIOError:  # the buffer is full: the command is busy
                 if asyncio.get_running_loop().time() > until:
                     return False
                 await asyncio.sleep(_LOOK_SECONDS)
@@ -146,7 +146,7 @@ class BackgroundCommand:
         return not rest
 
     async def read_new_output(self, seconds: float) -> Capture:
-        """What it wrote since the last call; waits so long for the first of it, and a moment for the rest."""
+        """Return the output since the last call, waiting up to `seconds` for the first, and a moment for the rest."""
         self._restart_idle_timer()
         if self.alive and not self._news.is_set():
             with suppress(TimeoutError):
@@ -159,7 +159,7 @@ class BackgroundCommand:
         return finished
 
     async def wait_for_port(self, port: int, seconds: float) -> bool:
-        """Wait until something listens on a port in its network, or it ends, or the time is over."""
+        """Wait until a process listens on a port in the command's network, it ends, or the time is over."""
         from sandbox.network.port_probe import is_listening
 
         with suppress(TimeoutError):
@@ -172,14 +172,14 @@ class BackgroundCommand:
         return False
 
     async def stop(self, why: str = "") -> None:
-        """End it and all that it started; safe to call twice."""
+        """Stop the command and all its children; safe to call twice."""
         if self._task is not None and not self._task.done():
             self.why = self.why or why
             self._task.cancel()
             await asyncio.wait([self._task])
 
     async def close(self) -> None:
-        """End it, and forget what it wrote since it was last looked at."""
+        """Stop the command, and discard its unread output."""
         await self.stop("the session ended, or its mode was changed")
         if (spill := self._recorder.finish().spill) is not None:
             spill.unlink(missing_ok=True)
@@ -188,7 +188,7 @@ class BackgroundCommand:
         self.leader = leader
 
     def _find_network_process(self) -> int:
-        """A process in the command's own network: in bubblewrap that of the child."""
+        """Return a process in the command's own network: in bubblewrap that of the child."""
         from sandbox.network.netns_join import find_first_child
 
         return (find_first_child(self.leader) if self._at.sandbox.name == "bubblewrap" else 0) or self.leader
@@ -198,9 +198,9 @@ class BackgroundCommand:
             self._ended = await self._at.sandbox.run(command, None if self.terminal else self._record_output)
             if self._ended.ended == "timeout":
                 self.why = "it ran for half a day"
-            if self._ended.stdout.spill is not None:  # what was seen has been taken in by `news`
+            if self._ended.stdout.spill is not None:  # `read_new_output` has collected the output
                 self._ended.stdout.spill.unlink(missing_ok=True)
-            if self.terminal and self._ended.stdout.total:  # said before it had its terminal
+            if self.terminal and self._ended.stdout.total:  # written before it had its terminal
                 self._record_output(self._ended.stdout.head)
         except UserError as error:  # it cannot be started
             self._ended = error
@@ -217,12 +217,12 @@ class BackgroundCommand:
             asyncio.get_running_loop().remove_reader(self._input)
 
     def _read_chunk(self) -> bool:
-        """Read once from the terminal; whether there may be more."""
+        """Read once from the terminal; return whether there may be more."""
         try:
             chunk = os.read(self._input, _READ)
         except BlockingIOError:
             return True
-        except OSError:  # EIO: nobody has its other end open any more
+        except OSError:  # EIO: no process has the other end open any more
             return False
         if chunk:
             self._record_output(chunk)
@@ -246,7 +246,7 @@ class BackgroundCommand:
         if self._input >= 0:
             if self.terminal:
                 asyncio.get_running_loop().remove_reader(self._input)
-                os.close(self._given)  # so that reading comes to an end
+                os.close(self._given)  # so that reading ends
                 self._given = -1
                 for _ in range(_DRAINED):
                     if not self._read_chunk():
@@ -258,9 +258,9 @@ class BackgroundCommand:
 
 
 class BackgroundCommands:
-    """The background commands of a session, ended ones included: their last words may be asked for.
+    """The background commands of a session, including ended ones, whose last output may be requested.
 
-    watched: the guarded places as the last call left them, while any command runs
+    watched: audit of the guarded paths since the last call, while any command runs
     """
 
     def __init__(self) -> None:
@@ -276,20 +276,20 @@ class BackgroundCommands:
 
     @property
     def leader(self) -> int:
-        """Of one that runs, whose network others may share; 0 if none does."""
+        """Leader of a running command, whose network others may share; 0 if there is none."""
         return next((each.leader for each in self.running_commands if each.leader), 0)
 
     def get(self, name: str) -> BackgroundCommand | None:
         return self._all.get(name)
 
     def start(self, at: Surroundings, line: str, *, terminal: bool) -> BackgroundCommand:
-        """Start another one, in the network of those that run."""
+        """Start another command, in the network of those that run."""
         made = BackgroundCommand(at, f"p{len(self._all) + 1}", line, terminal=terminal, beside=self.leader)
         self._all[made.name] = made
         made.start()
         return made
 
     async def close(self) -> None:
-        """End all of them. Their names stay taken, so that none of them is mistaken for another."""
+        """Stop all commands. Their names stay reserved, so that none is mistaken for another."""
         for each in self:
             await each.close()

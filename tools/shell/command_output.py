@@ -1,4 +1,4 @@
-"""A command's output for the model: plain text, head and tail, and a reference to the whole."""
+"""Output of a command for the model: plain text, head and tail, and a reference to the full output."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tools.core.text import clip, format_size, strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes, format_note
 
 HEAD_SHARE = 0.35
-"""Of what is shown: a command says what went wrong near its end, and what it was about at its beginning."""
+"""Share of the head: errors are usually reported near the end, the context at the beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapedOutput:
-    """Bounded text whose notes are ours alone, and the artifact that holds the whole ("" if the text does)."""
+    """Bounded text with unforgeable notes, and the artifact with the full output ("" if the text is complete)."""
 
     text: str
     ref: str = ""
 
 
 def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool = False) -> ShapedOutput:
-    """Shape an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
+    """Truncate an output to `budget` characters. `keep`: store it even if it fits, for later questions."""
     text = strip_terminal_codes(capture.text()).rstrip("\n")
     fits = not capture.omitted_bytes and len(text) <= budget
     ref = _store_output(at, capture) if (not fits or keep) and capture.total else ""
@@ -45,7 +45,7 @@ def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool 
 
 
 def make_progress_callback(at: Surroundings) -> Callable[[bytes], None]:
-    """Shows a person the last line of what a command has just written."""
+    """Return a callback that shows the user the last line of a command's latest output."""
 
     def on_output(chunk: bytes) -> None:
         lines = strip_terminal_codes(chunk[-2_000:].decode("utf-8", "replace")).split("\n")
@@ -66,7 +66,7 @@ def _store_output(at: Surroundings, capture: Capture) -> str:
 
 
 def _trim_partial_line(text: str, *, from_start: bool) -> str:
-    """Without the line that the cut went through, unless that is all there is."""
+    """Drop the line that was cut, unless it is the only one."""
     if from_start:
         whole, newline, _ = text.rpartition("\n")
         return whole + newline if newline else f"{text}\n"

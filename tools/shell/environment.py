@@ -1,4 +1,4 @@
-"""Environment of children that tools start: what keeps them from littering, asking and paging."""
+"""Environment of child processes that tools start: no litter, no prompts, no pagers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _QUIET = {
 
 
 def python_environment() -> Mapping[str, str]:
-    """For a Python that runs the project's code: no byte code is left in the workspace."""
+    """Return variables for a Python that runs the project's code: no byte code is left in the workspace."""
     return _PYTHON
 
 
 def shell_environment() -> Mapping[str, str]:
-    """For any command: nothing waits for a person."""
+    """Return variables for any command: nothing waits for user input."""
     return _PYTHON | _QUIET

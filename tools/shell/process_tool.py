@@ -1,4 +1,4 @@
-"""`process`: commands that stay: servers, watchers, programs to talk to."""
+"""`process`: background commands such as servers, watchers and interactive programs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ if TYPE_CHECKING:
     from sandbox.backends.audit import Audit
 
 BUDGET = 8_000
-"""Characters of output shown at once, about 2k tokens: what stays is looked at more than once."""
+"""Characters of output shown at once, about 2k tokens: background output is read more than once."""
 
 WAIT = 2.0
-"""Seconds for which a first output is waited for, when the model does not say."""
+"""Default seconds to wait for the first output."""
 
 MOST_WAIT = 300.0
 PORT_SECONDS = 60.0
-"""For a server to listen: a large application starts in half a minute."""
+"""Seconds for a server to listen: a large application starts in half a minute."""
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
-    """What is sent is judged like a command, with what was sent before on the same line: the program at the other
-    end may be a shell."""
+    """Judge input like a command, together with the unfinished line: the receiving program may be a shell."""
     line = ""
     if arguments["action"] == "start":
         line = str(arguments.get("command") or "")
@@ -70,9 +69,9 @@ async def process(
             observation = await _start_process(at, command, port, tty, wait)
         else:
             observation = await _act_on_process(at, action, id, input, wait)
-    finally:  # what it made where it may not is moved away, also when this is interrupted
+    finally:  # files created in forbidden places are moved away, also on an interrupt
         noticed = audit.finish()
-    # Not after a failed call, which tells nothing of this: then it is told at the next one.
+    # Not after a failed call, whose observation lacks the report: then it comes with the next one.
     at.background.watched = (
         await asyncio.to_thread(_start_audit, at, None) if at.background.running_commands else None
     )
@@ -80,8 +79,10 @@ async def process(
 
 
 def _list_unwatched_changes(at: Workspace) -> list[str]:
-    """Changes in guarded places while processes ran and no call was looking. They may be the user's own work:
-    so they are told, and left where they are."""
+    """List changes of guarded paths between calls, while processes ran.
+
+    They may be the user's own work: so they are reported, and left in place.
+    """
     found = at.background.watched.finish() if at.background.watched else ()
     return [
         f"{each} since the last call, by a process or by the user: it acts on other programs"
@@ -90,7 +91,7 @@ def _list_unwatched_changes(at: Workspace) -> list[str]:
 
 
 def _start_audit(at: Workspace, aside: Path | None) -> Audit:
-    """Of guarded places, as each other command has one. aside: where to what is made there is moved"""
+    """Start an audit of guarded paths, as for every other command. aside: folder for files created there"""
     from sandbox.backends.audit import Audit
     from sandbox.fs.protected_paths import find_nested_git_dirs, find_protected_paths
 

@@ -19,13 +19,13 @@ from tools.shell.command_output import make_progress_callback, shape_output
 from tools.shell.environment import shell_environment
 
 MAX_TIMEOUT = 3600
-"""Seconds: nothing that a step waits for should take longer."""
+"""Maximum seconds: no step should wait longer."""
 
 BUDGET = 16_000
 """Characters of output shown, about 4k tokens."""
 
 MAX_VALUE = 4 << 20
-"""Bytes of output that code gets."""
+"""Bytes of output returned to code."""
 
 HINTS: tuple[tuple[str, str], ...] = (
     (
@@ -39,7 +39,7 @@ HINTS: tuple[tuple[str, str], ...] = (
         "commands have no network",
     ),
 )
-"""What an output smells of, and which bound of the sandbox is behind it; the first that fits is told."""
+"""Map error patterns in command output to hints about the sandbox; the first match is shown."""
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
@@ -90,7 +90,7 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
 
 @dataclass(frozen=True, slots=True)
 class ShellResult:
-    """For code: exit status (negative: a signal), output with stderr in it, and "exited" or "timeout"."""
+    """Result for code: exit status (negative: a signal), output including stderr, and "exited" or "timeout"."""
 
     exit: int
     output: str
@@ -128,7 +128,7 @@ def _find_hint(at: Workspace, completed: Completed, text: str) -> str:
 
 
 def _find_installation_hint(root: Path, text: str) -> str:
-    """Why a package could not be installed into the environment that Patchwright runs from."""
+    """Explain why a package could not be installed into the environment that Patchwright runs from."""
     if not re.search("Read-only file system|Permission denied", text):
         return ""
     names = (each.relative_to(root).as_posix() for each in list_installation_paths(root))

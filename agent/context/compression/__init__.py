@@ -1,1 +1,1 @@
-"""Compression stages: folding, summary, and the decision when to run them."""
+"""Compaction stages: folding, summary, and the decision when to run them."""

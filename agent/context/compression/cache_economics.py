@@ -1,7 +1,7 @@
-"""When shortening pays before there is no more room: what is saved at every step to come, against a cache that breaks.
+"""Cost of breaking the provider's prompt cache, against the tokens that a compaction saves in later steps.
 
-A provider's cache holds what was sent, up to the first change. So the change costs all that stands behind it once
-more, and is worth it only for what is large and stands near the end, or when the cache is lost anyhow.
+A provider's cache covers the request up to the first change. So a change re-sends all that follows it at full
+price, and pays only for large outputs near the end of the history, or when the cache is lost anyway.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from agent.context.projection.message_slots import Slot, count_bytes
 
 CACHED, FRESH = 0.1, 1.25
-"""Of the price of an input token: read from a provider's cache, and written to it."""
+"""Price relative to an input token: read from the provider's cache, and written to it."""
 
 
 def select_paying_masks(
     slots: Sequence[Slot], texts: Mapping[str, str], *, steps: float, cold: bool
 ) -> dict[str, str]:
-    """Those of `texts` (event id → what would be sent) that pay, from one of them to the end; none if none do.
+    """Return the suffix of `texts` (event id → masked text) that pays most; empty if none pays.
 
-    steps: requests that will be made before the next compaction, by and large
-    cold: the provider's cache holds nothing of this history, so that a change costs nothing
+    steps: estimated requests before the next compaction
+    cold: the provider's cache holds nothing of this history, so a change costs nothing
     """
     at = [i for i, slot in enumerate(slots) if f"e{slot.first}" in texts]
     best, start = 0.0, len(slots)

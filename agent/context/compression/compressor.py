@@ -1,8 +1,8 @@
-"""When the history is shortened, by which stage, and what each leaves behind: decisions only; the log gets events.
+"""Decide when to compact the history and by which stage; the decisions are returned as events for the log.
 
-The stages go from free to costly: outputs were shaped when they came in; old steps fold into records in large
-batches, because each compaction breaks a provider's prompt cache once; outputs are masked where folding is not
-enough; all of the past is summed up when its records have grown too long. The last stage is code and cannot fail.
+The stages go from free to costly: outputs are truncated on arrival; old steps are folded into records in large
+batches, because each compaction breaks the provider's prompt cache once; outputs are masked where folding is not
+enough; the past is summarised when its records have grown too long. The last stage is code and cannot fail.
 """
 
 from __future__ import annotations
@@ -23,29 +23,30 @@ from agent.events import Compaction, Fold
 from agent.model.protocol import AssistantMessage, ToolMessage
 
 WORTH = 0.10
-"""Of the history: what a compaction has to save at least, or it is not done."""
+"""Share of the history that a compaction has to save at least; otherwise it is skipped."""
 
 LOOK_EVERY = 1_000
-"""Tokens of new steps after which it is worth looking for outputs that were superseded."""
+"""Tokens of new steps after which to search again for superseded outputs."""
 
 SOFT = 300
-"""Tokens that masking has to save at least where nothing forces it."""
+"""Tokens that masking has to save at least when no limit forces it."""
 
 LOOKED_THROUGH = 1 << 20
-"""Bytes of a log that was never shortened in which names are looked for that later steps asked for: the newest."""
+"""Newest bytes of a log that was never compacted in which to search for names that later steps used."""
 
 Summarise = Callable[[str], Awaitable[str]]
-"""Has a model write a summary; "" when none can be asked or it fails."""
+"""Ask a model for a summary; "" if no model is available or the call fails."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Compressor:
-    """Decides for one session.
+    """Compaction decisions for one session.
 
-    window: of the model in tokens, now; summarise: has a model write summaries, None: code does
-    summarise_here: the same at the end of the conversation, by its own model; None where another one writes summaries
-    running: background processes, each in a few words
-    cold: the provider's cache holds nothing of the history (another model was taken, a session taken up again)
+    window: current context window of the model, in tokens
+    summarise: asks a model for a summary; None: summaries are built by code
+    summarise_here: the same at the end of the conversation, by its own model; None if another model summarises
+    running: background processes, one short description each
+    cold: the provider's cache holds nothing of the history (after a switch of the model or a resumed session)
     """
 
     projection: Projection
@@ -60,7 +61,7 @@ class Compressor:
     _looked_at: int = 0
 
     async def compact_if_due(self) -> AsyncIterator[Compaction]:
-        """The compactions to be logged before the next request, one by one; none while there is room."""
+        """Yield the compactions to log before the next request, one by one; none while there is room."""
         budget = self.compute_budget()
         if self.facts.forget:
             yield self._forget_outputs(self.facts.forget)
@@ -73,8 +74,8 @@ class Compressor:
                 f"{budget.batch_tokens} tokens of steps to fold",
             ):
                 yield event
-                self.cold = True  # from the first change on, and that is all that stays whole
-            else:  # not worth it yet: look again when there is more
+                self.cold = True  # the cache ends at the first change, before all verbatim steps
+            else:  # not worth it yet: try again when there is more
                 self._tried_at = self.projection.raw_tokens + budget.batch_tokens // 2
         if event := self._mask_superseded(budget):
             yield event
@@ -85,7 +86,7 @@ class Compressor:
                 yield event
 
     async def compact_on_request(self, focus: str = "") -> AsyncIterator[Compaction]:
-        """What `/compact` does: all but the last step folds into one summary."""
+        """Fold all but the last step into one summary (`/compact`)."""
         start = self._find_recent_start(0)
         if any(not slot.is_from_person for slot in self.projection.slots[:start]):
             yield await self.summarise_past(
@@ -93,7 +94,7 @@ class Compressor:
             )
 
     async def compact_to_limit(self, limit: int) -> AsyncIterator[Compaction]:
-        """Whatever brings the next request under `limit` tokens, the mildest first; the last stages always save."""
+        """Bring the next request under `limit` tokens, mildest stage first; the last stages always save."""
         reason = f"over {limit} tokens"
         for stage in (self._fold_all, self._mask_all, self._summarise_all, self._shorten_prompts):
             if self.total_tokens <= limit:
@@ -104,7 +105,7 @@ class Compressor:
             yield event
 
     async def summarise_past(self, reason: str, *, focus: str = "", recent: int | None = None) -> Compaction:
-        """All of the past in one text; by a model if there is one, checked by code."""
+        """Summarise the past in one text, by a model if there is one; code checks it."""
         budget = self.compute_budget()
         slots = self.projection.slots[
             : self._find_recent_start(budget.recent_tokens if recent is None else recent)
@@ -119,7 +120,7 @@ class Compressor:
         return self._build_summary_event(slots, text, reason)
 
     async def _write_summary(self, summarise: Summarise, slots: Sequence[Slot], focus: str) -> str:
-        """A model's summary: of the conversation's own model where that keeps its cache, and where there is room."""
+        """Ask for a summary: the conversation's own model where that keeps its cache and there is room."""
         guideline = summary.read_guideline()
         here = self.summarise_here()
         asked = summary.build_inline_prompt(self.facts, focus=focus, guideline=guideline)
@@ -134,7 +135,7 @@ class Compressor:
         )
 
     def render_state(self, left: str = "", running: Iterable[str] | None = None) -> str:
-        """The state ledger, for the end of the next request. left: what remains of the limits; running: see above"""
+        """Return the state ledger for the end of the next request. left: remaining limits; running: see the class"""
         shortened = self.projection.prompts_shortened
         processes = self.running() if running is None else running
         return render_ledger(
@@ -146,13 +147,13 @@ class Compressor:
         )
 
     def render_full_state(self) -> str:
-        """The state ledger for people, who do not see what the model does."""
+        """Return the complete state ledger, for the user, who does not see the model's actions."""
         return render_ledger(
             self.facts, shortened=self.projection.prompts_shortened, processes=self.running()
         )
 
     def postpone_compaction(self) -> None:
-        """A person took a compaction back: let the history grow by a batch before the next one that is not forced."""
+        """Let the history grow by a batch before the next unforced compaction, after the user undid one."""
         self._tried_at = self.projection.raw_tokens + self.compute_budget().batch_tokens
 
     def compute_budget(self) -> Budget:
@@ -164,7 +165,7 @@ class Compressor:
         return self.projection.tokens + self.projection.fixed_tokens
 
     def _find_recent_start(self, recent: int) -> int:
-        """Index of the first slot that stays whole: the last step always, and others while they fit into `recent`."""
+        """Return the index of the first verbatim slot: the last step always, earlier ones while they fit `recent`."""
         slots = self.projection.slots
         start, used = len(slots), 0
         whole = 0
@@ -187,7 +188,7 @@ class Compressor:
         return self._build_event("folding", saved, reason, folds=folds)
 
     def _mask_superseded(self, budget: Budget) -> Compaction | None:
-        """The soft trigger: outputs that later ones take the place of, when that pays for the broken cache."""
+        """Mask outputs that later ones supersede, if that pays for the broken cache (the soft trigger)."""
         raw, cold = self.projection.raw_tokens, self.cold
         self._looked_at = min(self._looked_at, raw)
         if not cold and raw - self._looked_at < LOOK_EVERY:
@@ -201,18 +202,18 @@ class Compressor:
         texts = masking.mask_outputs(slots, 0, len(slots), _collect_remaining_words(slots), only=gone)
         done = sum(isinstance(slot.message, AssistantMessage) for slot in slots) or 1
         left = max(budget.batch_tokens + budget.recent_tokens - raw, 0) / max(raw / done, 1.0)
-        left = min(left, done / 2)  # a turn may end before: half as long again is as good a guess as any
+        left = min(left, done / 2)  # the turn may end earlier: half as many steps again is a fair guess
         if not (texts := cache_economics.select_paying_masks(slots, texts, steps=left, cold=cold)):
             return None
         event = self._build_event("masking", 0, "superseded, and masking them pays", masked=texts)
         saved = self.projection.byte_count - self.projection.count_bytes_after(event)
         if self.projection.estimate_tokens(saved) < max(SOFT, int(WORTH * self.projection.raw_tokens)):
-            return None  # what is referred to would only come back in another place
+            return None  # references in use would only reappear elsewhere
         event.tokens_after = event.tokens_before - self.projection.estimate_tokens(saved)
         return event
 
     def _forget_outputs(self, refs: Sequence[str]) -> Compaction:
-        """The outputs that the model named, by themselves or by their step, by one line each."""
+        """Mask the outputs that the model named, by their own reference or by their step, with one line each."""
         slots: list[Slot] = []
         step = ""
         for slot in self.projection.slots:
@@ -246,8 +247,11 @@ class Compressor:
         )
 
     def _summarise_long_log(self, budget: Budget) -> Compaction:
-        """All but the newest steps of a log that was never shortened (an import, say): its records alone would be more
-        than the window, and would be summed up in their turn. What was asked for is looked for in the newest part."""
+        """Summarise all but the newest steps of a log that was never compacted (an import, say).
+
+        Its records alone would exceed the window and be summarised in turn. Names in use are searched in the
+        newest part.
+        """
         self.cold = True
         slots = self.projection.slots
         newest, room = len(slots), LOOKED_THROUGH
@@ -260,7 +264,7 @@ class Compressor:
         )
 
     def _shorten_prompts(self, reason: str) -> Compaction | None:
-        """Long prompts but the last keep their beginning; their demands stand in the summary and the ledger."""
+        """Truncate all long prompts but the last; their constraints remain in the summary and the ledger."""
         said = [slot for slot in self.projection.slots if slot.is_from_person]
         texts = {
             f"e{slot.first}": f'{slot.message.text[:400]}\n[… shortened; recall(ref="e{slot.first}") shows all]'
@@ -273,7 +277,7 @@ class Compressor:
         return self._build_event("masking", saved, reason, masked=texts) if texts else None
 
     def _cut_all(self, reason: str, limit: int) -> Compaction | None:
-        """The last resort: every long message by its beginning and end, arguments by their beginnings."""
+        """Cut every long message to its beginning and end, and arguments to their beginnings (the last resort)."""
         projection = self.projection
         slots = projection.slots
         others = projection.byte_count - sum(slot.size for slot in truncation.find_long_slots(slots))
@@ -293,7 +297,7 @@ class Compressor:
             2_000,
         )
         text = text or summary.summarise_by_code(inside, self.facts, room=room)
-        first = min(slot.first for slot in inside)  # what was said in a run of steps stands before its record
+        first = min(slot.first for slot in inside)  # a user message within a run of steps precedes its record
         fold = Fold(first=f"e{first}", last=f"e{max(slot.last for slot in inside)}", text=text)
         saved = sum(slot.size for slot in inside) - count_bytes(text)
         event = self._build_event("summary", saved, reason, folds=[fold])
@@ -321,7 +325,7 @@ class Compressor:
 
 
 def _collect_remaining_words(slots: Sequence[Slot]) -> KnownWords:
-    """What stands in the parts that no folding of `slots` takes away."""
+    """Collect the words of the parts that folding `slots` does not remove."""
     known = KnownWords()
     for slot in slots:
         if slot.is_from_person or isinstance(slot.message, FoldMessage):

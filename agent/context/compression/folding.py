@@ -1,7 +1,7 @@
-"""Folding: steps that are over become a short record, a line or a few for each, headed by its reference.
+"""Folding: completed steps become a short record, one or a few lines each, headed by its reference.
 
-HiAgent (arXiv 2408.09559) folds what belongs to a finished subgoal. A model rarely names its subgoals, so segments
-are also cut where work is seen to come to an end: at a verification, a commit, a prompt, a change of the plan.
+HiAgent (arXiv 2408.09559) folds the steps of a finished subgoal. A model rarely names its subgoals, so
+segments are also cut where work visibly ends: at a verification, a commit, a prompt, a change of the plan.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from agent.model.protocol import AssistantMessage, ToolMessage
 from tools.core.action import Action
 
 THOUGHT = 100
-"""Characters of what was thought at a step that stay: its first sentence, mostly."""
+"""Characters of a step's reasoning that are kept: mostly its first sentence."""
 
 ARGUMENT = 60
 
 MARKS = frozenset({"run_tests", "git_commit", "finish", "plan"})
-"""Tools after which a segment of the work is over."""
+"""Tools that end a segment of the work."""
 
 
 def fold_steps(slots: Sequence[Slot], start: int, end: int, known: KnownWords) -> list[Fold]:
-    """The records of the steps in `slots[start:end]`, one for each segment; folds that stand there are left alone."""
+    """Return the folds of the steps in `slots[start:end]`, one for each segment; existing folds are left alone."""
     found: list[Fold] = []
     segment: list[range] = []
     for step in find_steps(slots[:end]):
@@ -34,7 +34,7 @@ def fold_steps(slots: Sequence[Slot], start: int, end: int, known: KnownWords) -
         if isinstance(slots[step.start].message, FoldMessage):
             segment = _close_segment(slots, segment, known, found)
             continue
-        if segment and step.start != segment[-1].stop:  # something was said between them
+        if segment and step.start != segment[-1].stop:  # a message of the user lies between them
             segment = _close_segment(slots, segment, known, found)
         segment.append(step)
         if _ends_segment(slots, step):
@@ -44,7 +44,7 @@ def fold_steps(slots: Sequence[Slot], start: int, end: int, known: KnownWords) -
 
 
 def build_record(slots: Sequence[Slot], segment: Sequence[range], known: KnownWords) -> str:
-    """What was done in a run of steps, found and decided, each step under the reference of its event."""
+    """Return the record of a run of steps: actions, findings and decisions, each step under its event's reference."""
     lines: list[str] = []
     for step in segment:
         said, *outputs = (slots[i] for i in step)
@@ -70,7 +70,7 @@ def build_record(slots: Sequence[Slot], segment: Sequence[range], known: KnownWo
 def _close_segment(
     slots: Sequence[Slot], segment: list[range], known: KnownWords, found: list[Fold]
 ) -> list[range]:
-    """Fold a finished segment; an empty one to go on with."""
+    """Fold a finished segment; return an empty one to continue with."""
     if segment:
         inside = [slots[i] for step in segment for i in step]
         first, last = inside[0].first, max(slot.last for slot in inside)
@@ -88,7 +88,7 @@ def _ends_segment(slots: Sequence[Slot], step: range) -> bool:
 
 
 def _format_call(action: Action) -> str:
-    """One action on a line."""
+    """Format one action on a line."""
     values = " ".join(
         " ".join(str(value).split())[:ARGUMENT]
         for value in action.arguments.values()

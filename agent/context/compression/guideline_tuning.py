@@ -1,8 +1,8 @@
-"""Tuning: what a shortened history lacked that mattered, and what would have kept it.
+"""Tuning of the summary guideline: find facts that a compacted history lacked, and an edit that would have kept them.
 
-ACON (arXiv 2510.00615) compares runs that succeeded with the whole context with runs of the same task that failed
-with a compressed one, has a model say which lost fact mattered, and edits the guideline. Here code finds the facts:
-what the later actions of the good run name, that stood only in outputs, and that the failed run's requests lacked.
+ACON (arXiv 2510.00615) compares runs that succeeded with the full context to runs of the same task that failed with a
+compressed one, has a model say which lost fact mattered, and edits the guideline. Here code finds the facts: names in
+later actions of the good run that occur only in outputs, and that the failed run's requests lacked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Write = Callable[[str], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFact:
-    """A fact that a shortened run lacked. kind: "path", "test", "definition", "error" or "name"; tool: it came from"""
+    """A fact that a compacted run lacked. kind: "path", "test", "definition", "error" or "name"; tool: its source"""
 
     word: str
     kind: str
@@ -36,7 +36,7 @@ class MissingFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """Shares tried on recorded sessions: cost against no compression, and the share of hard references visible."""
+    """Shares tried on recorded sessions: cost relative to no compaction, and the share of hard references visible."""
 
     shares: Shares
     cost: float
@@ -44,7 +44,7 @@ class Trial:
 
 
 def find_missing_facts(whole: Iterable[Event], shortened: Iterable[Event]) -> list[MissingFact]:
-    """What the run with the whole context used of its outputs, and the other did not have when it was shortened."""
+    """Return facts from outputs that the uncompacted run used and the compacted run did not have."""
     used = _find_used_facts(whole)
     projection = Projection([])
     compacted = False
@@ -58,7 +58,7 @@ def find_missing_facts(whole: Iterable[Event], shortened: Iterable[Event]) -> li
 
 
 def _find_used_facts(events: Iterable[Event]) -> dict[str, MissingFact]:
-    """Words of actions whose only source is an earlier output, with where they came from."""
+    """Return the words of actions whose only source is an earlier output, with that source."""
     source: dict[str, tuple[str, str]] = {}
     elsewhere: set[str] = set()
     found: dict[str, MissingFact] = {}
@@ -89,15 +89,15 @@ def _classify_word(word: str, text: str) -> str:
 
 
 SECTION = {"path": "Files", "definition": "Files", "name": "Files", "test": "Tests", "error": "Tried"}
-"""Under which heading of the guideline a rule about a kind of fact goes."""
+"""Heading of the guideline for rules about each kind of fact."""
 
 _PLURAL = {"path": "paths", "definition": "definitions", "name": "names", "test": "tests", "error": "errors"}
 
 
 async def propose_guideline(guideline: str, lacking: Sequence[MissingFact], *, write: Write | None) -> str:
-    """The guideline with an edit that would have kept what was lacking; by a model if there is one, else by code.
+    """Return the guideline edited to keep the lacking facts; by a model if there is one, else by code.
 
-    A model's text is only taken if all the headings are still in it.
+    A model's text is accepted only if it keeps all the headings.
     """
     if not lacking:
         return guideline
@@ -118,7 +118,7 @@ async def propose_guideline(guideline: str, lacking: Sequence[MissingFact], *, w
 
 
 def diff_guidelines(old: str, new: str) -> str:
-    """The edit as a unified diff, "" if there is none."""
+    """Return the edit as a unified diff, "" if there is none."""
     lines = difflib.unified_diff(
         old.splitlines(keepends=True),
         new.splitlines(keepends=True),
@@ -129,7 +129,7 @@ def diff_guidelines(old: str, new: str) -> str:
 
 
 async def run_trials(sessions: Sequence[Sequence[Event]], grid: Iterable[Shares], window: int) -> list[Trial]:
-    """Recorded sessions under other shares: each cost against no compression, and what stays visible."""
+    """Replay recorded sessions under other shares: cost relative to no compaction, and visible references."""
     base = sum([(await _measure_replay(events, None, window))[0] for events in sessions])
     found = []
     for shares in grid:
@@ -141,14 +141,14 @@ async def run_trials(sessions: Sequence[Sequence[Event]], grid: Iterable[Shares]
 
 
 def choose_best_trial(found: Sequence[Trial], least: float = 0.97) -> Trial | None:
-    """The cheapest trial that keeps enough in sight; None if none does."""
+    """Return the cheapest trial that keeps at least `least` of the references visible; None if there is none."""
     return min((each for each in found if each.visible >= least), key=lambda each: each.cost, default=None)
 
 
 async def _measure_replay(
     events: Sequence[Event], shares: Shares | None, window: int
 ) -> tuple[float, int, int]:
-    """(cost with a cache, hard references visible, all of them) of one session."""
+    """Return (cost with a cache, visible hard references, all hard references) of one session."""
     projection, facts = Projection([]), Facts()
     compressor = Compressor(
         projection=projection, facts=facts, window=lambda: window, shares=shares or Shares()
@@ -178,7 +178,7 @@ async def _measure_replay(
 
 
 def _compute_cost(before: Sequence[str], texts: Sequence[str]) -> float:
-    """A cached token counts a tenth, a fresh one five quarters."""
+    """Return the cost in input tokens: a cached token counts 0.1, a fresh one 1.25."""
     same = 0
     for old, new in zip(before, texts, strict=False):
         if old != new:
@@ -200,7 +200,7 @@ def _list_headings(guideline: str) -> list[str]:
 
 
 def _insert_rule(guideline: str, heading: str, rule: str) -> str:
-    """The guideline with a line more under one of its headings."""
+    """Return the guideline with one more line under a heading."""
     lines = guideline.splitlines()
     if rule in lines or f"## {heading}" not in lines:
         return guideline

@@ -1,7 +1,7 @@
-"""Whose words stand in a summary that a model wrote: what a tool returned and demands something is marked as that.
+"""Provenance check of a model's summary: instructions that came from tool output are marked as such.
 
-A model that was taken in by a text repeats its order as a decision, or as the next step. The order is known again by
-its words: nobody but a tool has said them.
+A model misled by injected text repeats its instruction as a decision or a next step. Such an instruction is
+recognised by its words: only tool output contains them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from agent.model.protocol import AssistantMessage
 MARK = "[a tool returned this, and nobody demands it:]"
 
 LEAST = 12
-"""Characters of a sentence that is known again: a shorter one may be anybody's."""
+"""Characters of a sentence that can be recognised; shorter ones are not specific to a source."""
 
 REPORTS = frozenset({"files", "tests", "tried"})
-"""Sections that tell how things are, in which error messages stand to the letter, and nothing is to be done."""
+"""Sections that report state: they quote error messages verbatim and ask for no action."""
 
 _HEADING = re.compile(r"#+\s*(\w*)")
 _BULLET = re.compile(r"\s*(?:[-*]\s+|\d+[.)]\s+)?")
 
 
 def mark_foreign_orders(text: str, slots: Sequence[Slot]) -> str:
-    """A summary of `slots`, with a mark before each line that holds an order of a text that tools brought in."""
+    """Return a summary of `slots` with a mark before each line that repeats an instruction from tool output."""
     orders = _find_foreign_orders(slots)
     lines: list[str] = []
     section = ""
@@ -45,7 +45,7 @@ def mark_foreign_orders(text: str, slots: Sequence[Slot]) -> str:
 
 
 def _find_foreign_orders(slots: Sequence[Slot]) -> set[str]:
-    """Sentences that demand something, and that neither a person nor the model has said in words of their own."""
+    """Return demanding sentences that neither the user nor the model wrote in their own words."""
     foreign: set[str] = set()
     own: list[str] = []
     for slot in slots:
@@ -55,7 +55,7 @@ def _find_foreign_orders(slots: Sequence[Slot]) -> set[str]:
         elif slot.is_from_person:
             own.append(strip_foreign_text(slot.text))
             foreign.update(_find_demands(slot.text))
-        elif not isinstance(message, FoldMessage):  # a record holds words of all of them
+        elif not isinstance(message, FoldMessage):  # a record mixes words of all sources
             foreign.update(_find_demands(slot.text))
     said = _normalize_text("\n".join(own))
     return {order for order in foreign if len(order) >= LEAST and order not in said}

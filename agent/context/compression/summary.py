@@ -1,6 +1,6 @@
-"""The summary: the whole past in one text, by code from the log's facts, or by a model under `guideline.md`.
+"""The summary of the past: built by code from the log's facts, or by a model under `guideline.md`.
 
-Either way it is checked: facts that code reads off the log and that the text lacks are appended to it.
+Both are checked: facts computed from the log that the text lacks are appended to it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MAX_USED = 30
 """References in use that are kept: the latest."""
 
 INDEX_SHARE = 0.4
-"""Of a summary's room for the index of names: what there is to be asked for."""
+"""Share of the summary reserved for the index of names, which the model can search for."""
 
 
 def summarise_by_code(slots: Sequence[Slot], facts: Facts, *, room: int) -> str:
-    """A summary of `slots` that needs no model and cannot fail; at most about `room` bytes."""
+    """Return a summary of `slots` of at most about `room` bytes; needs no model and cannot fail."""
     first, last = f"e{slots[0].first}", f"e{max(slot.last for slot in slots)}"
     head = (
         f"[summary of {first} to {last}, made by code; recall(find=WORDS) searches all of it,"
@@ -42,7 +42,7 @@ def summarise_by_code(slots: Sequence[Slot], facts: Facts, *, room: int) -> str:
 
 
 def build_sections(facts: Facts) -> list[str]:
-    """The facts under the guideline's headings; those with nothing to say are left out."""
+    """Return the facts under the guideline's headings; empty sections are omitted."""
     goals = list(facts.goals.items())[-1:]
     files = [
         f"{sanitize_first_line(path, 120)}{f' changed {each.changed}' if each.changed else ''}"
@@ -67,9 +67,9 @@ def build_sections(facts: Facts) -> list[str]:
 
 
 def find_references_in_use(slots: Sequence[Slot], before: Mapping[str, str]) -> dict[str, str]:
-    """Paths and names that outputs brought up and later actions asked for → event that did; the latest last.
+    """Return paths and names from outputs that later actions used → event that used them; the latest last.
 
-    What was used once is likely to be used again. before: those of the part that was summed up earlier
+    A name used once is likely to be used again. before: those of the part that was summarised earlier
     """
     used = dict(before)
     shown: set[str] = set()
@@ -90,7 +90,7 @@ def find_references_in_use(slots: Sequence[Slot], before: Mapping[str, str]) -> 
 
 
 def build_name_index(slots: Sequence[Slot], known: KnownWords, room: int) -> str:
-    """Names that stand in the past and nowhere else, each run of steps under its reference; the newest first."""
+    """Return the names that occur only in the past, each run of steps under its reference; the newest first."""
     lines: list[str] = []
     for slot in reversed(slots):
         message = slot.message
@@ -106,7 +106,7 @@ def build_name_index(slots: Sequence[Slot], known: KnownWords, room: int) -> str
 
 
 def build_summary_prompt(slots: Sequence[Slot], facts: Facts, *, focus: str, guideline: str) -> str:
-    """What a model is asked for a summary: the guideline, the facts, and the record, which is marked as foreign."""
+    """Return the prompt for a summary: guideline, facts, and the record, quoted as untrusted."""
     record: list[str] = []
     for slot in slots:
         message = slot.message
@@ -121,7 +121,7 @@ def build_summary_prompt(slots: Sequence[Slot], facts: Facts, *, focus: str, gui
 
 
 def build_inline_prompt(facts: Facts, *, focus: str, guideline: str) -> str:
-    """The same, asked at the end of the conversation itself: the record stands above, and in the provider's cache."""
+    """Return the prompt for the end of the conversation itself: the record precedes it, in the provider's cache."""
     about = f"\nThe user asks to keep in view: {focus}\n" if focus else ""
     known = "\n".join(build_sections(facts))
     return (
@@ -131,7 +131,7 @@ def build_inline_prompt(facts: Facts, *, focus: str, guideline: str) -> str:
 
 
 def read_guideline() -> str:
-    """The guideline without its comments."""
+    """Return the guideline without its comments."""
     return re.sub(r"<!--.*?-->\s*", "", GUIDELINE.read_text("utf-8"), flags=re.DOTALL)
 
 
@@ -151,13 +151,13 @@ CHECKS: dict[str, Check] = {
     "decision": lambda facts: facts.decisions,
     "reference in use": lambda facts: facts.used,
 }
-"""What has to be in a summary, by kind: text → id of the event it comes from."""
+"""Facts that a summary must contain, by kind: text → id of the source event."""
 
 
 def complete_summary(text: str, facts: Facts) -> str:
-    """A model's summary, its constraints replaced by those of the log, with what it lacks under "Kept by check".
+    """Complete a model's summary: constraints from the log, and missing facts under "Kept by check".
 
-    A constraint that no person gave is taken out: text of tools cannot become one by way of a summary.
+    The model's own constraints are removed: text of tools cannot become one by way of a summary.
     """
     text = _remove_section(text, "Constraints")
     plain = " ".join(text.split()).casefold()
@@ -184,7 +184,7 @@ def _format_references(texts: Mapping[str, str]) -> list[str]:
 
 
 def _truncate_lines(text: str, room: int) -> str:
-    """Whole lines from the beginning, as many as fit."""
+    """Keep the leading whole lines that fit."""
     while len(text.encode("utf-8", "replace")) > room and "\n" in text:
         text = text.rpartition("\n")[0]
     return text

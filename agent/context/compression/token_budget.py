@@ -1,4 +1,4 @@
-"""How much of a model's window each part of a history may fill, and when it is shortened."""
+"""Token budgets of the parts of a history, and the sizes at which it is compacted."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """Tokens of the history, whatever the window. Every further step pays for all of them again, and answers get
-    worse with length, so a large window is no reason to fill it. Measured on real runs: see docs/context.md.
+    """Token limits of the history, independent of the window.
 
-    recent: the newest steps up to this size stay whole; batch: so much more is gathered before it is folded
+    Every further step pays for all of them again, and answers get worse with length, so a large window is no
+    reason to fill it. Measured on real runs: see docs/context.md.
+
+    recent: the newest steps up to this size stay verbatim; batch: tokens gathered beyond that before folding
     """
 
     recent: int = 3_000
@@ -30,12 +32,12 @@ class Budget:
 
     @property
     def hard_limit(self) -> int:
-        """What no request may pass: the window without what the answer needs."""
+        """Upper limit of a request: the window without the room for the answer."""
         return self.window - min(max(self.window // 8, 1_000), 16_000)
 
     @property
     def history_tokens(self) -> int:
-        """For the history."""
+        """Tokens available for the history."""
         return max(self.hard_limit - self.fixed, 1_000)
 
     @property
@@ -48,5 +50,5 @@ class Budget:
 
     @property
     def past_tokens(self) -> int:
-        """The records of the past may fill this before they are summed up."""
+        """Size of the records of the past beyond which they are summarised."""
         return max(self.history_tokens // 4, 300)

@@ -1,7 +1,7 @@
-"""Facts about a session that code reads off its log: the ground of summaries, of their check, and of the state ledger.
+"""Facts about a session, computed from its log: the basis of summaries, of their check, and of the state ledger.
 
-Each fact has one kind of source. Constraints come from people alone, decisions and the plan from the model, files and
-tests from the effects and reports of tools; so a text that a tool brought in can become none of the first three.
+Each fact has one kind of source. Constraints come from the user alone, decisions and the plan from the model,
+files and tests from effects and reports of tools; so text from a tool can become none of the first three.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sandbox.sanitize import sanitize_text
 MAX_CONSTRAINTS = 60
 MAX_FILES = 300
 MAX_KEPT = 30
-"""Of decisions, failures and commits: the latest."""
+"""Decisions, failures and commits that are kept: the latest."""
 
 _DECISION = re.compile(
     r"\b(?:because|instead of|rather than|decided|decision|so I(?:'ll| will)|I(?:'ll| will) (?:use|keep|go with)"
@@ -35,8 +35,11 @@ _OUR_NOTE = re.compile(r"\A\[I have .*?\]\n\n", re.DOTALL)
 
 @dataclass(slots=True)
 class FileState:
-    """A file as the session knows it. read, changed: event of the last time, "" if never; a change after the last
-    read makes what was read stale (unless the session's own edit showed it)."""
+    """State of a file in the session.
+
+    read, changed: latest event of each kind, "" if none; a change after the last read makes the file stale
+    (unless the session's own edit showed it).
+    """
 
     read: str = ""
     changed: str = ""
@@ -45,11 +48,11 @@ class FileState:
 
 @dataclass(slots=True)
 class Facts:
-    """Kept up to date by `see`, one event at a time.
+    """Facts of a session, updated by `handle_event`, one event at a time.
 
-    constraints, decisions, notes, tried, errors, commits: text → id of the event that it stands in
-    used: names of earlier outputs that later actions asked for, as of the last summary → event that used them
-    forget: references that the model wants left out, until that is done
+    constraints, decisions, notes, tried, errors, commits: text → id of its event
+    used: names of earlier outputs that later actions used, as of the last summary → event that used them
+    forget: references that the model wants masked, until that is done
     failing: tests that fail in the last report; fixed: those that failed in an earlier one and pass now
     """
 
@@ -71,19 +74,19 @@ class Facts:
     forget: list[str] = field(default_factory=list)
 
     def clear(self) -> None:
-        """Forget everything: the events of another branch will follow."""
+        """Reset all facts: the events of another branch follow."""
         fresh = Facts()
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(fresh, name))
 
     def as_data(self, *, files: int | None = MAX_FILES) -> dict[str, Any]:
-        """All of them as JSON-able values; of files the latest few hundred (None: all)."""
+        """Return all facts as JSON-able values, limited to the latest `files` files (None: all)."""
         data = {name: copy(getattr(self, name)) for name in self.__dataclass_fields__}
         latest = list(self.files.items())[-files if files else 0 :]
         return data | {"files": {path: [each.read, each.changed, each.stale] for path, each in latest}}
 
     def load(self, data: Mapping[str, Any]) -> None:
-        """Be as `as_data` said. Values of fields that it does not name stay."""
+        """Restore the state from `as_data`. Fields that it does not name are kept."""
         for name in self.__dataclass_fields__:
             if name in data and name != "files":
                 setattr(self, name, copy(data[name]))
@@ -91,7 +94,7 @@ class Facts:
         self.files = {path: FileState(*each) for path, each in data.get("files", {}).items()}
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event."""
+        """Update the facts from the next event."""
         match event:
             case Prompt():
                 self.goals[event.id] = event.text
@@ -113,11 +116,11 @@ class Facts:
                 self.used = {str(word): str(at) for word, at in event.state.get("used", {}).items()}
 
     def list_open_items(self) -> list[str]:
-        """Items of the plan that are not done."""
+        """Return the items of the plan that are not done."""
         return [text for text, status in self.plan if status != "done"]
 
     def list_changed_files(self) -> list[str]:
-        """Files that the session changed, the latest last."""
+        """Return the files that the session changed, the latest last."""
         return [path for path, each in self.files.items() if each.changed]
 
     def _add_constraints(self, text: str, event_id: str) -> None:
@@ -135,7 +138,8 @@ class Facts:
         for path in list_changed_paths(data):
             known = self._touch_file(path)
             known.changed = event.id
-            known.stale = "diff" not in data and bool(known.read)  # a command changed it, nobody saw how
+            # changed by a command, so the new content was not shown
+            known.stale = "diff" not in data and bool(known.read)
         if isinstance(shown := data.get("path"), str) and "first" in data:
             known = self._touch_file(shown)
             known.read, known.stale = event.id, False
@@ -174,13 +178,13 @@ class Facts:
 
 
 def strip_foreign_text(text: str) -> str:
-    """What of a prompt the person wrote: without piped text, quotations, code blocks and notes of the program."""
+    """Return the user's own text of a prompt, without piped text, quotations, code blocks and notes of the program."""
     text = _OUR_NOTE.sub("", text)
     return _FOREIGN_LINE.sub("", _ENCLOSED.sub("", text))
 
 
 def sanitize_first_line(text: str, limit: int) -> str:
-    """The first line of foreign text, inert and bounded, so that it can stand in a line of ours."""
+    """Return the first line of untrusted text, sanitized and truncated, for use within a line."""
     line = next((each for each in text.splitlines() if each.strip()), "")
     line = sanitize_text(" ".join(line.split()))
     return line if len(line) <= limit else line[: limit - 1] + "…"

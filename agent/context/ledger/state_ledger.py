@@ -1,7 +1,7 @@
-"""The state ledger: where the work stands, computed from the log, at the end of each request.
+"""The state ledger: a short summary of the work so far, computed from the log, at the end of each request.
 
-RefactorBench (arXiv 2503.07832) finds that agents lose track of what they changed; a ledger that no compression
-touches mends that. It is small, and says nothing where there is nothing to say.
+RefactorBench (arXiv 2503.07832) finds that agents lose track of their changes; a ledger outside of compaction
+avoids that. It is small, and empty when there is nothing to report.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MAX_BYTES = MAX_TOKENS * 3
 
 
 SHOWN = 5
-"""Files, tests and items of each kind that are named; a ledger is sent, and paid for, with every request."""
+"""Files, tests and items of each kind that are named; the ledger is sent, and paid for, with every request."""
 
 
 def render_ledger(
@@ -26,12 +26,12 @@ def render_ledger(
     processes: Iterable[str] = (),
     left: str = "",
 ) -> str:
-    """The ledger's text, "" when there is nothing to say.
+    """Return the ledger's text, "" if there is nothing to report.
 
-    whole_from: place of the event from which on the history is sent whole; what it shows is not said again
-    (None: everything is said)
-    shortened: part of what the user said is sent in short form, so the constraints are repeated here
-    processes: what still runs in the background; left: what remains of the limits
+    whole_from: position of the event from which the history is sent verbatim; its facts are not repeated
+    (None: all facts are included)
+    shortened: some user messages are truncated, so the constraints are repeated here
+    processes: running background processes; left: remaining limits
     """
 
     def is_before_whole_part(event: str) -> bool:
@@ -102,7 +102,7 @@ def _format_quotes(name: str, texts: Mapping[str, str]) -> list[str]:
 
 
 def _limit_lines(lines: list[str]) -> str:
-    """As many of the lines as fit, whole; the first ones matter most."""
+    """Keep the leading whole lines that fit; the first ones matter most."""
     kept: list[str] = []
     room = MAX_BYTES
     for line in lines:

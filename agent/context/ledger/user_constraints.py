@@ -1,7 +1,7 @@
-"""Demands in what people type: sentences that say what must or must not be, found by cue words of their language.
+"""Detection of constraints in user messages: demanding sentences, found by cue words of each language.
 
-A sentence too many costs a line in a summary; one too few may be forgotten. So the lists are broad, and there is no
-guess at the language: the cues of all are looked for. Languages that write without spaces are searched within words.
+A false positive costs a line in a summary; a false negative may be forgotten. So the lists are broad, and the
+language is not detected: the cues of all are searched. Languages written without spaces are searched within words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CUES: Mapping[str, str] = {
     "Russian": r"долж(?:ен|на|но|ны)|никогда|всегда|нельзя|не|только|без|оставь|оставьте|избегай|избегайте|важно"
     r"|обязательно|минимум|максимум|вместо|используй|используйте|запрещено",
 }
-"""Cue words, each a whole word. None is a common word of another of these languages."""
+"""Cue words, matched as whole words. None is a common word of another of these languages."""
 
 WITHIN: Mapping[str, str] = {
     "Chinese": "必须|必須|务必|務必|一定要|不要|不能|不得|不可|不许|不允许|不应|不應|禁止|切勿|请勿|請勿|只|仅|僅"
@@ -41,7 +41,7 @@ WITHIN: Mapping[str, str] = {
     "Korean": "반드시|절대|항상|언제나|하지 마|지 마|마세요|말 것|금지|안 됩니다|안 된다|안 돼|해야|없이|대신"
     "|사용하|유지|최소|최대",
 }
-"""Cues that stand within words, or where there are no words."""
+"""Cues matched within words, or in scripts without spaces."""
 
 _DEMAND = re.compile(
     rf"\b(?:{'|'.join(CUES.values())})\b|{'|'.join(WITHIN.values())}",
@@ -51,16 +51,16 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 SHORTEST, SHORTEST_DENSE = 8, 4
-"""Characters of a sentence that can say something; fewer in scripts where one character is a syllable or a word."""
+"""Minimum characters of a sentence; fewer in scripts where one character is a syllable or a word."""
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, without the marks of lists."""
+    """Split a text into its sentences and lines, without list markers."""
     found = (" ".join(each.split()).strip("-* ") for each in _SENTENCE.split(text))
     return [each for each in found if len(each) >= (SHORTEST_DENSE if _DENSE.search(each) else SHORTEST)]
 
 
 def find_demand_cue(sentence: str) -> int | None:
-    """Where the cue stands by which a sentence demands something; None if there is none."""
+    """Return the offset of the cue that makes a sentence a demand; None if there is none."""
     found = _DEMAND.search(sentence)
     return found.start() if found else None

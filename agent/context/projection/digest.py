@@ -1,8 +1,8 @@
-"""A digest: what of an output stays in sight when the rest is left out, and how the whole is had back.
+"""Digest of an output that is masked or folded: the lines and names worth keeping in the history.
 
-Kept are the lines and words that later actions are likely to name (see `references`), and of these only what stands
-nowhere else in the part of the history that stays. ACON (arXiv 2510.00615) has a model shorten observations under a
-guideline; this is the part of it that needs no model.
+It keeps lines and words that later actions are likely to name (see `references`), and of these only those
+that occur nowhere else in the retained history. ACON (arXiv 2510.00615) has a model shorten observations
+under a guideline; this is the part of it that needs no model.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ MAX_DEFINITIONS = 12
 MAX_ERRORS = 6
 MAX_PATHS = 16
 MAX_NAMES = 60
-"""Of each output; a listing of thousands of files is asked for again, not kept."""
+"""Limits for each output; a listing of thousands of files is requested again, not kept."""
 
 
 @dataclass(slots=True)
 class KnownWords:
-    """Words and paths that stand in the part of the history that stays: nothing is kept twice."""
+    """Words and paths of the retained history, so that nothing is kept twice."""
 
     words: set[str] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
 
     def add_text(self, text: str) -> None:
-        """Take in a text that stays."""
+        """Add the words and paths of a retained text."""
         self.words |= references.find_words(text)
         self.paths.update(references.find_paths(text))
 
 
 def build_digest(text: str, known: KnownWords) -> str:
-    """What of `text` stays in sight, in one or a few lines; "" if nothing in it is new. `known` takes it in."""
+    """Return the digest of `text` in a few lines, "" if nothing in it is new; updates `known`."""
     parts: list[str] = []
     errors = [line[:160] for line in references.find_errors(text)[:MAX_ERRORS]]
     paths = [path for path in references.find_paths(text)[:MAX_PATHS] if path not in known.paths]

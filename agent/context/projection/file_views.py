@@ -1,7 +1,7 @@
-"""Views of files in outputs: numbered lines, found by their form, and what of them is seldom needed.
+"""File views in outputs: recognise numbered lines by their form, and find the lines that can be left out.
 
-Left out are the insides of long docstrings and comments, and bodies far from the lines that were asked for; headings
-of definitions stay. A view is of an explicit range, or of what stood around one line, or of a file from its top.
+Left out are the insides of long docstrings and comments, and bodies far from the requested lines; headings of
+definitions are kept. A view covers an explicit range, the surroundings of one line, or a file from its top.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ MIN_VIEW = 30
 """Numbered lines from which a view is worth shortening."""
 
 SMALL = 150
-"""Lines of a file that is sent whole when it is read whole."""
+"""Lines of a file that is sent complete when it is read completely."""
 
 MIN_GAP = 3
-"""Lines from which leaving them out is worth the note in their place."""
+"""Lines whose omission is worth the note in their place."""
 
 TOP = 8
-"""Lines at the top of a file that stay when none was named: what it is about, and its imports."""
+"""Lines at the top of a file that are kept when no range was requested: its purpose and imports."""
 
 NEAR = 5
-"""Lines on each side of those that were asked for that stay, besides the definition around them."""
+"""Lines kept on each side of the requested ones, in addition to the enclosing definition."""
 
 LONGEST = 30
-"""Lines of that definition that stay after those that were asked for."""
+"""Lines of that definition kept after the requested ones."""
 
 PROSE = (".md", ".rst", ".txt", ".adoc", ".html")
-"""Ends of the names of files in which nothing is a comment, and no heading stands for what is under it."""
+"""Suffixes of files without comments, whose headings do not summarise the text below them."""
 
 _NUMBERED = re.compile(r"\s*(\d+)(?:[:|\t]|→)(.*)", re.DOTALL)
 _QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
@@ -50,16 +50,16 @@ _IN_BLOCK = re.compile(r"\s*\*")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. number: which the output says it has, None if none; text: without the number; raw: as it stands"""
+    """One line of a view. number: as printed, None if none; text: without the number; raw: unchanged"""
 
     number: int | None
     text: str
     raw: str
 
 
-@lru_cache(maxsize=128)  # a compaction looks at all that stays once more
+@lru_cache(maxsize=128)  # each compaction parses the retained outputs again
 def parse_lines(text: str) -> tuple[Line, ...]:
-    """The lines of an output."""
+    """Parse the lines of an output."""
     found = []
     for raw in text.split("\n"):
         match = _NUMBERED.match(raw) if raw.lstrip()[:1].isdigit() else None
@@ -68,9 +68,9 @@ def parse_lines(text: str) -> tuple[Line, ...]:
 
 
 def find_elidable_lines(lines: Sequence[Line], data: Mapping[str, Any]) -> set[int]:
-    """Indices of the lines of a view that can be left out. data: the facts of the output.
+    """Return the indices of the lines of a view that can be left out. data: facts of the output.
 
-    Of these, `asked` names the first and last line that were asked for; without it the view is from the top.
+    `asked` in `data` gives the first and last requested line; without it the view is from the top.
     """
     start, end = _find_view(lines)
     small, prose = 0 < (data.get("lines") or 0) <= SMALL, str(data.get("path", "")).lower().endswith(PROSE)
@@ -93,7 +93,7 @@ def find_elidable_lines(lines: Sequence[Line], data: Mapping[str, Any]) -> set[i
 
 
 def group_runs(indices: set[int]) -> Iterator[range]:
-    """Neighbouring indices together, in order."""
+    """Group adjacent indices into ranges, in order."""
     start = before = None
     for i in sorted(indices):
         if before is None or i != before + 1:
@@ -106,7 +106,7 @@ def group_runs(indices: set[int]) -> Iterator[range]:
 
 
 def _find_view(lines: Sequence[Line]) -> tuple[int, int]:
-    """The longest stretch of lines whose numbers go up one by one."""
+    """Return the longest stretch of consecutively numbered lines."""
     best = (0, 0)
     at = 0
     while at < len(lines):
@@ -128,7 +128,7 @@ def _get_requested_range(data: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _find_far_lines(view: Sequence[Line], start: int, asked: tuple[int, int] | None) -> set[int]:
-    """What of the view that an edit shows is not around the change: it is no place that anybody wanted to see."""
+    """Return the indices of an edit's view that are far from the change."""
     if asked is None:
         return set()
     first, last = asked[0] - NEAR, asked[1] + NEAR
@@ -137,7 +137,7 @@ def _find_far_lines(view: Sequence[Line], start: int, asked: tuple[int, int] | N
 
 
 def _find_nearby_range(view: Sequence[Line], asked: tuple[int, int] | None) -> range:
-    """Indices of what stays: the lines asked for with those around, and the whole definition in which they stand."""
+    """Return the indices to keep: the requested lines with their surroundings, and the enclosing definition."""
     top = view[0].number or 0
     if asked is None:
         return range(TOP)
@@ -163,7 +163,7 @@ def _is_within(line: Line, first: int, last: int) -> bool:
 
 
 def _find_comment_blocks(view: Sequence[Line]) -> Iterator[range]:
-    """The insides of docstrings and of long comments."""
+    """Yield the insides of docstrings and of long comments."""
     at = 0
     ended = _find_docstring_end(view)
     if ended:
@@ -187,7 +187,7 @@ def _find_comment_blocks(view: Sequence[Line]) -> Iterator[range]:
 
 
 def _find_docstring_end(view: Sequence[Line]) -> int:
-    """Where a docstring that began above the view ends; 0 if the view does not begin in one."""
+    """Return the end of a docstring that began above the view; 0 if the view does not begin in one."""
     for at, line in enumerate(view):
         if "'''" in line.text or '"""' in line.text:
             alone = line.text.strip() in ("'''", '"""')
@@ -196,7 +196,7 @@ def _find_docstring_end(view: Sequence[Line]) -> int:
 
 
 def _is_docstring_start(view: Sequence[Line], at: int) -> bool:
-    """Whether quotes stand where a docstring begins: under a heading, or at the top of a file."""
+    """Whether quotes are at the beginning of a docstring: under a heading, or at the top of a file."""
     above = at - 1
     while above >= 0 and (not view[above].text.strip() or _COMMENT.match(view[above].text)):
         above -= 1
@@ -204,7 +204,7 @@ def _is_docstring_start(view: Sequence[Line], at: int) -> bool:
 
 
 def _find_closing_quotes(view: Sequence[Line], at: int, quotes: str) -> int:
-    """The index after the line that ends the docstring, or that of the view's end."""
+    """Return the index after the line that ends the docstring, or that of the view's end."""
     while at < len(view) and quotes not in view[at].text:
         at += 1
     return min(at + 1, len(view))

@@ -1,6 +1,6 @@
-"""Masking: outputs that are old or superseded are sent as a digest, with the reference that brings them back.
+"""Masking: old or superseded outputs are sent as a digest with a reference to the full text.
 
-What supersedes what is read off effects and arguments: a file read or edited again, the same call made again.
+Supersession is derived from effects and arguments: a file read or edited again, the same call repeated.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from agent.model.protocol import AssistantMessage, ToolMessage
 from tools.core.action import Action
 
 WORTH = 400
-"""Bytes from which an output is worth a digest: the line that replaces it has a hundred."""
+"""Bytes from which an output is worth a digest: the line that replaces it takes about a hundred."""
 
 
 def mask_outputs(
     slots: Sequence[Slot], start: int, end: int, known: KnownWords, *, only: Mapping[int, str] | None = None
 ) -> dict[str, str]:
-    """What is sent for each output in `slots[start:end]` that is long and still whole: event id → text.
+    """Return the masked text of each long, unmasked output in `slots[start:end]`: event id → text.
 
-    known: what stands in the part that stays; what the digests add is put in
-    only: indices of the outputs that may be masked, each with the id of the event that supersedes it; None: all may
+    known: words of the retained history; words of the digests are added
+    only: indices of the outputs that may be masked → id of the superseding event; None: all outputs
     """
     gone = find_superseded(slots) if only is None else only
     for at, slot in enumerate(slots):
@@ -57,7 +57,7 @@ def mask_outputs(
 
 
 def find_superseded(slots: Sequence[Slot]) -> dict[int, str]:
-    """Index of each output that a later one takes the place of → id of the event of that one."""
+    """Return the index of each superseded output → id of the superseding event."""
     found: dict[int, str] = {}
     by_call: dict[str, int] = {}
     by_file: dict[str, list[int]] = {}
@@ -86,12 +86,12 @@ def find_superseded(slots: Sequence[Slot]) -> dict[int, str]:
 
 
 def build_call_key(action: Action) -> str:
-    """The same for calls that ask for the same."""
+    """Return a key that is equal for calls with the same tool and arguments."""
     return f"{action.tool} {json.dumps(dict(action.arguments), sort_keys=True, default=repr)}"
 
 
 def list_changed_paths(data: Mapping[str, Any]) -> list[str]:
-    """Files that an observation's facts say were changed."""
+    """Return the files that an observation's data reports as changed."""
     found = [str(path) for path in data.get("changed", ())]
     if "diff" in data and isinstance(data.get("path"), str):
         found.append(data["path"])
@@ -100,15 +100,15 @@ def list_changed_paths(data: Mapping[str, Any]) -> list[str]:
     return found
 
 
-@lru_cache(maxsize=512)  # messages are looked at anew at each compaction, and never change
+@lru_cache(maxsize=512)  # each compaction renders the messages again, and they never change
 def render_message(message: AssistantMessage) -> str:
-    """A model's message as one text, with what it asked for."""
+    """Render a model's message with its actions as one text."""
     asked = (action.raw or json.dumps(dict(action.arguments), default=repr) for action in message.actions)
     return "\n".join([message.text, *asked])
 
 
 def _note_if_covered(found: dict[int, str], data: Mapping[str, Any], old: Slot, at: int, now: str) -> bool:
-    """Whether a read shows all lines that an older one of the same file showed; notes it if so."""
+    """Return whether a read covers all lines of an older read of the same file; record it in `found` if so."""
     before = old.message.data if isinstance(old.message, ToolMessage) and old.message.data else {}
     covers = data["first"] <= before.get("first", 0) and before.get("last", 0) <= data.get("last", 0)
     if covers:

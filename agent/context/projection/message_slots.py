@@ -1,4 +1,4 @@
-"""The parts of a view: one message each, with the events that it stands for, and what it costs on the wire."""
+"""Slots of a view: one message each, with its source events and its size on the wire."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from agent.model.protocol import AssistantMessage, Message, UserMessage
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One message and where it comes from: the places of the first and last event that it stands for.
+    """One message and its source: positions of the first and last event that it represents.
 
-    size: bytes sent for it; ref: artifact with the whole
-    short: a compaction put something shorter in its place
-    whole: text of the event, where less of it entered the request
-    by: places of the compactions that made it what it is, the oldest first
+    size: bytes sent for it; ref: artifact with the full text
+    short: a compaction replaced it by a shorter text
+    whole: full text of the event, where only part of it entered the request
+    by: positions of the compactions that changed it, the oldest first
     """
 
     message: Message
@@ -29,33 +29,33 @@ class Slot:
 
     @property
     def text(self) -> str:
-        """What it stands for, whole if nothing shorter has taken its place for good."""
+        """Full text that the message represents, unless a compaction replaced it."""
         return self.whole or self.message.text
 
     @property
     def is_from_person(self) -> bool:
-        """Whether a person said it, so that it stays; a fold's text is nobody's, a note is the program's."""
+        """Whether the user wrote it, so that it is retained; folds and notes of the program are not the user's."""
         return isinstance(self.message, UserMessage) and not isinstance(
             self.message, FoldMessage | NoteMessage
         )
 
 
 class FoldMessage(UserMessage):
-    """The short form of a run of steps. It is sent as a user's message is, for want of another voice."""
+    """Record of a run of steps. Sent with the user role, since providers offer no other."""
 
 
 class NoteMessage(UserMessage):
-    """What the program told the model meanwhile (files changed, tests fail). It is folded as steps are."""
+    """Note of the program to the model between steps (files changed, tests fail). It is folded like a step."""
 
 
 class StateMessage(UserMessage):
-    """The state ledger. It stands at the end of one request and is no part of the history."""
+    """The state ledger. It is appended to one request and is not part of the history."""
 
     passing = True
 
 
 def find_steps(slots: Sequence[Slot]) -> list[range]:
-    """Where each step stands: a message with its whole batch, or a fold. What people said is in none."""
+    """Return the index range of each step: a message with its batch, or a fold. User messages belong to none."""
     found: list[range] = []
     at = 0
     while at < len(slots):
@@ -68,7 +68,7 @@ def find_steps(slots: Sequence[Slot]) -> list[range]:
 
 
 def count_bytes(text: str) -> int:
-    """Bytes on the wire. Lone surrogates (from odd file names, from a model's JSON) are sent as `?`."""
+    """Return the bytes on the wire. Lone surrogates (from odd file names, from a model's JSON) are sent as `?`."""
     return len(text.encode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""An outline of a projection: the places of the events that its messages are made of, in the order of the messages."""
+"""Outline of a projection: positions of the source events of its messages, in message order."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 
 class Row(NamedTuple):
-    """One message: the first and last event that it stands for, and the compactions that made it what it is.
+    """One message: the first and last event that it represents, and the compactions that changed it.
 
-    fold: it is the record that the first of these put there
+    fold: it is the record made by the first of these
     """
 
     first: int
@@ -21,14 +21,14 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """rows: the messages; open: the batch that has not ended: its message, observations, and what was said meanwhile"""
+    """rows: the messages; open: events of the unfinished batch: message, observations, and steers in between"""
 
     rows: list[Row]
     open: list[int]
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Outline:
-        """From what `as_data` made. Raises ValueError, TypeError or KeyError if it did not."""
+        """Build an outline from the result of `as_data`. Raises ValueError, TypeError or KeyError for other data."""
         rows = [
             Row(int(first), int(last), bool(fold), tuple(map(int, by)))
             for first, last, fold, by in data["rows"]
@@ -38,13 +38,13 @@ class Outline:
         return cls(rows, [int(each) for each in data["open"]])
 
     def as_data(self) -> dict[str, Any]:
-        """As JSON-able values."""
+        """Return the outline as JSON-able values."""
         return {
             "rows": [[first, last, int(fold), by] for first, last, fold, by in self.rows],
             "open": self.open,
         }
 
     def list_places(self) -> list[int]:
-        """Of all events that it takes to make the messages, each once, in their order."""
+        """Return the positions of all events needed to build the messages, each once, in order."""
         found = {row.first for row in self.rows if not row.fold}
         return sorted(found.union(self.open, *(row.by for row in self.rows)))

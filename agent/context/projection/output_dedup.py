@@ -1,8 +1,8 @@
-"""How an output enters a request: without what stands there already, and views of files without what is seldom needed.
+"""Reduction of an output as it enters a request: repeated lines become references, file views are abridged.
 
-What enters costs more than what stays, since a provider's cache holds only what was sent before. So this is done
-once, when the output comes in, and changes nothing that was sent. It depends on the messages before it alone: when
-one of these is shortened, it is done anew for those that follow, and so no reference points at what is not there.
+New tokens cost more than retained ones, since a provider's cache covers only the request so far. So this is done
+once, when the output arrives, and changes nothing that was sent. It depends only on the preceding messages: when one
+of these is shortened, it is repeated for those that follow, so no reference points to missing text.
 """
 
 from __future__ import annotations
@@ -20,36 +20,39 @@ from agent.model.protocol import AssistantMessage, Message, ToolMessage
 from tools.core.action import Action
 
 Outputs = Literal["whole", "once", "outlined"]
-"""whole: as the tools gave them; once: lines that stand in the request already are referred to; outlined: besides,
-views of files are sent without long docstrings and without bodies far from the lines that were asked for."""
+"""Forms in which outputs enter a request.
+
+whole: unchanged; once: lines that the request already contains become references; outlined: in addition, file
+views are sent without long docstrings and without bodies far from the requested lines.
+"""
 
 NEVER = frozenset({"recall"})
-"""Tools that are asked for just what had been left out."""
+"""Tools whose purpose is to return omitted text."""
 
 MAX_NAMES = 20
-"""Of a part of a view that is left out: what it is about; the part itself is one `read` away."""
+"""Names listed for an omitted part of a view: enough to see its subject; the part itself is one `read` away."""
 
 _ENDS = "[… ends as before …]"
 
 
 class OutputDeduplicator:
-    """Follows the messages of a request in their order. `how` an output enters it: see `Outputs`"""
+    """Reduces outputs, following the messages of a request in order. `how`: see `Outputs`"""
 
     def __init__(self, how: Outputs) -> None:
         self.how = how
         self.clear()
 
     def clear(self) -> None:
-        """Forget the messages: they will follow anew."""
+        """Forget the messages: they follow again."""
         self._visible = VisibleLines()
         self._known = KnownWords()
-        self._referred: dict[str, str] = {}  # call → output that was not sent whole
+        self._referred: dict[str, str] = {}  # call → output that was not sent in full
 
     def add_message(self, message: Message) -> None:
-        """A message that is sent as it is."""
+        """Add a message that is sent unchanged."""
         if self.how == "whole":
             return
-        if isinstance(message, ToolMessage):  # in a short form: what comes after it ends in no way as it did
+        if isinstance(message, ToolMessage):  # in short form: the next output cannot share its ending
             self._visible.count_repeated_end([])
         texts = [message.text]
         if isinstance(message, AssistantMessage):
@@ -61,7 +64,7 @@ class OutputDeduplicator:
     def reduce_output(
         self, text: str, action: Action, data: Mapping[str, Any] | None, ref: str, *, failed: bool = False
     ) -> str:
-        """What is sent of an output. data: its facts; ref: brings it back; failed: it tells of a failure"""
+        """Return the text sent for an output. data: its facts; ref: reference to the full text; failed: as observed"""
         if self.how == "whole":
             return text
         data = data or {}
@@ -70,7 +73,7 @@ class OutputDeduplicator:
         call = f"{action.tool} {json.dumps(dict(action.arguments), sort_keys=True, default=repr)}"
         ended = self._visible.count_repeated_end(lines)
         if action.tool in NEVER or self._referred.pop(call, None) == text:
-            self._mark_sent(lines, file)  # the last: asked for again, because it was not sent whole
+            self._mark_sent(lines, file)  # second case: requested again, because it was not sent in full
             return text
         if _count_bytes(lines[len(lines) - ended :]) < len(_ENDS) + LEAST // 2:
             ended = 0
@@ -87,9 +90,9 @@ class OutputDeduplicator:
         return sent
 
     def _iter_parts(self, lines: list[Line], gaps: Sequence[range], of: OutputSource) -> Iterator[str]:
-        """The lines that are sent, and notes in the place of those that are not."""
+        """Yield the lines that are sent, and notes in place of the omitted ones."""
         at = 0
-        if of.verdict and lines:  # how tests went is read at once, or not at all
+        if of.verdict and lines:  # the test verdict has to be readable at once
             yield lines[0].raw
             self._mark_sent(lines[:1], of.file)
             at = 1
@@ -100,7 +103,7 @@ class OutputDeduplicator:
             at = gap.stop
 
     def _iter_deduplicated(self, lines: list[Line], at: int, file: str) -> Iterator[str]:
-        """The lines from `at` on, with references for those that stand above."""
+        """Yield the lines from `at` on, with references for those already in the request."""
         stays: list[Line] = []
         above: Reference | None = None
         while at < len(lines):
@@ -123,7 +126,7 @@ class OutputDeduplicator:
         self._mark_sent(stays, file)
 
     def _find_repeated_lines(self, lines: list[Line], file: str) -> set[int]:
-        """Indices of the lines that stand in the request already."""
+        """Return the indices of the lines that the request already contains."""
         found: set[int] = set()
         at = 0
         while at < len(lines):
@@ -134,7 +137,7 @@ class OutputDeduplicator:
         return found
 
     def _find_repeat(self, lines: list[Line], at: int, file: str) -> tuple[int, Reference | None]:
-        """(length, reference) of the run that begins at `at` and stands in the request; None if it is not worth it."""
+        """Return (length, reference) of the repeated run at `at`; (0, None) if a reference does not pay."""
         if not lines[at].text.strip():
             return 0, None
         length, place = self._visible.find_longest_run(lines, at)
@@ -147,7 +150,7 @@ class OutputDeduplicator:
     def _extend_reference(
         self, lines: list[Line], at: int, above: Reference, file: str
     ) -> tuple[Reference, int] | None:
-        """(reference, length) of `above` and a run after it in one, blank lines between them too; None if none."""
+        """Return (reference, length) merging `above` with the next run, across blank lines; None if impossible."""
         start = at
         while start < len(lines) and not lines[start].text.strip() and lines[start].number is not None:
             start += 1
@@ -160,7 +163,7 @@ class OutputDeduplicator:
         return (more.merge(above), start - at + length) if more.can_merge(above, start - at) else None
 
     def _mark_sent(self, lines: list[Line], file: str) -> None:
-        """These lines are sent."""
+        """Record lines as sent."""
         if lines:
             self._visible.add_lines(lines, file)
             self._known.add_text("\n".join(line.text for line in lines))
@@ -181,9 +184,9 @@ class OutputDeduplicator:
 
 @dataclass(slots=True, kw_only=True)
 class OutputSource:
-    """Where lines come from. verdict: the first says how tests went
+    """Source of lines. verdict: the first line is a test verdict
 
-    told: it has been said how what is left out of it is had back
+    told: the note on retrieving omitted parts was already given
     """
 
     tool: str

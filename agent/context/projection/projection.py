@@ -1,8 +1,8 @@
-"""The projection: from the log to the messages a model is sent, one event at a time.
+"""The projection: builds the messages of a request from the log, one event at a time.
 
-What holds of every list of messages it makes is named in `agent.context.invariants`. The same events give the same
-messages, and adding events changes no earlier message except at a compaction, so that a step costs only what is new
-and a provider's prompt cache holds.
+The invariants of its messages are defined in `agent.context.invariants`. The same events give the same
+messages, and a new event changes no earlier message except at a compaction, so that a step costs only its new
+part and a provider's prompt cache holds.
 """
 
 from __future__ import annotations
@@ -38,24 +38,26 @@ from agent.session.log_index import parse_event_id
 from tools.core.action import Action
 
 BYTES_PER_TOKEN = 3.6
-"""English prose has about 4 bytes a token, code and JSON about 3.2; corrected by reported usage as it comes in."""
+"""English prose has about 4 bytes a token, code and JSON about 3.2; corrected by the usage that providers report."""
 
 IMAGE_BYTES = 5_000
-"""What a picture counts as: providers charge about 1,500 tokens for one of a screen, however it is packed."""
+"""Bytes counted for a picture: providers charge about 1,500 tokens for a screenshot, whatever its compression."""
 
 NEVER_SENT = 4 << 20
-"""Bytes of a history from which on it is sent to no model before it was shortened: until then its outputs stay whole,
-since to enter ten thousand of them takes longer than to fold them."""
+"""Bytes of a history that must be compacted before it is sent to any model.
+
+Until then its outputs stay unreduced, since to reduce ten thousand of them takes longer than to fold them.
+"""
 
 UNANSWERED = "no result of this action was recorded; it may have taken effect"
-"""In place of an observation that a log has lost."""
+"""Text in place of an observation missing from the log."""
 
 UNREAD = "[e{first} to e{last}: not read yet; recall(find=WORDS) searches them]"
-"""In place of the far past of a log that was never shortened."""
+"""Text in place of the far past of a log that was never compacted."""
 
 
 class Projection:
-    """The messages of one session, kept up to date by `add`; a step costs only what is new."""
+    """The messages of one session, updated by `add_event`; a step costs only its new part."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self.tools = tuple(tools)
@@ -63,23 +65,23 @@ class Projection:
         self.system = ""
         self.undone: frozenset[str] = frozenset()
         self.picture: Callable[[str], Image | None] = lambda name: None
-        """Finds the picture of a prompt by its name."""
+        """Return the picture of a prompt by its name."""
         self._tokens_per_byte = 1 / BYTES_PER_TOKEN
-        self._fixed: tuple[object, int] = (None, 0)  # what it was computed for, and its bytes
+        self._fixed: tuple[object, int] = (None, 0)  # key of the cached value, and its bytes
         self._entering = OutputDeduplicator("whole")
         self._loading = False
         self.clear()
 
     def clear(self, undone: Iterable[str] = ()) -> None:
-        """Forget the events taken in: those of another branch, or without the compactions `undone`, will follow."""
+        """Discard all events: those of another branch, or without the compactions `undone`, follow."""
         self.slots = []
         self.undone = frozenset(undone)
         self._entering.clear()
         self._batch: dict[
             str, ObservationEvent | None
         ] = {}  # actions of the last message → their observations
-        self._asked: Slot | None = None  # that message, until all of them are there
-        self._waiting: list[Slot] = []  # said while the batch was running
+        self._asked: Slot | None = None  # that message, until its batch is complete
+        self._waiting: list[Slot] = []  # user messages that arrived during the batch
         self._bytes = 0
         self._fold_bytes = 0
         self._said_bytes = 0
@@ -87,7 +89,7 @@ class Projection:
         self._prompts_shortened = False
 
     def add_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Apply the next event of the log."""
         match event:
             case SessionStart():
                 self.system = event.system or self.system
@@ -106,7 +108,7 @@ class Projection:
                 self._apply_compaction(event)
 
     def load_events(self, events: Iterable[Event]) -> None:
-        """Take in many events at once. Outputs enter the request when all are there: most are folded by then."""
+        """Apply many events. Outputs are reduced only after the last one: most are folded by then."""
         self._loading = True
         for event in events:
             self.add_event(event)
@@ -116,7 +118,7 @@ class Projection:
         self._recount_bytes()
 
     def build_outline(self) -> Outline:
-        """Which events the messages are made of."""
+        """Return the positions of the source events of the messages."""
         rows = [Row(s.first, s.last, isinstance(s.message, FoldMessage), s.by) for s in self.slots]
         going: list[int] = []
         if self._asked is not None:
@@ -125,8 +127,10 @@ class Projection:
         return Outline(rows, going)
 
     def rebuild(self, outline: Outline, events: Mapping[int, Event]) -> None:
-        """Have the messages of an outline; `load` with the events after it follows. Raises ValueError if these
-        events (by their places) do not make them."""
+        """Rebuild the messages of an outline; `load_events` with the later events follows.
+
+        events: by position. Raises ValueError if they do not give these messages.
+        """
         self._loading = True
         for row in outline.rows:
             event = events[row.by[0] if row.fold else row.first]
@@ -137,7 +141,7 @@ class Projection:
                 self._add_observation(event)
             elif (
                 self._asked is None or self._asked.first != row.first
-            ):  # else an answer that the log has lost
+            ):  # else an observation missing from the log
                 self._close_batch()
                 self.add_event(event)
         self._close_batch()
@@ -153,7 +157,7 @@ class Projection:
         self._loading = False
 
     def add_unread_note(self, first: int, last: int, size_: int) -> None:
-        """Have one note for all steps from event `first` to `last`, far too many to be sent: `size_` bytes of them."""
+        """Add one note for all steps from event `first` to `last`, too many to be sent: `size_` bytes in total."""
         self._close_batch()
         self._append_slot(Slot(NoteMessage(text=UNREAD.format(first=first, last=last)), first, last, size_))
 
@@ -163,7 +167,7 @@ class Projection:
         return [slot.message for slot in self.slots]
 
     def build_request(self, state: str = "") -> Request:
-        """What to send now. `state` goes to the end, behind all that a provider may have cached."""
+        """Build the next request. `state` is appended after all that a provider may have cached."""
         messages = self.messages
         if state:
             messages.append(StateMessage(text=state))
@@ -181,17 +185,17 @@ class Projection:
 
     @property
     def prompts_shortened(self) -> bool:
-        """Whether something that people said is not sent whole."""
+        """Whether a user message is shortened."""
         return self._prompts_shortened
 
     @property
     def verbatim_from(self) -> int:
-        """Place of the event from which on everything is sent as it entered the request."""
+        """Position of the event from which all messages are sent as they entered the request."""
         return self._whole_from
 
     @property
     def raw_tokens(self) -> int:
-        """Estimated tokens of the steps that stand there one by one."""
+        """Estimated tokens of the steps that are not folded."""
         return self.estimate_tokens(self._bytes - self._fold_bytes - self._said_bytes)
 
     @property
@@ -200,15 +204,15 @@ class Projection:
         return self.estimate_tokens(self._count_fixed_bytes())
 
     def estimate_tokens(self, size_: int) -> int:
-        """Estimated tokens of so many bytes."""
+        """Return the estimated tokens of `size_` bytes."""
         return int(size_ * self._tokens_per_byte)
 
     def estimate_bytes(self, tokens: int) -> int:
-        """Bytes that make so many tokens."""
+        """Return the estimated bytes of `tokens`."""
         return int(tokens / self._tokens_per_byte)
 
     def count_bytes_after(self, event: Compaction) -> int:
-        """Bytes of the messages if this compaction were made: what is referred to comes back with its first place."""
+        """Return the bytes of the messages after this compaction; lost references are sent as text again."""
         tried = copy(self)
         tried.slots = list(self.slots)
         tried._entering = OutputDeduplicator(self._entering.how)
@@ -221,7 +225,7 @@ class Projection:
         return self._bytes
 
     def calibrate_estimate(self, reported: int) -> None:
-        """Take a provider's count of the input tokens of the last request to correct the estimate."""
+        """Correct the estimate by a provider's count of the input tokens of the last request."""
         sent = self._bytes + self._count_fixed_bytes()
         if sent > 8000 and reported:  # below that, overheads of the wire format would dominate the ratio
             self._tokens_per_byte = min(max(reported / sent, 0.1), 1.0)
@@ -246,10 +250,10 @@ class Projection:
 
     def _add_model_message(self, event: MessageEvent) -> None:
         if not event.text and not event.actions:
-            return  # an empty reply (or one interrupted before its first word) has no place in a valid history
+            return  # an empty reply (or one interrupted before its first word) is not valid in a history
         actions = {
             a.id: Action(id=a.id, tool=a.tool, arguments=a.arguments, raw=a.raw, problem=a.problem)
-            for a in reversed(event.actions)  # of two with one id, the first is the one that was answered
+            for a in reversed(event.actions)  # of two with one id, the first was answered
         }
         message = AssistantMessage(
             text=event.text,
@@ -267,13 +271,13 @@ class Projection:
 
     def _add_observation(self, event: ObservationEvent) -> None:
         if event.call not in self._batch or self._batch[event.call] is not None:
-            return  # the harness's own action (a check at the end of a turn), or answered before
+            return  # an action of the harness (a check at the end of a turn), or a second answer
         self._batch[event.call] = event
         if all(self._batch.values()):
             self._close_batch()
 
     def _close_batch(self) -> None:
-        """The batch is over: message and observations take their place together, lost observations are made up."""
+        """Append the finished batch, message and observations together; lost observations get a placeholder."""
         if self._asked is None:
             return
         asked, self._asked = self._asked, None
@@ -316,10 +320,10 @@ class Projection:
         self._prompts_shortened = any(slot.short for slot in self.slots if slot.is_from_person)
 
     def _apply_fold(self, fold: Fold, by: int) -> None:
-        """Put one text in the place of the whole steps of a run; what people said in it stays.
+        """Replace the complete steps of a run by one text; user messages within it are kept.
 
-        A run of which nothing is there gets its text, too (a log is also taken in from its last summary on), but not
-        within a larger one.
+        A run without any of its steps gets its text, too (a log may be loaded from its last summary on), but
+        not within a larger fold.
         """
         first, last = parse_event_id(fold.first), parse_event_id(fold.last)
         folds = [(s.first, s.last) for s in self.slots if isinstance(s.message, FoldMessage)]
@@ -337,7 +341,7 @@ class Projection:
         self.slots = kept
 
     def _reduce_output(self, slot: Slot, action: Action) -> Slot:
-        """An output as it enters the request."""
+        """Return the slot of an output as it enters the request."""
         if self._loading:
             return slot
         message, text = slot.message, slot.text
@@ -352,8 +356,10 @@ class Projection:
         return Slot(message, slot.first, slot.last, count_bytes(sent), ref=slot.ref, whole=whole)
 
     def _reduce_outputs_again(self) -> None:
-        """After a compaction: what had been referred to may be gone. Nothing before the first change comes out other
-        than it was, since each output depends on those before it alone."""
+        """Reduce all outputs again after a compaction: referenced text may be gone.
+
+        Outputs before the first change are not affected, since each output depends only on those before it.
+        """
         self._entering.clear()
         if self._entering.how == "whole" or self._loading:
             return
@@ -365,7 +371,7 @@ class Projection:
                 actions, asked = {action.id: action for action in message.actions}, slot.first
             if not isinstance(message, ToolMessage) or slot.short:
                 self._entering.add_message(message)
-            elif slot.first != asked:  # else made up, for want of a recorded one
+            elif slot.first != asked:  # else a placeholder of a lost observation
                 self.slots[i] = self._reduce_output(slot, actions[message.call])
 
     def _append_slot(self, slot: Slot) -> None:
@@ -377,7 +383,7 @@ class Projection:
 
 
 def _rebuild_fold_slot(row: Row, event: Event) -> Slot:
-    """The record of a run of steps, as the compaction put it there. Raises ValueError if it did not."""
+    """Return the record of a run of steps from its compaction. Raises ValueError if it has none."""
     for fold in reversed(event.folds if isinstance(event, Compaction) else []):
         if (parse_event_id(fold.first), parse_event_id(fold.last)) == (row.first, row.last):
             size_ = count_bytes(fold.text)

@@ -1,6 +1,6 @@
-"""What later actions refer to: paths, names, errors and tests, found in text by their form.
+"""References in text: paths, names, errors and tests that later actions may use, found by their form.
 
-The compressors keep these when they shorten an output, so that a model still sees what there is to be asked for.
+Compaction stages keep these when they shorten an output, so that the model knows what it can request.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _ERROR = re.compile(
 )
 _DEFINE = ("def", "class", "func", "fn", "struct", "enum", "trait", "interface", "impl", "type", "module")
 _FAIL = ("Error", "Exception", "Warning", "Failure", "E  ", "FAILED", "error", "panicked at")
-"""Of which one stands in each line that the pattern of the same kind finds."""
+"""Substrings of which every match of the corresponding pattern contains one."""
 
 _TEST = re.compile(r"(?<![\w/.-])[\w./-]+\.py::[\w:\[\]., -]*\w\]?|\btest_\w+")
 
 
 @lru_cache(maxsize=256)
 def find_paths(text: str) -> Sequence[str]:
-    """Names of files, in order, each once."""
-    # no name has a blank in it, and most words have no point
+    """Return the file names in a text, in order, each once."""
+    # file names contain no blanks, and most words contain no dot
     return tuple(_deduplicate(path for word in text.split() if "." in word for path in _PATH.findall(word)))
 
 
 @lru_cache(maxsize=256)
 def find_names(text: str) -> Sequence[str]:
-    """Identifiers that look like code (snake, camel, capital, numbered), in order, each once."""
+    """Return identifiers that look like code (snake, camel, capital, numbered), in order, each once."""
     return tuple(filter(_is_code_like, _deduplicate(_WORD.findall(text))))
 
 
 @lru_cache(maxsize=256)
 def find_definitions(text: str) -> Sequence[str]:
-    """Beginnings of lines that define something."""
+    """Return the beginnings of lines that define something."""
     return tuple(
         _deduplicate(found[1].rstrip(" {:").strip() for found in _match_by_line(_DEFINED, _DEFINE, text))
     )
@@ -57,23 +57,23 @@ def find_definitions(text: str) -> Sequence[str]:
 
 @lru_cache(maxsize=256)
 def find_errors(text: str) -> Sequence[str]:
-    """Lines that tell of an error."""
+    """Return the lines that report an error."""
     return tuple(_deduplicate(found[0].strip() for found in _match_by_line(_ERROR, _FAIL, text)))
 
 
 def find_tests(text: str) -> list[str]:
-    """Names of tests."""
+    """Return the names of tests."""
     return _deduplicate(_TEST.findall(text))
 
 
 @lru_cache(maxsize=256)
 def find_words(text: str) -> frozenset[str]:
-    """Every identifier in a text that is long enough to be one of `names`."""
+    """Return every identifier in a text that is long enough for `find_names`."""
     return frozenset(_WORD.findall(text))
 
 
 def find_line_words(line: str) -> frozenset[str]:
-    """The same of one line, which is not remembered."""
+    """Return the same for one line, without caching."""
     return frozenset(_WORD.findall(line))
 
 
@@ -83,7 +83,7 @@ def _is_code_like(word: str) -> bool:
 
 
 def _match_by_line(pattern: re.Pattern[str], cues: Sequence[str], text: str) -> Iterator[re.Match[str]]:
-    """What a pattern that begins at a line's beginning finds; only lines with a cue in them are looked at."""
+    """Yield the matches of a pattern anchored at a line start; only lines with a cue are tried."""
     starts: set[int] = set()
     for cue in cues:
         at = text.find(cue)

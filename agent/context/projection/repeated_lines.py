@@ -1,7 +1,7 @@
-"""Repeats: runs of lines that already stand in a request are referred to, not sent again.
+"""Repeated lines: runs that a request already contains become references.
 
-Agents look at the same lines again and again: a view is scrolled or opened anew, an edit shows where it was made, a
-test fails as before. Lines are compared without their numbers, so that those that an edit moved are found, too.
+Agents see the same lines again and again: a view is scrolled or reopened, an edit shows its surroundings, a
+test fails as before. Lines are compared without their numbers, so that lines moved by an edit are found, too.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ LEAST = 20
 """Bytes that a reference has to save."""
 
 CANDIDATES = 8
-"""Places of one line that are tried, the newest: `return None` stands everywhere."""
+"""Positions of one line that are tried, the newest: `return None` occurs everywhere."""
 
 QUOTED = 24
-"""Characters of a run's first line that its reference quotes, so that it can be found by eye."""
+"""Characters of a run's first line that its reference quotes, so that the reader can find it."""
 
 
 @dataclass(slots=True)
 class Reference:
-    """A run of lines that are not sent, since they stand above. first, last: numbers, None if they have none
+    """A run of lines replaced by a reference to earlier ones. first, last: line numbers, None if unnumbered
 
-    moved: first number that they had there, where that is another one
-    quote: beginning of the first line; "" where the numbers say enough, because there they are lines of the same file
+    moved: first line number of the earlier run, if different
+    quote: beginning of the first line; "" where line numbers of the same file suffice
     """
 
     first: int | None
@@ -36,13 +36,13 @@ class Reference:
     quote: str
 
     def can_merge(self, after: Reference, blank: int = 0) -> bool:
-        """Whether one reference can stand for `after` and this: the next lines but for blank ones, moved alike."""
+        """Return whether one reference can cover `after` and this: adjacent but for blank lines, equally moved."""
         if self.first is None or after.last is None or self.first != after.last + 1 + blank or self.quote:
             return False
         return self._shift == after._shift
 
     def merge(self, after: Reference) -> Reference:
-        """One reference for `after` and this."""
+        """Return one reference that covers `after` and this."""
         assert self.last is not None
         assert after.first is not None
         return replace(after, last=self.last, length=self.last - after.first + 1)
@@ -61,7 +61,7 @@ class Reference:
 
 
 class VisibleLines:
-    """The lines that stand in the messages of a request, in their order."""
+    """Lines of the messages of a request, in order."""
 
     def __init__(self) -> None:
         self._lines: list[Line | None] = []
@@ -70,7 +70,7 @@ class VisibleLines:
         self._end: list[str] = []
 
     def add_lines(self, lines: Sequence[Line], file: str = "") -> None:
-        """Take in a text that is sent, of lines of a file or of none. Between two texts no run goes on."""
+        """Add a text that is sent, from a file or not. No run extends over two texts."""
         for line in lines:
             if line.text.strip():
                 self._places.setdefault(line.text, []).append(len(self._lines))
@@ -79,7 +79,7 @@ class VisibleLines:
         self._files += [file] * (len(lines) + 1)
 
     def count_repeated_end(self, lines: Sequence[Line]) -> int:
-        """How many lines at the end of an output are those that the output before it ended with."""
+        """Return the number of lines at the end of an output that also end the previous output."""
         end = [line.raw for line in lines[-6:]]
         before, self._end = self._end, end
         same = 0
@@ -88,7 +88,7 @@ class VisibleLines:
         return same
 
     def find_longest_run(self, lines: Sequence[Line], at: int) -> tuple[int, int]:
-        """(length, index) of the longest run that begins with `lines[at]` and stands here already."""
+        """Return (length, index) of the longest earlier run that begins with `lines[at]`."""
         best = (0, 0)
         for place in reversed(self._places.get(lines[at].text, ())[-CANDIDATES:]):
             length = self._count_same_lines(lines, at, place)
@@ -97,7 +97,7 @@ class VisibleLines:
         return best
 
     def build_reference(self, lines: Sequence[Line], place: int, file: str = "") -> Reference:
-        """What stands in the place of `lines`, which are those at `place`. file: whose lines they are, if any's"""
+        """Return the reference for `lines`, which repeat those at `place`. file: source file, "" if none"""
         first, before = lines[0], self._lines[place]
         known = before.number if before is not None else None
         found = bool(file) and file == self._files[place] and known is not None
@@ -120,6 +120,6 @@ class VisibleLines:
 
 
 def _is_run_broken(lines: Sequence[Line], at: int, length: int) -> bool:
-    """Whether the numbers of a run do not go on one by one here (or begin, or end): then it is another run."""
+    """Return whether the numbering of a run is interrupted here (or starts, or ends)."""
     first, here = lines[at].number, lines[at + length].number
     return here is not None if first is None else here != first + length

@@ -1,4 +1,4 @@
-"""The last resort: what is long is sent by its beginning and its end, as much of each as there is room for."""
+"""The last resort of compaction: long messages are cut to their beginning and end, within the available room."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ LONG = 1_500
 """Bytes from which a message is worth cutting."""
 
 ARGUMENT = 400
-"""Characters of an argument of an action that stay: what was written stands in the file, and in the log."""
+"""Characters kept of an action's argument: the full content is in the file, and in the log."""
 
 ITEMS = 20
-"""Parts of an argument that is a list that stay."""
+"""Items kept of an argument that is a list."""
 
 
 def find_long_slots(slots: Sequence[Slot]) -> list[Slot]:
-    """The messages that can be cut."""
+    """Return the messages that can be cut."""
     return [slot for slot in slots if slot.size > LONG]
 
 
 def cut_slots(slots: Sequence[Slot], room: int) -> dict[str, str]:
-    """What is sent for each long message: event id → text, of a model's message the note in its arguments.
+    """Return the cut text of each long message: event id → text; for a model's message the note for its arguments.
 
     room: bytes for all of them; those that need less than their share leave the rest to the others
     """
@@ -46,7 +46,7 @@ def cut_slots(slots: Sequence[Slot], room: int) -> dict[str, str]:
 
 
 def shorten_message(message: AssistantMessage, note: str) -> AssistantMessage:
-    """A model's message with the beginnings of its words and arguments. What must go back to its provider stays."""
+    """Truncate the text and arguments of a model's message. Parts that the provider requires back are kept."""
     actions = tuple(_shorten_action(action, note) for action in message.actions)
     return AssistantMessage(
         text=_truncate_text(message.text, note, LONG),
@@ -80,7 +80,7 @@ def _truncate_text(text: str, note: str, limit: int) -> str:
 
 
 def _compute_share(sizes: Sequence[int], room: int) -> int:
-    """Bytes that each may have at most."""
+    """Return the maximum bytes of each message."""
     share = 0
     for number, each in enumerate(sorted(sizes)):
         share = max(room, 0) // (len(sizes) - number)
@@ -91,13 +91,16 @@ def _compute_share(sizes: Sequence[int], room: int) -> int:
 
 
 def _cut_middle(text: str, room: int, between: str) -> str:
-    """Two thirds of the room for the beginning, one for the end. Text that is wide on the wire gets fewer."""
+    """Cut the middle of a text: two thirds of the room for the beginning, one for the end.
+
+    Text with many bytes per character gets fewer characters.
+    """
     characters = max(int(room * len(text) / max(count_bytes(text), 1)), 30)
     return f"{text[: characters * 2 // 3]}{between}{text[-(characters // 3) :]}"
 
 
 def shorten_slot(slot: Slot, text: str) -> Slot:
-    """The same message with another text ("": one line that says how to have it back)."""
+    """Return the slot with another text ("": one line with the reference to the full output)."""
     old = slot.message
     if isinstance(old, ToolMessage):
         how = f'; recall(ref="{slot.ref or f"e{slot.first}"}") shows it'

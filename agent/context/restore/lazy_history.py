@@ -1,7 +1,7 @@
-"""The far past of a long log that was never shortened (an import, say): left unread, as a summary takes its place.
+"""Lazy loading of a long log that was never compacted (an import, say): its far past is left unread.
 
-Read are the steps that may stay whole, what people said, and what facts are read off: replies, plans, notes, tests and
-what was changed. What an old step only looked at is left where it is; `recall` finds it there.
+Loaded are the steps that may stay verbatim, user messages, and the sources of facts: replies, plans, notes, tests and
+changes. Read-only outputs of old steps are left on disk; `recall` finds them there. A summary takes their place.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
 
 FAR = 4 * NEVER_SENT
-"""Bytes of a log from which on this is done: one of that length is read whole in a fifth of a second."""
+"""Bytes of a log from which its past is loaded lazily: a log of that size is read completely in a fifth of a second."""
 
 SHORTENING = ("compaction", "compaction+", "compaction*")
 
 STEPS = ("message", "prompt")
-"""What a step, or what is said between two, begins with."""
+"""Kinds of events that begin a step or lie between two."""
 
 
 def find_newest_part(history: History) -> int:
-    """Place of the first event that has to be read whole; 0: of a log like this all have to be."""
+    """Return the position of the first event to load completely; 0 if the log has to be loaded completely."""
     if history.find_newest_place(*SHORTENING) or history.get_branch_size() <= FAR:
         return 0
     start = history.find_oldest_place(*STEPS, after=history.find_tail_start(NEVER_SENT))
@@ -29,7 +29,7 @@ def find_newest_part(history: History) -> int:
 
 
 def load_far_past(history: History, projection: Projection, facts: Facts, start: int) -> None:
-    """Bring both up to before the event at a place, which begins a step."""
+    """Load projection and facts up to the event at position `start`, which begins a step."""
     first = history.find_oldest_place("message")
     size = history.get_branch_size(before=start)
     for event in history.select_marked_events("session", "prompt", "steer", before=start):

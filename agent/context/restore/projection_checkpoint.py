@@ -1,7 +1,7 @@
-"""A checkpoint of a session's projection and facts: a long session is taken up again without its past being read.
+"""Checkpoint of a session's projection and facts: a long session is resumed without reading its past.
 
-It is a cache beside the log, never the truth: it names the events that the present messages are made of, and their
-texts come from the log. One that is damaged, of another log or of another version is as good as none.
+It is a cache beside the log, never the source of truth: it names the source events of the current messages,
+and their texts come from the log. A damaged checkpoint, or one of another log or version, is ignored.
 """
 
 from __future__ import annotations
@@ -27,33 +27,36 @@ from patchwright.version import VERSION
 NAME = "checkpoint.json"
 
 NUMBER = 2
-"""Of the format; raised with each change of it."""
+"""Format number; increased with each change of the format."""
 
 
 @cache
 def compute_code_stamp() -> str:
-    """What a checkpoint is known to be ours by: the format, and the code. It reads facts off a log and makes messages
-    of it, and another version may read off others, also one on the way to the next release."""
+    """Return the stamp that identifies compatible checkpoints: format number, version, and a checksum of this code.
+
+    The code derives facts and messages from the log, and another version may derive others, also one between
+    releases.
+    """
     code = 0
-    with suppress(OSError):  # installed without its sources: then the version alone says it
+    with suppress(OSError):  # installed without sources: the version alone has to do
         for module in sorted(Path(__file__).parents[1].rglob("*.py")):
             code = zlib.crc32(module.read_bytes(), code)
     return f"{NUMBER} {VERSION} {code:08x}"
 
 
 EVERY = 512
-"""Events between two checkpoints where nothing is shortened: what is read again at most after a kill."""
+"""Events between two checkpoints without a compaction: the most that is read again after a kill."""
 
 UNFIT = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
-"""What reading something that is no checkpoint of this log can come to."""
+"""Errors raised by reading a file that is no checkpoint of this log."""
 
 MAX_BYTES = 16 << 20
-"""Of a checkpoint; a larger one is none of ours."""
+"""Maximum size of a checkpoint; larger files are ignored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleanPoint:
-    """A place at which all that the session had changed was committed, and the last snapshot before it."""
+    """A position at which all changes of the session were committed, and the last snapshot before it."""
 
     at: int
     tree: str
@@ -61,7 +64,7 @@ class CleanPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedState:
-    """What a checkpoint says. at: place of the last event that it knows of; undone: compactions that hold no more"""
+    """Content of a checkpoint. at: position of the last event that it covers; undone: compactions that were undone"""
 
     at: int
     clean: CleanPoint | None
@@ -71,7 +74,7 @@ class SavedState:
 
 
 class Checkpoints:
-    """Writes the checkpoints of one session: after each compaction, now and then between, and at the end."""
+    """Writes the checkpoints of one session: after each compaction, periodically in between, and at the end."""
 
     def __init__(self, folder: Path, history: History, projection: Projection, facts: Facts) -> None:
         self._path = folder / NAME
@@ -83,9 +86,9 @@ class Checkpoints:
         self.clean: CleanPoint | None = None
 
     def handle_event(self, event: Event) -> None:
-        """The next event of the log, which the projection and the facts have taken in.
+        """Handle the next event of the log, after the projection and the facts did.
 
-        What a compaction leaves is written with the event after it: one that undoes is followed by a new start.
+        The checkpoint for a compaction is written with the event after it: an undoing one is followed by a restart.
         """
         if isinstance(event, Compaction | Rewind):
             self._due = True
@@ -93,13 +96,13 @@ class Checkpoints:
             self.save()
 
     def restore(self) -> SavedState | None:
-        """The newest checkpoint if the log still goes on from there; None if it does not, or there is none."""
+        """Return the newest checkpoint if the log continues it; otherwise None."""
         if (known := read_checkpoint(self._path.parent, self._history)) is not None:
             self._saved, self.clean = known.at, known.clean
         return known
 
     def save(self) -> None:
-        """Write one. What cannot be written is done without, and so is what would be as long as the log."""
+        """Write a checkpoint. Skipped if it would be as long as the log; write errors are ignored."""
         at = self._history.count
         self._due = False
         if at == self._saved or self._projection.byte_count > NEVER_SENT:
@@ -123,7 +126,7 @@ class Checkpoints:
 
 
 def read_checkpoint(folder: Path, history: History) -> SavedState | None:
-    """What the newest checkpoint says, None if there is none from which the log goes on."""
+    """Return the newest checkpoint that the log continues, None if there is none."""
     try:
         return _parse_checkpoint(_read_file(folder / NAME), history)
     except UNFIT:
@@ -131,7 +134,7 @@ def read_checkpoint(folder: Path, history: History) -> SavedState | None:
 
 
 def apply_checkpoint(known: SavedState, history: History, projection: Projection, facts: Facts) -> bool:
-    """Bring both to where the checkpoint was written; False if they have to be made from the log instead."""
+    """Restore both from the checkpoint; False if they have to be rebuilt from the log instead."""
     since = history.select_events(Compaction, after=f"e{known.at}")
     if any(event.undoes for event in since):
         return False
@@ -173,7 +176,7 @@ def _parse_checkpoint(data: bytes, history: History) -> SavedState | None:
 
 
 def _read_file(path: Path) -> bytes:
-    """Raises OSError where there is no such file, or a link."""
+    """Read a regular file. Raises OSError if it is missing, a link, or too large."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         info = os.fstat(descriptor)
@@ -183,7 +186,7 @@ def _read_file(path: Path) -> bytes:
 
 
 def _write_atomically(path: Path, data: bytes) -> None:
-    """In one step, for a reader never to see half of it, and through no link."""
+    """Replace a file atomically, without following links."""
     draft = path.with_suffix(".new")
     with suppress(FileNotFoundError):
         draft.unlink()

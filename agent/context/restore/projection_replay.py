@@ -1,4 +1,4 @@
-"""A session's log into its projection and facts: at the start, after going back, after a compaction was undone."""
+"""Replay of a session's log into its projection and facts: at the start, after a rewind, after an undone compaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agent.session.log_index import parse_event_id
 
 
 def follow_session(session: Session, projection: Projection, facts: Facts) -> Checkpoints:
-    """Bring both up to the log's present branch, and keep them there. The checkpoints: to `save` one at the end."""
+    """Load both from the log's current branch, and keep them current. Returns the checkpoints, to `save` at the end."""
 
     def reset_projection() -> None:
         projection.clear(find_undone(session.replayed.select_marked_events("compaction*")))
@@ -35,7 +35,7 @@ def follow_session(session: Session, projection: Projection, facts: Facts) -> Ch
 
 
 def _replay_history(history: History, projection: Projection, facts: Facts) -> None:
-    if _find_last_summary(history, frozenset()) is None:  # both need all of it: it is read once
+    if _find_last_summary(history, frozenset()) is None:  # both need the complete log: read it once
         facts.clear()
         start = find_newest_part(history)
         if start:
@@ -53,7 +53,7 @@ def _feed_facts(history: Iterable[Event], facts: Facts) -> Iterator[Event]:
 
 
 def rebuild_facts(history: History, facts: Facts) -> None:
-    """The facts of a log: from the last summary on, which holds those before it."""
+    """Rebuild the facts from the last summary on, which holds those before it."""
     known = _find_last_summary(history, frozenset())
     facts.clear()
     if known is not None:
@@ -63,7 +63,7 @@ def rebuild_facts(history: History, facts: Facts) -> None:
 
 
 def undo_compaction(session: Session, projection: Projection, compaction: Compaction) -> Compaction:
-    """Send the history as it was before a compaction; the log says so from here on."""
+    """Undo a compaction: append the undoing event, and rebuild the messages without it."""
     before = projection.tokens + projection.fixed_tokens
     event = Compaction(
         stage="undo",
@@ -79,7 +79,7 @@ def undo_compaction(session: Session, projection: Projection, compaction: Compac
 
 
 def find_undone(compactions: Iterable[Event]) -> set[str]:
-    """Ids of those that hold no more. Taking back an undoing makes what it undid hold again."""
+    """Return the ids of undone compactions. Undoing an undo makes the original effective again."""
     found: set[str] = set()
     for event in reversed([each for each in compactions if isinstance(each, Compaction)]):
         if event.undoes and event.id not in found:
@@ -88,12 +88,12 @@ def find_undone(compactions: Iterable[Event]) -> set[str]:
 
 
 def select_needed_events(history: History, undone: frozenset[str]) -> Iterator[Event]:
-    """The events that the present messages are made of: before the last summary, only what people said."""
+    """Return the source events of the current messages: before the last summary, only user messages."""
     last = _find_last_summary(history, undone)
     if last is None:
         return iter(history)
     covered = parse_event_id(last.folds[0].last)
-    # the compactions among these act on what people said; what else they name is not there
+    # the compactions among these change user messages; other events that they name are absent
     said = history.select_marked_events("session", "prompt", "steer", "compaction*")
     before = itertools.takewhile(lambda event: parse_event_id(event.id) <= covered, said)
     return itertools.chain(before, [last], history.read_events_from(f"e{covered + 1}"))

@@ -1,4 +1,4 @@
-"""What servers say when they refuse a request, and what kind of failure that is."""
+"""Classification of refused requests by the server's status and error text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OVERFLOW = re.compile(
     r"|reduce the length of the (?:messages|prompt|input)|input token count.{0,40}exceeds",
     re.IGNORECASE | re.DOTALL,
 )
-"""How providers and local servers say that a request is longer than the model's window."""
+"""Wordings of providers and local servers for a request that exceeds the model's context window."""
 
 _NO_TOOLS = re.compile(
     r"(?:does not|doesn't|do not|not) support (?:tool|function)|(?:tools?|tool.use|function.call\w*|tool.choice)"
@@ -26,7 +26,7 @@ _NO_TOOLS = re.compile(
     r"|requires --jinja|unsupported (?:parameter|field|argument).{0,20}\btools\b",
     re.IGNORECASE,
 )
-"""How servers say that they take no tools with a model (Ollama, vLLM, llama.cpp, OpenRouter and others)."""
+"""Wordings of servers for a model without tool support (Ollama, vLLM, llama.cpp, OpenRouter and others)."""
 
 _LIMIT = re.compile(
     r"(?:maximum context length is|context (?:size|window|length)(?: of| is| \()?|> |limit of|maximum of|n_ctx[=: ]+)"
@@ -44,7 +44,7 @@ _NO_CREDIT = (
 
 
 class TransientError(Exception):
-    """A failure that may be gone on the next try. `asked`: seconds that the server wants us to wait."""
+    """A failure that a retry may cure. `asked`: seconds to wait, as requested by the server."""
 
     def __init__(self, reason: str, asked: float | None = None) -> None:
         super().__init__(reason)
@@ -54,7 +54,7 @@ class TransientError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTarget:
-    """Who was asked: for the words of a failure. key: is never shown; variable: where it came from"""
+    """Endpoint of a request, for error messages. key: is never shown; variable: where it came from"""
 
     url: str
     model: str
@@ -63,7 +63,7 @@ class RequestTarget:
 
 
 def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
-    """The exception for an answer other than 200: Passing, ContextOverflow or another UserError."""
+    """Return the exception for an answer other than 200: TransientError, ContextOverflow or another UserError."""
     code, text = parse_error_body(body)
     text = text.replace(asked.key, "…") if asked.key else text
     words = f": {text}" if text else ""
@@ -93,20 +93,20 @@ def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, st
 
 
 def is_overflow(status: int, code: str, text: str) -> bool:
-    """Whether a refusal is about the length of the request."""
-    if status in (401, 403, 404, 429):  # a limit of tokens a minute speaks of too many tokens, too
+    """Return whether a refusal is about the length of the request."""
+    if status in (401, 403, 404, 429):  # a tokens-per-minute limit mentions too many tokens, too
         return False
     return bool(status == 413 or _OVERFLOW.search(f"{code} {text}"))
 
 
 def parse_window(text: str) -> int | None:
-    """The window in tokens that a refusal names, if it does."""
+    """Return the context window in tokens that a refusal names, None if it names none."""
     found = [int(re.sub("[,_]", "", match)) for match in _LIMIT.findall(text)]
     return min((each for each in found if each >= 512), default=None)
 
 
 def parse_error_body(body: bytes) -> tuple[str, str]:
-    """(code, message) of an error body, which is JSON of several shapes or just text."""
+    """Return (code, message) of an error body, which is JSON of several shapes or plain text."""
     text = body.decode("utf-8", "replace")
     try:
         error = json.loads(text)
@@ -123,6 +123,6 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
 
 
 def sanitize_line(text: str, limit: int) -> str:
-    """Text from elsewhere on one line, without control characters, cut to `limit`."""
+    """Return foreign text on one line, without control characters, truncated to `limit`."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: limit * 4]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"

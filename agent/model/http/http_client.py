@@ -1,8 +1,8 @@
 """A small HTTP/1.1 client for streamed answers: `http.client`, one kept-alive connection in its own thread.
 
-The thread reads every answer to its end, so that the connection can be used again; whoever loses
-interest abandons the answer, which shuts the socket down at once and wakes the thread. Connections
-belong to no event loop.
+The thread reads every answer to its end, so that the connection can be reused; a caller that no longer needs
+an answer abandons it, which shuts the socket down at once and wakes the thread. Connections belong to no
+event loop.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ from agent.model.http.http_route import Route, resolve_route
 from sandbox.errors import UserError
 
 CONNECT_TIMEOUT = 10.0
-"""Seconds to reach a server: a far one takes one, a dead one would take minutes."""
+"""Seconds to connect: a distant server takes one, a dead one would take minutes."""
 
 IDLE_TIMEOUT = 300.0
-"""Seconds without a byte: models that think before they speak can be silent for minutes."""
+"""Seconds without a byte: reasoning models can be silent for minutes."""
 
 _REUSE = 60.0
-"""Seconds after which a quiet connection is not trusted: routers forget it without telling anyone."""
+"""Seconds after which an idle connection is not reused: routers drop it silently."""
 
 _MOMENT, _MOMENTS = 0.002, 25
-"""Seconds and times to wait for an answer's last bytes, which mostly come with the ones before: less
+"""Seconds and number of polls for an answer's last bytes, which mostly arrive with the previous ones: less
 than a new connection costs."""
 
 _MAX_ANSWER = 256 << 20
-"""Bytes of one answer. Servers put 200 to 300 around each token: this is ten times the longest output of any model."""
+"""Limit on the bytes of one answer. Servers send 200 to 300 bytes around each token: ten times the longest
+output of any model."""
 
 _AHEAD = 256
-"""Pieces that the thread reads before they are taken; then it waits, and so does the server. Bounds memory."""
+"""Chunks that the thread reads ahead; then it waits, and so does the server. Bounds memory."""
 
 _ROOM = 0.5
-"""Seconds between two looks whether somebody still wants the rest."""
+"""Seconds between checks whether the answer is still wanted."""
 
 _PIECE = 65536
 
@@ -50,7 +51,7 @@ _PIECE = 65536
 class WireError(Exception):
     """No answer, or only a part of one.
 
-    lasting: trying again cannot help (a certificate that is not trusted)
+    lasting: a retry cannot help (an untrusted certificate)
     """
 
     def __init__(self, reason: str, *, lasting: bool = False) -> None:
@@ -60,7 +61,7 @@ class WireError(Exception):
 
 
 class Answer:
-    """Status, headers (names in lower case) and the body as it comes."""
+    """Status, headers (names in lower case) and the streamed body."""
 
     def __init__(
         self, status: int, headers: Mapping[str, str], exchange: _Exchange, line: _ConnectionThread
@@ -71,12 +72,12 @@ class Answer:
         self._line = line
 
     async def iter_chunks(self) -> AsyncIterator[bytes]:
-        """The body's bytes as they arrive. Raises WireError when it breaks off."""
+        """Yield the body's bytes as they arrive. Raises WireError if the connection breaks."""
         while piece := await self._exchange.next_chunk():
             yield piece
 
     async def read(self, limit: int = _MAX_ANSWER) -> bytes:
-        """The whole body, or its first `limit` bytes; the rest of it is then given up."""
+        """Return the whole body, or its first `limit` bytes; the rest is then abandoned."""
         body = bytearray()
         async for piece in self.iter_chunks():
             body += piece
@@ -86,13 +87,13 @@ class Answer:
         return bytes(body[:limit])
 
     def abandon(self) -> None:
-        """Close the connection now, if it still serves this answer."""
+        """Close the connection at once, if it still serves this answer."""
         if self._line.serves is self._exchange:
             self._line.shut_down()
 
 
 class HttpClient:
-    """Posts to one URL. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are respected."""
+    """HTTP client that posts to one URL. `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are respected."""
 
     def __init__(
         self, url: str, *, connect_timeout: float = CONNECT_TIMEOUT, idle_timeout: float = IDLE_TIMEOUT
@@ -101,13 +102,13 @@ class HttpClient:
         self._line: _ConnectionThread | None = None
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Send `body` and wait for the head of the answer. Raises WireError; UserError for a bad CA file."""
+        """Send `body` and wait for the status and headers. Raises WireError; UserError for a bad CA file."""
         line = await self._get_idle_connection()
         exchange = _Exchange(headers, body)
         line.send(exchange)
         try:
             status, answer_headers = await exchange.wait_for_head()
-        except asyncio.CancelledError:  # the caller lost interest: so does the connection
+        except asyncio.CancelledError:  # the caller was cancelled: drop the connection
             line.shut_down()
             raise
         return Answer(status, answer_headers, exchange, line)
@@ -120,7 +121,7 @@ class HttpClient:
 
     async def _get_idle_connection(self) -> _ConnectionThread:
         if self._line is not None and not await self._line.is_free():
-            self.close()  # the last answer still has not ended: nobody waits for its rest
+            self.close()  # the last answer has not ended, and its rest is not wanted
         if self._line is None:
             self._line = _ConnectionThread(self._route)
         return self._line
@@ -133,7 +134,7 @@ class _Head:
 
 
 class _Exchange:
-    """One request, and the queue that carries its answer from the thread to the event loop."""
+    """One request, and the queue that passes its answer from the thread to the event loop."""
 
     def __init__(self, headers: Mapping[str, str], body: bytes) -> None:
         self.headers = headers
@@ -141,18 +142,16 @@ class _Exchange:
         self._loop = asyncio.get_running_loop()
         self._items: deque[_Head | bytes | Exception] = deque()
         self._come = asyncio.Event()
-        self._told = (
-            False  # that something has come; the loop is woken once, however much comes until it looks
-        )
+        self._told = False  # whether the loop has been woken; once per wait, however many items arrive
         self.room = threading.Semaphore(_AHEAD)
-        """Taken by the thread for each piece of the body, given back when that is taken."""
+        """Acquired by the thread for each chunk of the body, released when the chunk is taken."""
 
     def put(self, item: _Head | bytes | Exception) -> None:
-        """From the thread: the head, then pieces, then b"" or what went wrong."""
+        """Enqueue from the thread: the head, then chunks, then b"" or an exception."""
         self._items.append(item)
         if not self._told:
             self._told = True
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: there is no waiter any more
                 self._loop.call_soon_threadsafe(self._come.set)
 
     async def wait_for_head(self) -> tuple[int, Mapping[str, str]]:
@@ -162,7 +161,7 @@ class _Exchange:
         raise item if isinstance(item, Exception) else AssertionError("a body before its head")
 
     async def next_chunk(self) -> bytes:
-        """All that has come since the last one: an answer that comes faster than it is shown costs little a word."""
+        """Return all chunks that arrived since the last call, so that a fast answer costs little per token."""
         item = await self._next_item()
         if not isinstance(item, bytes):
             raise item if isinstance(item, Exception) else AssertionError("two heads")
@@ -177,15 +176,15 @@ class _Exchange:
         while not self._items:
             self._come.clear()
             self._told = False
-            if not self._items:  # else it came just before that, and told of nothing
+            if not self._items:  # else it arrived just before, without waking the loop
                 await self._come.wait()
         return self._items.popleft()
 
 
 class _ConnectionThread:
-    """One connection and its thread: serves one exchange after another until it is cut.
+    """One connection and its thread: serves one exchange after another until it is shut down.
 
-    The thread is a daemon, so that a name server that hangs can't hold up the program's end.
+    The thread is a daemon, so that a hanging name server can't delay the program's exit.
     """
 
     def __init__(self, route: Route) -> None:
@@ -203,7 +202,7 @@ class _ConnectionThread:
         self._exchanges.put(exchange)
 
     async def is_free(self) -> bool:
-        """Whether the last answer has ended; waits a moment for an end that is on its way."""
+        """Return whether the last answer has ended; waits briefly for an end that is about to arrive."""
         for _ in range(_MOMENTS):
             if self.serves is None or self._cut:
                 break
@@ -211,10 +210,10 @@ class _ConnectionThread:
         return self.serves is None and not self._cut
 
     def shut_down(self) -> None:
-        """From the event loop: end the thread, waking it if it waits for the server."""
+        """End the thread from the event loop, waking it if it waits for the server."""
         self._cut = True
         self._exchanges.put(None)
-        connected = self._socket  # the thread may hang up meanwhile
+        connected = self._socket  # the thread may close it meanwhile
         if connected is not None:
             with suppress(OSError):  # closed already
                 # Not SSLSocket.shutdown, which would pull the TLS state from under the reading thread.
@@ -224,7 +223,7 @@ class _ConnectionThread:
         while (exchange := self._exchanges.get()) is not None:
             try:
                 self._perform_exchange(exchange)
-            except Exception as error:  # whatever it is, the one who waits for the answer must hear of it
+            except Exception as error:  # any error at all must reach the waiting caller
                 self._close_connection()
                 self.serves = None
                 exchange.put(_translate_error(error, self._route))
@@ -239,11 +238,11 @@ class _ConnectionThread:
         except (ConnectionError, ssl.SSLError):
             if not kept_alive or self._cut:
                 raise
-            self._close_connection()  # the server had closed it meanwhile, so this request was not looked at
+            self._close_connection()  # the server had closed it meanwhile, so it did not process this request
             response = self._send_request(exchange)
         with (
             response
-        ):  # also when it breaks off: it would keep the socket open that the connection has closed
+        ):  # also on failure: the response would keep the socket open that the connection has closed
             self._forward_body(response, exchange)
         if response.will_close:
             self._close_connection()
@@ -263,7 +262,7 @@ class _ConnectionThread:
                 if self._cut:
                     raise WireError("interrupted")
             exchange.put(piece)
-        if response.length:  # http.client does not tell a short body from a whole one
+        if response.length:  # http.client does not distinguish a short body from a whole one
             raise http.client.IncompleteRead(b"", response.length)
 
     def _send_request(self, exchange: _Exchange) -> http.client.HTTPResponse:
@@ -273,7 +272,7 @@ class _ConnectionThread:
             self._connection.connect()
             self._socket = self._connection.sock
             self._socket.settimeout(self._route.idle_timeout)
-            if self._cut:  # while we were connecting, when there was no socket to shut down yet
+            if self._cut:  # while connecting, when there was no socket to shut down yet
                 raise WireError("interrupted")
         self._connection.request("POST", self._route.target, exchange.body, headers)
         return self._connection.getresponse()
@@ -293,7 +292,7 @@ def _translate_error(error: Exception, route: Route) -> Exception:
             return WireError(f"its certificate is not trusted: {error.verify_message}", lasting=True)
         case ConnectionRefusedError():
             return WireError("connection refused")
-        case socket.gaierror() | UnicodeError():  # a label that is no host name fails in its encoding
+        case socket.gaierror() | UnicodeError():  # an invalid label of a host name fails in its encoding
             return WireError(f"there is no host {whom!r}")
         case TimeoutError():
             return WireError("it did not answer in time")

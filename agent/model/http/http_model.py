@@ -1,4 +1,4 @@
-"""A model behind an HTTP endpoint, whatever format that speaks: asking, asking again, and telling what went wrong."""
+"""A model behind an HTTP endpoint in any wire format: requests, retries and error reports."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from agent.model.wire_formats.wire_protocol import Assembler, EventParser, Wire
 from sandbox.errors import Fault, UserError
 
 _ERROR_BYTES = 1 << 16
-"""How much of an error page is read: its first words are shown, the connection is kept if that was all."""
+"""Bytes of an error page that are read: its first words are shown, the connection is kept if that was all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAddress:
-    """Where a model is served.
+    """Address of a model.
 
     name: of the model as the user writes it; model: as the endpoint calls it
-    base: the address without the format's path (with it, it is taken off)
+    base: the address without the format's path (which is removed if present)
     key: "" where none is needed; key_variable: where it came from, for messages
     """
 
@@ -57,13 +57,13 @@ class ModelAddress:
 class HttpModel:
     """A model behind `{place.base}{wire.path}`.
 
-    wire: the format that is spoken there
-    window: in tokens; None if not known, then taken from `listing` once a reply has come
+    wire: the wire format of the endpoint
+    window: in tokens; None if not known, then taken from `listing` after a reply
     listing: looks up window and prices; called once, after the first reply
-    on_notice: told in one line of every wait before another try
-    instead: makes the format to be used when the endpoint says that the model is served in that one only
+    on_notice: receives one line for every wait before a retry
+    instead: creates the format to use if the endpoint says that it serves the model in that one only
     idle_timeout: seconds of silence after which an answer is given up
-    patience: how often and how long to wait for one request
+    patience: number and length of waits for one request
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class HttpModel:
         self._client = HttpClient(self.url, idle_timeout=self._idle_timeout)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """See `Model.stream`. Asks again, up to four times, while nothing can have been seen of an answer."""
+        """See `Model.stream`. Retries up to three times, while no part of an answer can have been shown."""
         patience = self._patience()
         while True:
             try:
@@ -127,7 +127,7 @@ class HttpModel:
         self._client.close()
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with this usage; None if the model's price is not known. Looks it up at first."""
+        """Return the US dollars of a call with this usage; None if the model's price is not known. Looks it up once."""
         self._look_up_listing()
         return self._listing.compute_cost(usage) if self._listing else None
 
@@ -145,9 +145,9 @@ class HttpModel:
                     yield delta
         except WireError as error:
             answer.abandon()
-            if not assembler.finished:  # else only the stream's own end is missing
+            if not assembler.finished:  # else only the end of the stream is missing
                 raise self._classify_wire_error(error, assembler) from None
-        except BaseException:  # cancelled, closed early, or refused: the rest of it is of no use
+        except BaseException:  # cancelled, closed early, or refused: the rest is not needed
             answer.abandon()
             raise
         yield self._build_reply(assembler)
@@ -155,7 +155,7 @@ class HttpModel:
     async def _iter_deltas(
         self, answer: Answer, assembler: Assembler
     ) -> AsyncGenerator[TextDelta | ReasoningDelta, None]:
-        """What came together is handed on together; before an error, what had come."""
+        """Yield deltas that arrived together as one; before an error, those that preceded it."""
         async with aclosing(self._iter_json_texts(answer)) as batches:
             async for texts in batches:
                 deltas, error = self._feed_texts(texts, assembler)
@@ -169,7 +169,7 @@ class HttpModel:
     def _feed_texts(
         self, texts: Sequence[str], assembler: Assembler
     ) -> tuple[list[TextDelta | ReasoningDelta], Exception | None]:
-        """The deltas of some pieces, neighbours of a kind as one, and what is wrong with the piece after them."""
+        """Return the deltas of some chunks, adjacent ones of a kind merged, and the error of the chunk after them."""
         found: list[TextDelta | ReasoningDelta] = []
         error: Exception | None = None
         for text in texts:
@@ -188,7 +188,8 @@ class HttpModel:
         return joined, error
 
     async def _iter_json_texts(self, answer: Answer) -> AsyncGenerator[Sequence[str], None]:
-        """The JSON texts of an answer, as many as have come: one per event, or the whole if it is not streamed."""
+        """Yield the JSON texts of an answer in batches as they arrive: one per event, or the whole if it is
+        not streamed."""
         kind = answer.headers.get("content-type", "")
         if "html" in kind:
             raise UserError(
@@ -202,7 +203,7 @@ class HttpModel:
         events = EventParser()
         async for piece in answer.iter_chunks():
             texts = events.feed(piece)
-            if "[DONE]" in texts:  # the thread reads what is left, so that the connection can be kept
+            if "[DONE]" in texts:  # the thread reads the rest, so that the connection can be kept
                 yield texts[: texts.index("[DONE]")]
                 return
             yield texts
@@ -214,7 +215,7 @@ class HttpModel:
         except (
             ValueError,
             RecursionError,
-        ):  # cut off, or another program's words: as good as a broken connection
+        ):  # truncated, or not JSON at all: the same as a broken connection
             piece = None
         if not isinstance(piece, dict):
             raise WireError(f"it sent {sanitize_line(text, 80)!r} instead of JSON")
@@ -260,7 +261,7 @@ class HttpModel:
                 f"{self.url}: {error.reason}",
                 "If you trust the server, name its certificates' file in SSL_CERT_FILE",
             )
-        if assembler.spoke:  # shown already: asking again would say it twice
+        if assembler.spoke:  # shown already: a retry would repeat it
             return self._build_cut_off_error(f"{self.url}: {error.reason}")
         return TransientError(f"{self.url}: {error.reason}")
 
@@ -300,11 +301,11 @@ class HttpModel:
 
 
 _MISSHAPEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What reading raises where JSON is of another shape than the format says."""
+"""Exceptions raised by reading JSON of another shape than the format defines."""
 
 
 class _Concession(Exception):
-    """The request was refused for its form, and the form has been changed: ask again at once."""
+    """The request was refused for its form, and the form has been changed: retry at once."""
 
 
 def _validate_key(key: str, variable: str) -> str:

@@ -1,4 +1,4 @@
-"""How a URL is reached: its host or a proxy, TLS and whose certificates are trusted."""
+"""Route to a URL: its host or a proxy, TLS and trusted certificates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sandbox.errors import Fault, UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """How a URL is reached: whom to connect to, and what to ask for there."""
+    """Route to a URL: the host to connect to, and the request target."""
 
     secure: bool
     host: str
@@ -25,7 +25,7 @@ class Route:
     idle_timeout: float
 
     def create_connection(self) -> http.client.HTTPConnection:
-        """One that is not connected yet. Raises UserError for a bad CA file."""
+        """Create a connection that is not connected yet. Raises UserError for a bad CA file."""
         proxy = self.proxy
         host, port = (proxy.hostname or "", proxy.port or 80) if proxy else (self.host, self.port)
         if not self.secure:
@@ -38,12 +38,15 @@ class Route:
         return connection
 
     def proxy_headers(self) -> dict[str, str]:
-        """What a request needs beside its own: for HTTPS the proxy is told when the tunnel is asked for."""
+        """Return additional headers of a request: for HTTPS the proxy gets its credentials with the tunnel request."""
         return _build_proxy_authorization(self.proxy) if self.proxy and not self.secure else {}
 
 
 def resolve_route(url: str, connect_timeout: float, idle_timeout: float) -> Route:
-    """`HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are respected; timeouts in seconds. Raises UserError."""
+    """Return the route to a URL. Raises UserError.
+
+    `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` are respected; timeouts in seconds.
+    """
     parts = _parse_url(url, "the model's address")
     if parts.scheme not in ("http", "https"):
         raise UserError(
@@ -58,7 +61,7 @@ def resolve_route(url: str, connect_timeout: float, idle_timeout: float) -> Rout
         secure=secure,
         host=host,
         port=parts.port,
-        # A proxy for plain HTTP is told the whole URL; for HTTPS it only sees a tunnel.
+        # A proxy for plain HTTP gets the whole URL; for HTTPS it only sees a tunnel.
         target=path if secure or proxy is None else f"http://{parts.netloc.rpartition('@')[2]}{path}",
         proxy=proxy,
         connect_timeout=connect_timeout,
@@ -111,7 +114,8 @@ def _build_proxy_authorization(proxy: SplitResult) -> dict[str, str]:
 
 
 def _create_tls_context() -> ssl.SSLContext:
-    """Certificates from SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else the system's, else certifi's."""
+    """Create a context with certificates from SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else the system's, else
+    certifi's."""
     for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
         if path := os.environ.get(variable):
             try:
@@ -127,6 +131,6 @@ def _create_tls_context() -> ssl.SSLContext:
     paths = ssl.get_default_verify_paths()
     if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())) or os.name == "nt":
         return ssl.create_default_context()
-    import certifi  # a Python built elsewhere looks for the system's certificates where there are none
+    import certifi  # a Python built elsewhere searches for the system's certificates in the wrong place
 
     return ssl.create_default_context(cafile=certifi.where())

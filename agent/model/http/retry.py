@@ -1,4 +1,4 @@
-"""When to ask a model again after a failure that may pass, and how long to wait before that."""
+"""Retry policy: which failures to retry, and how long to wait."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Mapping
 from random import uniform
 
 TRIES = 4
-"""One call and three more: enough for a restart or a burst limit; a real outage is soon told."""
+"""One call and three retries: enough for a restart or a burst limit, while a real outage is reported soon."""
 
 PATIENCE = 60.0
-"""Seconds of waiting in all. A server that asks for more is out of quota, which waiting does not mend."""
+"""Seconds of waiting in all. A server that asks for more is out of quota, which waiting does not fix."""
 
 PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-"""Statuses that may be gone on the next try."""
+"""Statuses worth a retry."""
 
 _PAUSES = (0.5, 2.0, 8.0)
 
 
 class RetryBudget:
-    """How much waiting is left for one request."""
+    """Retries and waiting time left for one request."""
 
     def __init__(self) -> None:
         self.tries = 1
         self._left = PATIENCE
 
     def next_pause(self, asked: float | None = None) -> float | None:
-        """Seconds to wait before the next try, None when it is time to give up.
+        """Return seconds to wait before the next try, None to give up.
 
-        asked: what the server wants (Retry-After), None if it said nothing
+        asked: the server's Retry-After in seconds, None if absent
         """
         if self.tries >= TRIES:
             return None
-        # Spread, so that clients that were cut off together don't come back together.
+        # Jitter, so that clients that were disconnected together don't return together.
         pause = _PAUSES[self.tries - 1] * uniform(0.75, 1.25) if asked is None else asked
         if pause > self._left:
             return None
@@ -42,13 +42,13 @@ class RetryBudget:
 
 
 def parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """What `Retry-After` (seconds or a date) or `retry-after-ms` asks for, in seconds.
+    """Return the seconds that `Retry-After` (seconds or a date) or `retry-after-ms` asks for.
 
     headers: names in lower case
     """
     try:
         return max(0.0, float(headers["retry-after-ms"]) / 1000)
-    except (KeyError, ValueError):  # not given, or not a number: look at the standard header
+    except (KeyError, ValueError):  # absent, or not a number: try the standard header
         pass
     value = headers.get("retry-after", "").strip()
     try:
@@ -62,5 +62,5 @@ def _seconds_until(date: str) -> float | None:
 
     try:
         return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
-    except ValueError:  # neither: our own pauses apply
+    except ValueError:  # neither: the default pauses apply
         return None

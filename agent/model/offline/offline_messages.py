@@ -1,4 +1,4 @@
-"""What the offline engine says to a person: of its changes, how sure it is of them, and the tests that they mend."""
+"""Messages of the offline engine to the user: its changes, their confidence, and the tests that they fix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.repair.result import LOW
 
 
 def write_commit_message(fixes: Sequence[Mapping[str, Any]]) -> str:
-    """Imperative subject saying what is fixed where; the body lists each fix."""
+    """Write a commit message: an imperative subject that names the places; the body lists each fix."""
     places = list(dict.fromkeys(str(fix["function"] or fix["path"]) for fix in fixes))
     subject = f"Fix {join_names(places)}"
     if len(subject) > 72:
@@ -23,7 +23,7 @@ def write_commit_message(fixes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def indent_block(text: str) -> str:
-    """Indented by four: verbatim in Markdown, and easy to read where nothing renders it."""
+    """Indent by four: verbatim in Markdown, and readable where it is not rendered."""
     return "\n".join(f"    {line}" for line in text.splitlines())
 
 
@@ -32,7 +32,7 @@ def to_sentence(text: str) -> str:
 
 
 MOST_ALTERNATIVES = 3
-"""Other changes that are shown beside a doubtful one."""
+"""Alternatives shown in addition to a doubtful change."""
 
 
 def describe_fix(fix: Mapping[str, Any]) -> str:
@@ -43,10 +43,10 @@ def describe_fix(fix: Mapping[str, Any]) -> str:
 def describe_proposal(
     fixes: Sequence[Mapping[str, Any]], alternatives: Sequence[Sequence[Mapping[str, Any]]], *, written: int
 ) -> str:
-    """Return Markdown that shows doubtful changes as diffs, the next best ones, and how to have them written.
+    """Return Markdown that shows doubtful changes as diffs, the next best ones, and how to apply them.
 
     alternatives: patches that pass the same tests, the next best first
-    written: how many changes before these were written
+    written: number of changes written before these
     """
     many = len(fixes) != 1
     found = f"{len(fixes)} {'more ' if written else ''}change{'s' if many else ''}"
@@ -74,7 +74,7 @@ def _diff_lines(fix: Mapping[str, Any]) -> list[str]:
 
 
 def select_confident_fixes(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the changes before the first doubtful one: later ones are built upon it."""
+    """Return the changes before the first doubtful one: later ones build upon it."""
     return list(takewhile(lambda fix: not is_doubtful(fix), fixes))
 
 

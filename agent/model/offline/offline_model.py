@@ -1,7 +1,7 @@
 """The offline engine as a model: fixes failing tests with the ordinary tools, without network or key.
 
-A pure function of the request: what was done so far is read from the messages, so a session that was
-killed goes on where it stood. One step a call: plan, run the tests, search, edit, run again, commit.
+A pure function of the request: earlier steps are read from the messages, so a killed session continues at the
+same step. One step a call: plan, run the tests, search, edit, run again, commit.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from sandbox.errors import Fault, UserError
 from tools.core.action import Action
 from tools.testing.run_comparison import describe_loss
 
-# It reads nothing but the last turn, so no window is too small for it.
+# It reads only the last turn, so no window is too small for it.
 WINDOW = 1_000_000
-# Failing tests named to `repair`; more than this, and it looks at everything that fails.
+# Failing tests named to `repair`; if there are more, it considers all failing tests.
 MOST_TARGETS = 60
-# Words of a prompt that describes something, not only asks for the tests to pass.
+# Words from which on a prompt counts as a description of the fault, not only a request for passing tests.
 DESCRIBED = 8
 _CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
 _CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
@@ -49,7 +49,7 @@ _HOW_TO_SET_UP = (
     'For a repair, say: "make the failing tests pass". For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a'
     " model: --model PROVIDER/NAME (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
 )
-# The prompt with which a person accepts the change that the turn before has proposed.
+# Prompt with which the user accepts the change that the previous turn proposed.
 ACCEPT = "Apply the proposed change."
 _ACCEPTS = re.compile(
     r"\s*(?:please\s+)?(?:yes|y|ok|okay|go ahead|do it|(?:apply|write)(?: it| that| this| the(?: proposed)? changes?)?)"
@@ -70,7 +70,7 @@ _PLAN = (
 
 
 class OfflineModel:
-    """Implements `Model` with the repair engine behind the tools.
+    """`Model` implementation with the repair engine behind the tools.
 
     apply_doubtful: write changes of low confidence as well, instead of proposing them
     """
@@ -88,11 +88,11 @@ class OfflineModel:
         yield reply
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is open."""
 
 
 def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
-    """Return the next step of the turn that the request is about. Raises UserError when it takes a real model."""
+    """Return the next step of the request's turn. Raises UserError if the task needs a language model."""
     from agent.verify.prompt_intent import asks_for_repair, asks_not_to_commit, asks_to_change_nothing
 
     turn = _Turn.from_request(request, apply_doubtful=apply_doubtful)
@@ -109,7 +109,7 @@ def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """One call of this turn and what came of it."""
+    """One call of this turn and its observation."""
 
     action: Action
     result: ToolMessage
@@ -121,9 +121,9 @@ class _Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turn:
-    """Everything since the last prompt, as the calls that were made.
+    """The calls since the last prompt, with their observations.
 
-    accepted: the search of the turn before, whose proposal the prompt accepts; None if it accepts none
+    accepted: the search of the previous turn, whose proposal the prompt accepts; None if it accepts none
     """
 
     prompt: str
@@ -150,7 +150,7 @@ class _Turn:
         )
 
     def next_reply(self) -> Reply:
-        """The first phase that has something to do."""
+        """Return the reply of the first phase that applies."""
         phases: tuple[Callable[[], Reply | None], ...] = (
             self._stop_if_denied,
             self._write_plan,
@@ -169,7 +169,7 @@ class _Turn:
                 return reply
         return self.end_turn(self._write_summary(), "done")
 
-    # ── phases, in order: each answers, or leaves it to the next ─────────────────────────────────
+    # ── phases, in order: each replies, or returns None for the next ───────────────────────────────
 
     def _stop_if_denied(self) -> Reply | None:
         refused = [step for step in self.steps if step.data.get("denied")]
@@ -215,7 +215,7 @@ class _Turn:
             words = f"{count}. " if failing else ""
             text = f"{words}I trace which lines the failing and the passing tests run, and try changes there."
             targets = failing if 0 < len(failing) <= MOST_TARGETS else []
-            # What describes the fault says where to try first.
+            # A description of the fault suggests where to try first.
             hint = {"hint": self.prompt} if len(self.prompt.split()) >= DESCRIBED else {}
             return self.call_tool(text, "repair", {"targets": targets, **hint})
         if not self._list_fixes():
@@ -227,7 +227,7 @@ class _Turn:
         return None
 
     def _propose_changes(self) -> Reply | None:
-        """Where nothing but doubtful changes was found: show them, and leave the files as they are."""
+        """Show the changes and leave the files alone if only doubtful changes were found."""
         if self._select_fixes():
             return None
         return self.propose(self._describe_proposal())
@@ -242,7 +242,7 @@ class _Turn:
         return self.call_tool(text, "edit", {name: fix[name] for name in ("path", "old", "new")})
 
     def _revert_edits(self) -> Reply | None:
-        """Undo the edits, last first, when one of them failed or the tests came out worse than before."""
+        """Undo the edits, last first, if one of them failed or the test results got worse."""
         fixes = self._select_fixes()
         problem = self._find_problem()
         if not problem:
@@ -290,7 +290,7 @@ class _Turn:
         )
 
     def _locate_by_words(self) -> Reply | None:
-        """Where no test leads on, the words do: what the prompt speaks of, if it describes anything."""
+        """Locate code by the words of a descriptive prompt, where no test leads further."""
         if len(self.prompt.split()) < DESCRIBED or "code" not in self.tools or self._find_steps("code"):
             return None
         return self.call_tool(
@@ -300,19 +300,19 @@ class _Turn:
         )
 
     def _describe_located_places(self) -> str:
-        """What `_located` found, as the end of an answer."""
+        """Return the places found by `_locate_by_words`, as the end of an answer."""
         asked = self._find_steps("code")
         if not asked or asked[0].result.failed:
             return ""
         return f"\n\nWhat your words speak of, as far as words tell:\n\n{indent_block(asked[0].result.text)}"
 
-    # ── what the turn holds so far ───────────────────────────────────────────────────────────────
+    # ── state of the turn ────────────────────────────────────────────────────────────────────────
 
     def _find_steps(self, tool: str) -> list[_Step]:
         return [step for step in self.steps if step.action.tool == tool]
 
     def _find_search_step(self) -> _Step | None:
-        """The search for changes: this turn's, or the one whose proposal was accepted."""
+        """Return the search for changes: this turn's, or the one whose proposal was accepted."""
         return next(iter(self._find_steps("repair")), self.accepted)
 
     def _get_repair_data(self) -> Mapping[str, Any]:
@@ -321,15 +321,16 @@ class _Turn:
         return data
 
     def _list_fixes(self) -> list[Mapping[str, Any]]:
-        """The changes that were found, in the order in which they are to be made.
+        """Return the changes found, in the order in which to apply them.
 
-        Of an accepted proposal the doubtful ones alone: the turn that proposed them has written those before.
+        Of an accepted proposal the doubtful ones only: the turn that proposed them has already written those
+        before.
         """
         fixes = list(self._get_repair_data().get("fixes", ()))
         return fixes if self.accepted is None else fixes[len(select_confident_fixes(fixes)) :]
 
     def _select_fixes(self) -> list[Mapping[str, Any]]:
-        """The changes to write: all of them, or those before the first doubtful one."""
+        """Return the changes to write: all of them, or those before the first doubtful one."""
         return self._list_fixes() if self.apply_doubtful else select_confident_fixes(self._list_fixes())
 
     def _describe_proposal(self) -> str:
@@ -337,13 +338,13 @@ class _Turn:
         return describe_proposal(self._list_fixes()[written:], alternatives, written=written)
 
     def _list_forward_edits(self) -> list[_Step]:
-        """The edits that make the changes, up to the first that failed; those after them take changes back."""
+        """Return the edits that make changes, up to the first that failed; later edits revert changes."""
         edits = self._find_steps("edit")[: len(self._select_fixes())]
         failed = [place for place, step in enumerate(edits) if step.result.failed]
         return edits[: failed[0] + 1] if failed else edits
 
     def _find_problem(self) -> str:
-        """Why the edits must be taken back, "" if they need not."""
+        """Return the reason to revert the edits, "" if there is none."""
         for step in self._list_forward_edits():
             if step.result.failed:
                 return f"An edit of {step.action.arguments.get('path')!r} could not be applied."
@@ -383,7 +384,7 @@ class _Turn:
         return Reply(text=text, actions=(self._build_action(tool, arguments),), stop="actions")
 
     def end_turn(self, summary: str, status: str) -> Reply:
-        """End the turn, through `finish` where it is offered so that programs can read how it went."""
+        """End the turn, through `finish` where it is offered so that programs can read the status."""
         if "finish" not in self.tools:
             return Reply(text=summary)
         known = "status" in self.tools["finish"].get("properties", {})
@@ -391,27 +392,28 @@ class _Turn:
         return Reply(text="", actions=(self._build_action("finish", arguments),), stop="actions")
 
     def propose(self, summary: str) -> Reply:
-        """End the turn with changes that a person is to decide on."""
+        """End the turn with changes for the user to decide on."""
         return Reply(text="", actions=(self._build_action("propose", {"summary": summary}),), stop="actions")
 
     def _build_action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
-        # The place in the history makes the id: unique in the session, and the same when it is asked again.
+        # The position in the history makes the id: unique in the session, and the same when it is requested
+        # again.
         return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
 
 
 _ENDS = ("finish", "propose")
-"""Tools by which a turn ends."""
+"""Tools that end a turn."""
 
 
 def _collect_steps(messages: Sequence[Message]) -> list[_Step]:
-    """The calls among the messages that have been answered."""
+    """Return the calls among the messages that have observations."""
     results = {each.call: each for each in messages if isinstance(each, ToolMessage)}
     actions = [action for each in messages if isinstance(each, AssistantMessage) for action in each.actions]
     return [_Step(action=each, result=results[each.id]) for each in actions if each.id in results]
 
 
 def _find_proposed_search(messages: Sequence[Message]) -> _Step | None:
-    """The search whose changes were proposed at the very end of these messages."""
+    """Return the search whose changes were proposed at the very end of these messages."""
     steps = _collect_steps(messages)
     if not steps or steps[-1].action.tool != "propose":
         return None
@@ -419,7 +421,7 @@ def _find_proposed_search(messages: Sequence[Message]) -> _Step | None:
 
 
 def _find_turn_start(messages: Sequence[Message]) -> int:
-    """Where the prompt of the present turn stands: after the last message that ended a turn."""
+    """Return the index of the current turn's prompt: after the last message that ended a turn."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if isinstance(message, AssistantMessage):
@@ -431,7 +433,7 @@ def _find_turn_start(messages: Sequence[Message]) -> int:
 
 
 def _get_report(step: _Step) -> Mapping[str, Any]:
-    """The structured report; without one (a log of another version), what the text's first line says."""
+    """Return the structured report; without one (a log of another version), the outcome in the text's first line."""
     report = step.data.get("report")
     if isinstance(report, Mapping):
         return report

@@ -1,4 +1,4 @@
-"""Providers by name: where they are, what they speak, which variables hold their keys."""
+"""Providers by name: address, wire format, and variables that hold their keys."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A provider that is spoken to directly.
+    """A provider that is called directly.
 
-    wire: the format that it speaks
-    base: where it is; keys: variables that may hold the key, none if it needs none
+    wire: its wire format
+    base: its address; keys: variables that may hold the key, none if it needs none
     base_variables: variables that may hold another base
-    listed: its prefix in the catalog of prices, where that is not the provider's name
-    limit: what it calls the output limit
+    listed: its prefix in the price catalog, if not the provider's name
+    limit: its parameter for the output limit
     reasoning: refuses a model's messages without their reasoning
     tokens: those of `keys` that hold a bearer token
-    sticky: takes a word that leads requests to the same cache
+    sticky: accepts a key that routes requests to the same cache
     """
 
     base: str
@@ -135,7 +135,7 @@ LITELLM: Mapping[str, tuple[str, ...]] = {
     "custom_openai": (),
     "openai_like": (),
 }
-"""Providers that litellm reaches for us, with the variables that may hold their key."""
+"""Providers that are reached through litellm, with the variables that may hold their key."""
 
 BARE: Mapping[str, str] = {
     "gpt-": "openai",
@@ -150,7 +150,7 @@ BARE: Mapping[str, str] = {
     "kimi-": "moonshot",
     "glm-": "zai",
 }
-"""How names start that people write without the provider."""
+"""Prefixes of model names that users write without the provider."""
 
 DEFAULTS: Mapping[str, str] = {
     "OPENAI_API_KEY": "openai/gpt-5.5",
@@ -165,7 +165,7 @@ DEFAULTS: Mapping[str, str] = {
     "GROQ_API_KEY": "groq/openai/gpt-oss-120b",
     "OPENROUTER_API_KEY": "openrouter/openrouter/auto",
 }
-"""What a key alone chooses, in this order: a capable model with tools that its provider still serves."""
+"""Default model for each key, in this order: a capable model with tools that its provider still serves."""
 
 REASONING = re.compile(r"^(?:gpt-(?:[5-9]|[1-9][0-9])|o[1-9]\b|codex)")
-"""OpenAI's models that think; only the responses endpoint lets them go on thinking from one step to the next."""
+"""OpenAI's reasoning models; only the responses endpoint preserves their reasoning from one step to the next."""

@@ -1,7 +1,7 @@
-"""Context windows and prices by model name, from the data file that litellm brings; litellm is not imported.
+"""Context windows and prices by model name, from litellm's data file; litellm is not imported.
 
-The file is 3 MB of JSON and takes 40 ms to parse; what is needed of it is kept as lines of text in
-the cache folder, where one model is found in under a millisecond.
+The file is 3 MB of JSON and takes 40 ms to parse; an extract is kept as lines of text in the cache folder,
+where one model is found in under a millisecond.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 from agent.model.protocol import Usage
 
 DEFAULT_WINDOW = 128_000
-"""Tokens assumed of a model that nobody knows: what almost every present model with tools can take."""
+"""Tokens assumed for an unknown model: almost every current model with tools accepts that many."""
 
 _KINDS = frozenset({"chat", "responses", "completion"})
 _FORMAT = "2"
-"""Version of our lines, part of their stamp. Raised when they change."""
+"""Version of the extract's lines, part of their stamp. Raised when they change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
     """US dollars per token, for requests whose input is longer than `above` tokens.
 
-    written: for what goes into the provider's cache; None: as `input`
+    written: for tokens written to the provider's cache; None: as `input`
     """
 
     above: int
@@ -40,10 +40,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """What is known of a model.
+    """Known properties of a model.
 
     window, output: tokens, 0 if not known; prices: by rising `above`, empty if not known
-    tools, images: False where it is known that the model takes none
+    tools, images: False if the model is known to accept none
     """
 
     window: int
@@ -53,7 +53,7 @@ class Listing:
     images: bool = True
 
     def compute_cost(self, usage: Usage) -> float | None:
-        """What a call cost, None when there is no price."""
+        """Return the cost of a call, None without a price."""
         fitting = [price for price in self.prices if usage.input >= price.above]
         if not fitting:
             return None
@@ -64,10 +64,10 @@ class Listing:
 
 
 class Catalog:
-    """Looks models up. Nothing is read before the first question.
+    """Catalog of models. Nothing is read before the first lookup.
 
-    cache: folder for our extract; made when needed, done without when it can't be written
-    own: what the user says of models by name, which goes before
+    cache: folder for the extract; created when needed, not used if it can't be written
+    own: the user's entries by model name, which take precedence
     """
 
     def __init__(self, cache: Path, own: Mapping[str, Listing] | None = None) -> None:
@@ -76,7 +76,7 @@ class Catalog:
         self._lines: str | None = None
 
     def find(self, names: Sequence[str]) -> Listing | None:
-        """The first of `names` that is known (the same model has several spellings)."""
+        """Return the first known of `names` (the same model has several spellings)."""
         if own := self._find_user_listing(names):
             return own
         if self._lines is None:
@@ -84,14 +84,14 @@ class Catalog:
         return _find_listing(self._lines, names)
 
     def find_cached(self, names: Sequence[str]) -> Listing | None:
-        """The same, but only if the extract is there already: for use before a first request."""
+        """Return the same, but only if the extract exists already: for use before a first request."""
         if own := self._find_user_listing(names):
             return own
         lines = self._lines or self._read_extract(make=False)
         return _find_listing(lines, names) if lines else None
 
     def iter_tool_models(self) -> Iterator[tuple[str, int]]:
-        """All models that take tools, as the catalog spells them, with their windows in tokens."""
+        """Yield all models with tool support, as the catalog spells them, with their windows in tokens."""
         if self._lines is None:
             self._lines = self._read_extract(make=True) or "\n"
         for line in self._lines.split("\n"):
@@ -112,9 +112,9 @@ class Catalog:
         stamp = f"{_FORMAT} {status.st_size} {status.st_mtime_ns}"
         try:
             found, _, lines = extract.read_text(encoding="utf-8").partition("\n")
-            if found == stamp and lines.endswith("\n"):  # else a part of it was lost
+            if found == stamp and lines.endswith("\n"):  # else the file is truncated
                 return "\n" + lines
-        except (OSError, ValueError):  # not there yet, not readable, or not ours: made anew
+        except (OSError, ValueError):  # missing, unreadable, or another file: rebuilt
             pass
         if not make:
             return None
@@ -204,6 +204,6 @@ def _write_extract(extract: Path, text: str) -> None:
         extract.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft.write_text(text, encoding="utf-8")
         draft.replace(extract)
-    except OSError:  # a full or read-only disk: looked up in the big file again next time
-        with suppress(OSError):  # never made
+    except OSError:  # a full or read-only disk: the next lookup parses the big file again
+        with suppress(OSError):  # never created
             draft.unlink()

@@ -1,4 +1,4 @@
-"""Families of models by their names, and in which formats each writes edits well (reasons: docs/editing-models.md)."""
+"""Families of models by name, and the edit formats that each writes well (reasons: docs/editing-models.md)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.edit.format_registry import FORMATS, Format
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """Models that write edits alike. pattern: found somewhere in the name, in lower case, as the user writes it"""
+    """Models with the same edit formats. pattern: found anywhere in the lower-case name, as the user writes it"""
 
     name: str
     pattern: re.Pattern[str]
@@ -18,7 +18,7 @@ class Family:
 
 
 def find_family(model: str) -> Family:
-    """The first family that the name fits."""
+    """Return the first family that matches the name."""
     name = model.lower()
     return next((each for each in FAMILIES if each.pattern.search(name)), UNKNOWN)
 
@@ -28,10 +28,10 @@ def _define_family(name: str, pattern: str, *formats: Format) -> Family:
 
 
 _AT_HOME = r"^(?:litellm/)?(?:ollama|ollama_chat|lmstudio|lm_studio|vllm|hosted_vllm|llamacpp)/"
-"""What serves models at home says nothing of their size, and often cuts their precision."""
+"""Local servers: the name says nothing of a model's size, and its precision is often reduced."""
 
 _SMALL = r"(?<![0-9a-z.])(?:[0-9]|[12][0-9]|3[0-4])(?:\.[0-9])?b\b|[-_]nano\b|gpt-oss"
-"""Up to 34 billion parameters, where the name says so."""
+"""Up to 34 billion parameters, according to the name."""
 
 _OTHERS = r"deepseek|qwen|qwq|mistral|codestral|devstral|magistral|kimi|\bglm-|grok|minimax"
 

@@ -1,7 +1,7 @@
-"""A chain of models: the next one answers while one before it cannot be reached.
+"""A chain of models: the next one answers while the one before it cannot be reached.
 
-A circuit breaker (Nygard, "Release It!", 2007) keeps a model that failed from being waited for at every
-step: it is left out for a while, twice as long after each further failure, and then tried once.
+A circuit breaker (Nygard, "Release It!", 2007) avoids waiting for a failed model at every step: it is skipped
+for a while, twice as long after each further failure, and then tried once.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from agent.model.protocol import CutOff, Delta, Model, Reply, Request, TextDelta
 from sandbox.errors import Fault, UserError
 
 REST = 60.0
-"""Seconds that a model is left out after its first failure; an outage of a provider lasts minutes."""
+"""Seconds that a model is skipped after its first failure; an outage of a provider lasts minutes."""
 
 LONGEST_REST = 900.0
 
 _PASSED_ON = frozenset({Fault.MODEL_UNREACHABLE, Fault.CREDENTIALS})
-"""Failures that another provider does not share. A request that is refused for what it is would be refused again."""
+"""Failures that another provider does not share. A request refused for its content would be refused again."""
 
 
 @dataclass(slots=True)
 class _Link:
-    """One model of the chain. until: when it may be tried again, on the clock; rest: how long it was left out last"""
+    """One model of the chain. until: clock time of the next try; rest: seconds of the last suspension"""
 
     make: Callable[[], Model]
     name: str
@@ -35,10 +35,10 @@ class _Link:
 
 
 class Fallback:
-    """The first of the models that can be reached.
+    """The first reachable model of a chain.
 
-    others: (name, maker) of the models after the first, each made when it is first needed
-    on_notice: told in one line of every change; clock: seconds that only grow
+    others: (name, factory) of the models after the first, each created when it is first needed
+    on_notice: receives one line on every change; clock: monotonic seconds
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Fallback:
                 if error.fault not in _PASSED_ON:
                     raise
                 self._suspend_link(link)
-                if shown or isinstance(error, CutOff):  # the loop goes on from there, with the next model
+                if shown or isinstance(error, CutOff):  # the agent loop continues with the next model
                     raise
                 failed = error
                 self._on_notice(f"{error.message}; {link.name} is left out for {link.rest:.0f} s")
@@ -88,7 +88,7 @@ class Fallback:
                 await link.model.close()
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars of a call with this usage, None if not known."""
+        """Return the US dollars of a call with this usage, None if not known."""
         return compute_price(self._order_links()[0].model, usage)
 
     async def _stream_from(self, link: _Link, model: Model, request: Request) -> AsyncGenerator[Delta, None]:
@@ -104,7 +104,7 @@ class Fallback:
                 yield delta
 
     def _order_links(self) -> list[_Link]:
-        """Those that may be tried, in the order of the chain; when none may, the one that is due first."""
+        """Return the links that may be tried, in the order of the chain; if none, the one that is due first."""
         now = self._clock()
         ready = [link for link in self._links if link.until <= now]
         return ready or [min(self._links, key=lambda link: link.until)]

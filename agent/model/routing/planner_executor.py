@@ -1,8 +1,8 @@
-"""A relay: a strong model leads each turn, a cheaper one carries it out, the strong one is called back in need.
+"""A relay: a strong model leads each turn, a cheaper one executes, the strong one takes over after failures.
 
-"The collaboration gap" (arXiv 2511.02687) finds that a weak model does nearly as well as a strong one where the strong
-one speaks first and hands over. Who answers is read off the messages alone, so that a session that is
-resumed or replayed asks the same model.
+"The collaboration gap" (arXiv 2511.02687) finds that a weak model does nearly as well as a strong one where
+the strong one speaks first and hands over. The choice depends on the messages alone, so that a resumed or
+replayed session asks the same model.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from agent.model.protocol import (
 )
 
 LEAD = 3
-"""Replies of a turn that the strong model gives: enough to look, and to say what is to be done."""
+"""Replies per turn by the strong model: enough to explore, and to state the plan."""
 
 FAILURES = 3
-"""Failed actions in a row after which it takes over again."""
+"""Failed actions in a row after which the strong model takes over."""
 
 RECHECK = "The tests were run after your changes, and fail"
-"""How the harness gives a turn back whose tests fail: the other signal of failure."""
+"""Start of the harness's message that returns a turn with failing tests: the other signal of failure."""
 
 
 class PlannerExecutor:
-    """Two models as one. strong, cheap: who leads, and who carries out; on_notice: told when they change"""
+    """Two models as one. strong, cheap: the leading and the executing one; on_notice: called when they change"""
 
     def __init__(
         self, strong: Model, cheap: Model, *, on_notice: Callable[[str], None] = lambda text: None
@@ -67,7 +67,7 @@ class PlannerExecutor:
         await self._cheap.close()
 
     def price(self, usage: Usage) -> float | None:
-        """US dollars of a call of the dearer one, None if not known: who is asked next is not known here."""
+        """Return the US dollars of a call of the dearer one, None if not known: the next model is not known here."""
         found = [
             each
             for each in (compute_price(self._strong, usage), compute_price(self._cheap, usage))
@@ -77,7 +77,7 @@ class PlannerExecutor:
 
 
 def find_strong_model_reason(messages: Sequence[Message]) -> str:
-    """Why the strong model answers next, "" if the cheap one does. Looks at the present turn only."""
+    """Return the reason for the strong model to answer next, "" for the cheap one. Considers the current turn only."""
     replies = failures = 0
     counting = True
     for message in reversed(messages):
@@ -89,7 +89,7 @@ def find_strong_model_reason(messages: Sequence[Message]) -> str:
                 replies += 1
             case UserMessage() if message.text.startswith(RECHECK):
                 return "takes over, the tests fail"
-            case UserMessage() if not message.text.startswith("["):  # a person's words: the turn begins here
+            case UserMessage() if not message.text.startswith("["):  # the user's words: the turn begins here
                 break
         if failures >= FAILURES:
             return f"takes over after {FAILURES} failed actions"

@@ -1,4 +1,4 @@
-"""Which model plays which role. A role without a model of its own is played by the main one."""
+"""Roles of models. A role without a model of its own uses the main one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from agent.model.protocol import UNPAID, Model
 
 
 class Role(StrEnum):
-    """What a model is asked for.
+    """Purpose of a model in a session.
 
-    main: the conversation; fast: titles, summaries, commit messages; plan: plans, and what the main model cannot
-    do; judge: opinions on finished work
+    main: the conversation; fast: titles, summaries, commit messages; plan: plans, and tasks beyond the main
+    model; judge: opinions on finished work
     """
 
     MAIN = "main"
@@ -22,10 +22,10 @@ class Role(StrEnum):
 
 
 class Roles:
-    """The models of a session. Each is made when it is first asked for.
+    """The models of a session. Each is created at its first use.
 
-    main: returns the model of the conversation, which a person may change meanwhile
-    others: makes the model of a role that has one of its own
+    main: returns the model of the conversation, which the user may change meanwhile
+    others: creates the model of a role that has one of its own
     """
 
     def __init__(
@@ -36,11 +36,11 @@ class Roles:
         self._made: dict[Role, Model] = {}
 
     def has_own_model(self, role: Role) -> bool:
-        """Whether the role has a model of its own."""
+        """Return whether the role has a model of its own."""
         return role in self._makers
 
     def get_model(self, role: Role) -> Model:
-        """Who plays the role. Raises UserError if its model cannot be made (an unknown name, no key)."""
+        """Return the model of the role. Raises UserError if it cannot be created (an unknown name, no key)."""
         if role not in self._makers:
             return self._main()
         if role not in self._made:
@@ -48,15 +48,15 @@ class Roles:
         return self._made[role]
 
     def get_writer(self, role: Role) -> Model | None:
-        """Who can be asked for a text in this role; None if nobody can, and code has to write it.
+        """Return the model for a text in this role; None if there is none, and code has to write it.
 
-        A main model that plays a part is not asked: a script would lose its place.
+        A scripted main model is not used: its script would lose its place.
         """
         model = self.get_model(role)
         return None if not self.has_own_model(role) and model.name.startswith(UNPAID) else model
 
     async def close(self) -> None:
-        """Release the connections of the models made here (not the main one's)."""
+        """Release the connections of the models created here (not the main one's)."""
         for model in self._made.values():
             await model.close()
         self._made.clear()

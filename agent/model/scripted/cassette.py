@@ -1,8 +1,8 @@
-"""A recorded conversation that plays again: `--model cassette:FILE`, for tests and bug reports without a network.
+"""Replay of a recorded conversation: `--model cassette:FILE`, for tests and bug reports without a network.
 
-FILE has a JSON object a line, one for each call: `keep`, how many messages of the call before stay; `messages`, those
-that follow them; `reply`. `patchwright replay ID --cassette FILE` makes one of any session. What is asked has to be
-what was asked then; else the difference is shown.
+FILE has a JSON object a line, one for each call: `keep`, the number of messages of the previous call that
+stay; `messages`, those that follow them; `reply`. `patchwright replay ID --cassette FILE` writes one for any
+session. Each request has to equal the recorded one; else the difference is shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SHOWN = 60
 
 
 class Cassette:
-    """The model that plays a file. Raises UserError if that cannot be read."""
+    """A model that replays a file. Raises UserError if the file cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.name = f"cassette:{path}"
@@ -44,12 +44,12 @@ class Cassette:
         self._next = 0
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """See `Model.stream`. Raises UserError where another request was recorded, with the difference."""
+        """See `Model.stream`. Raises UserError with the difference if another request was recorded."""
         messages = [message_to_json(message) for message in request.messages]
         order = [
             *range(self._next, len(self._calls)),
             *range(self._next),
-        ]  # a resumed session goes on in its middle
+        ]  # a resumed session continues in its middle
         place = next((number for number in order if self._calls[number][0] == messages), None)
         if place is None:
             raise self._build_mismatch_error(messages)
@@ -82,7 +82,7 @@ class Cassette:
 
 
 def write_cassette(path: Path, calls: Iterable[tuple[Sequence[Message], Reply]]) -> int:
-    """Record calls (messages sent, reply); returns how many. Raises UserError."""
+    """Record calls (messages sent, reply); return their number. Raises UserError."""
     lines, before = list[str](), list[Json]()
     for sent, reply in calls:
         messages = [message_to_json(message) for message in sent]
@@ -99,7 +99,7 @@ def write_cassette(path: Path, calls: Iterable[tuple[Sequence[Message], Reply]])
 
 
 def message_to_json(message: Message) -> Json:
-    """One message, in the words of no provider."""
+    """Return one message as provider-neutral JSON."""
     match message:
         case ToolMessage():
             return {"role": "tool", "call": message.call, "text": message.text, "failed": message.failed}
@@ -111,7 +111,7 @@ def message_to_json(message: Message) -> Json:
 
 
 def reply_to_json(reply: Reply) -> Json:
-    """A reply as a cassette holds it."""
+    """Return a reply as cassette JSON."""
     usage = {
         name: getattr(reply.usage, name)
         for name in ("input", "cached", "written", "output", "reasoning", "cost")
@@ -126,7 +126,7 @@ def reply_to_json(reply: Reply) -> Json:
 
 
 def parse_reply(given: Mapping[str, Any]) -> Reply:
-    """The reply that a cassette holds."""
+    """Parse a reply from cassette JSON."""
     return Reply(
         text=given["text"],
         reasoning=given.get("reasoning", ""),
@@ -145,7 +145,7 @@ def _read_cassette(path: Path) -> list[tuple[list[Json], Json]]:
     calls = list[tuple[list[Json], Json]]()
     before = list[Json]()
     try:
-        # At newlines only: the strings of JSON may hold the other characters that `splitlines` takes for ends.
+        # Split at newlines only: JSON strings may contain other characters at which `splitlines` splits.
         for line in filter(None, path.read_text("utf-8", errors="surrogatepass").split("\n")):
             call = json.loads(line)
             before = [*before[: call["keep"]], *call["messages"]]

@@ -3,25 +3,25 @@
 FILE is YAML or JSON: a list of turns, or a mapping with `turns` and, if wanted, `window` (tokens).
 Each request is answered by the next turn. Keys of a turn, all optional:
 
-    text: what the model says
-    reasoning: what it thinks before that
+    text: the model's text
+    reasoning: its reasoning before that
     calls: list of {tool: NAME, arguments: {…}}; `raw: TEXT` in place of `arguments` sends that text
     usage: {input, cached, output, reasoning, cost}
     stop: end | actions | length | refusal | other
     delay: seconds until the answer
     error: a fault to raise instead (model-unreachable, credentials, …), or {fault, message, hint}
     repeat: play the turn this many times
-    expect: list of what the request must satisfy; a failed one ends the run and shows both sides
-        TEXT or {contains: TEXT}     occurs in what is new since the last turn
+    expect: list of conditions on the request; a failed one ends the run and shows both sides
+        TEXT or {contains: TEXT}     occurs in the new part since the last turn
         {not_contains: TEXT}         does not occur there
         {regex: PATTERN}             matches there (a line's start and end match ^ and $)
         {anywhere: TEXT}             occurs in the whole request: system prompt, messages, tools
         {tools: [NAME, …]}           these tools are offered
 
-Which turn is next is read off the request, so that a resumed process goes on where the script
-stood: calls carry ids that name the script and their turn, and each assistant message after the
-last of these stands for one more turn. Without any such id, assistant messages are counted, from
-the first request on if calls of another model or script stand before it.
+The next turn is derived from the request, so that a resumed process continues the script: calls carry ids
+that name the script and their turn, and each assistant message after the last of these counts as one more
+turn. Without any such id, assistant messages are counted, from the first request on if calls of another model
+or script precede it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from sandbox.errors import Fault, UserError
 from tools.core.action import Action
 
 _SHOWN = 4000
-"""Characters of a request that a failed expectation shows: enough to see what came instead."""
+"""Characters of a request that a failed expectation shows: enough to see the actual text."""
 
 
 class _Strict(BaseModel):
@@ -116,7 +116,7 @@ class _File(_Strict):
 
 
 class Script:
-    """The turns of one file, and the rule by which a request picks its turn."""
+    """The turns of one file, and the rule that assigns a turn to a request."""
 
     def __init__(self, turns: Sequence[Turn], *, name: str, tag: str, window: int = DEFAULT_WINDOW) -> None:
         self.name = name
@@ -130,7 +130,7 @@ class Script:
 
     @classmethod
     def load(cls, path: Path) -> Script:
-        """Read a script. Raises UserError that names the turn and the key at fault."""
+        """Read a script. Raises UserError that names the invalid turn and key."""
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -140,7 +140,7 @@ class Script:
 
     @classmethod
     def parse(cls, value: object, *, name: str) -> Script:
-        """A script from already decoded YAML or JSON."""
+        """Create a script from decoded YAML or JSON. Raises UserError."""
         tag = f"{zlib.crc32(json.dumps(value, sort_keys=True, default=str).encode()):08x}"
         try:
             file = _File.model_validate({"turns": value} if isinstance(value, list) else value)
@@ -150,7 +150,8 @@ class Script:
         return cls(file.turns, name=name, tag=tag, window=file.window)
 
     def next_turn(self, request: Request) -> tuple[int, Turn]:
-        """The turn that answers `request` and its number from 1, its expectations checked."""
+        """Return (number from 1, turn) for `request`. Raises UserError if an expectation fails or the script
+        has ended."""
         index = self._find_turn_index(request.messages)
         if index >= self._length:
             plays = "1 turn" if self._length == 1 else f"{self._length} turns"
@@ -167,7 +168,7 @@ class Script:
         return number, turn
 
     def build_actions(self, number: int, turn: Turn) -> tuple[Action, ...]:
-        """The calls of a turn, with ids that name it."""
+        """Return the calls of a turn, with ids that name it."""
         raws = [json.dumps(call.arguments) if call.raw is None else call.raw for call in turn.calls]
         return tuple(
             parse_action(f"s{self._tag}-{number}-{place}", call.tool, raw)
@@ -175,17 +176,17 @@ class Script:
         )
 
     def _find_turn_index(self, messages: Sequence[Message]) -> int:
-        after = 0  # assistant messages behind the last call of this script
+        after = 0  # assistant messages after the last call of this script
         for message in reversed(messages):
             if match := next((m for call in _list_action_ids(message) if (m := self._id.match(call))), None):
-                # The message of the call itself is not counted; compression may have left only its result.
+                # The message of the call itself is not counted; compaction may have left only its result.
                 return int(match[1]) + after
             after += isinstance(message, AssistantMessage)
         if self._foreign is None:
-            # Calls that are not ours: another model spoke until now, and the script begins here.
+            # Calls of another model, which answered until now: the script begins here.
             self._foreign = after if any(_list_action_ids(message) for message in messages) else 0
         counted = max(0, after - self._foreign)
-        # One less than played: the last turn is asked for again. Less still: compression took messages away.
+        # One less than played: the last turn is requested again. Even less: compaction removed messages.
         return counted if counted >= self._played - 1 else self._played
 
     def _check_expectation(self, matcher: str | Matcher, number: int, request: Request) -> None:
@@ -213,7 +214,7 @@ class Script:
 
 
 class ScriptedModel:
-    """Plays the script in a file."""
+    """A model that plays the script in a file."""
 
     def __init__(self, path: Path | str) -> None:
         self.name = f"scripted:{path}"
@@ -246,7 +247,7 @@ class ScriptedModel:
 
 
 def split_into_pieces(text: str) -> Iterator[str]:
-    """Text in the small pieces in which models stream it: a word and the space before it."""
+    """Yield text in small pieces, as models stream it: a word and the space before it."""
     yield from re.findall(r"\s*\S+|\s+$", text)
 
 
@@ -283,7 +284,7 @@ def _list_action_ids(message: Message) -> Sequence[str]:
 
 
 def _join_new_text(messages: Sequence[Message]) -> str:
-    """The text of what came after the last assistant message."""
+    """Return the text of the messages after the last assistant message."""
     new: list[str] = []
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):

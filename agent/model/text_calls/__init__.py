@@ -1,8 +1,8 @@
-"""Tool calls that a model wrote into its text, in any of the notations that models were taught.
+"""Parser of tool calls that a model wrote into its text, in any of the notations that models are trained on.
 
-`find_calls` tells them from the prose around them. What stands in a quotation is never a call: a
-block quote, a block of shown output, an example, and above all anything that a tool has returned
-before; else a file that says `<tool_call>…` would be obeyed as soon as a model quotes it.
+`find_calls` separates them from the surrounding prose. Text in a quotation is never a call: a block quote, a
+block of shown output, an example, and above all anything that a tool has returned before; else a file that
+says `<tool_call>…` would be obeyed as soon as a model quotes it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["RESULT", "Call", "FoundCalls", "Outputs", "find_calls", "normalize_t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundCalls:
-    """What a text comes to. prose: the text without the calls; quoted: calls that were quotations, left in the prose"""
+    """Result of a parse. prose: the text without the calls; quoted: calls that were quotations, left in the prose"""
 
     prose: str
     calls: tuple[Call, ...] = ()
@@ -37,7 +37,7 @@ RESULT = re.compile(
     r"|<[|｜]tool▁outputs?▁begin[|｜]>|\[TOOLRESULTS\]|<\|im_start\|>(?:user|tool)|<\|start\|>(?:tool|user)",
     re.MULTILINE | re.IGNORECASE,
 )
-"""Where a model begins to make up what its call would return. All that follows rests on it."""
+"""Where a model begins to invent its call's result. All text after it depends on the invention."""
 
 _SHOWN = re.compile(
     r"\b(?:for example|for instance|e\.g\.|example|looks? like|such as|sample|syntax|format|template|documentation"
@@ -47,12 +47,12 @@ _SHOWN = re.compile(
     r"|previous(?:ly)?|earlier|you can (?:use|call)|users? can)\b",
     re.IGNORECASE,
 )
-"""Words of a sentence right before a block that say that it is shown, not called."""
+"""Words of a sentence right before a block that show that the block is an example, not a call."""
 
 _MEANT = re.compile(
     r"\b(?:let me|i will|i'll|let's|now i|i need|i should|i am going|i'm going)\b", re.IGNORECASE
 )
-"""Words that say that it is called all the same."""
+"""Words that show that it is a call all the same."""
 
 _SHOWING_FENCES = re.compile(
     r"^[ \t]*```[ \t]*(?!(?:json5?|jsonc|tool\w*|function\w*|action|xml|html|python|py|javascript|js)\b)\w+[^\n]*\n"
@@ -61,7 +61,7 @@ _SHOWING_FENCES = re.compile(
 )
 
 _MOST_AFTER = 300
-"""Characters of prose after a block that is no explicit call: more, and it is part of an explanation."""
+"""Characters of prose after a block that is no explicit call: with more, it is part of an explanation."""
 
 
 def find_calls(
@@ -72,12 +72,12 @@ def find_calls(
     sure: bool = False,
     cut: bool = False,
 ) -> FoundCalls:
-    """The calls in `text`, in their order.
+    """Return the calls in `text`, in their order.
 
-    tools: those on offer; outputs: what tools have returned so far
-    sure: the model has another way to call tools, so only a notation that means nothing else counts,
-        or a text that is nothing but a call
-    cut: the text broke off, so that what only its end would close does not count
+    tools: those on offer; outputs: earlier outputs of tools
+    sure: the model has another way to call tools, so only an unambiguous notation counts, or a text that is
+    only a call
+    cut: the text was truncated, so a call that only its end would close does not count
     """
     known = KnownTools(tools)
     end, hidden = len(text), [match.span() for match in _THOUGHT.finditer(text)]
@@ -99,7 +99,7 @@ def find_calls(
             or (sure and not all(call.tool in known for call in candidate.calls))
         ):
             quoted += 1
-            hidden.append((candidate.start, candidate.end))  # nor is what stands in it
+            hidden.append((candidate.start, candidate.end))  # nor do candidates inside it
         else:
             chosen.append(candidate)
     calls = tuple(call for each in chosen for call in each.calls)
@@ -109,7 +109,7 @@ def find_calls(
 
 
 def _collect_candidates(text: str, known: KnownTools) -> list[Candidate]:
-    """All that looks like a call; of those that begin together the explicit and longer one first."""
+    """Return all candidates; of those that begin together the explicit and longer one first."""
     finders = (
         tag_calls.find_candidates,
         token_calls.find_candidates,
@@ -124,13 +124,13 @@ def _collect_candidates(text: str, known: KnownTools) -> list[Candidate]:
 def _is_intended_call(text: str, end: int, candidate: Candidate, *, sure: bool) -> bool:
     before = text[: candidate.start].rstrip()
     line = before.rpartition("\n")[2].rstrip("`").strip() if before else ""
-    if line.startswith("```"):  # an explicit call in a fence: the line before that one counts
+    if line.startswith("```"):  # an explicit call in a fence: the line before the fence counts
         line = before.rpartition("\n")[0].rstrip().rpartition("\n")[2]
     sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
     introduces = sentence.endswith(":") or not candidate.explicit
     if introduces and _SHOWN.search(sentence) and not _MEANT.search(sentence):
         return False
-    # In the middle of a line of prose it is spoken of: `<tool_call>` is a tag that …
+    # In the middle of a line of prose it is a mention: `<tool_call>` is a tag that …
     if candidate.explicit:
         return not text[: candidate.start].rpartition("\n")[2].rstrip().endswith("`")
     rest = text[candidate.end : end].strip().strip("`")
@@ -149,14 +149,14 @@ def _is_within(place: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 class Outputs:
-    """What tools have returned, with all white space and fences left aside. plain: texts that are so already"""
+    """Earlier outputs of tools, without white space and fences. plain: texts normalized already"""
 
     def __init__(self, texts: Iterable[str] = (), plain: Callable[[], Iterable[str]] | None = None) -> None:
         self._make = plain or (lambda: map(normalize_text, texts))
         self._plain: list[str] | None = None
 
     def contains_text(self, source: str) -> bool:
-        """Whether this stretch of text, or the part of it that matters, stands in one of them."""
+        """Return whether this text, or its content without the outer tags, occurs in one of them."""
         if self._plain is None:
             self._plain = list(self._make())
         wanted = normalize_text(source)
@@ -165,8 +165,8 @@ class Outputs:
 
 
 def normalize_text(text: str) -> str:
-    """A text without its white space, its fences and what stands before its lines."""
-    # Outputs come numbered; a quotation mostly does not.
+    """Return a text without white space, fences and line prefixes."""
+    # Outputs have line numbers; a quotation mostly has none.
     text = re.sub(r"^[ \t]*(?:\d+[:|\t→]|[+>|-](?=\s))[ \t]?", "", text, flags=re.MULTILINE)
     return re.sub(r"```\w*|\s+", "", text)
 

@@ -1,4 +1,4 @@
-"""Calls written as JSON: `{"name": …, "arguments": {…}}` and the many shapes that models make of it."""
+"""Calls written as JSON: `{"name": …, "arguments": {…}}` and the many variants that models write."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ _LISTS = ("tool_calls", "tool_uses", "calls", "actions", "function_calls", "tool
 FENCE = re.compile(
     r"^([ \t]*)```[ \t]*([\w+-]*)[^\n`]*\n(.*?)(?:\n[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
-"""(indentation, language, content) of a fenced block; one that nobody closed ends with the text."""
+"""(indentation, language, content) of a fenced block; an unclosed one ends with the text."""
 
 LANGUAGES = frozenset({"", "json", "json5", "jsonc", "tool_call", "tool_calls", "tool", "tools", "tool_use",
                        "tool_code", "function", "function_call", "action", "xml", "python", "py",
                        "javascript", "js"})  # fmt: skip
-"""Languages of fences that may hold a call. What stands in a `text`, `console` or `diff` block is shown, not called."""
+"""Languages of fences that may hold a call. The content of a `text`, `console` or `diff` block is shown, not called."""
 
 
 def extract_calls(value: object, known: KnownTools, *, explicit: bool = False) -> tuple[Call, ...]:
-    """The calls that a decoded value comes to; none if it is something else.
+    """Return the calls in a decoded value; none if it is something else.
 
-    explicit: where it stands says that it is a call, so that a name which no tool has is an answer, too
+    explicit: the notation says that it is a call, so that an unknown tool name is accepted, too
     """
     if isinstance(value, list):
         found = [extract_calls(each, known, explicit=explicit) for each in value]
@@ -56,7 +56,7 @@ def extract_calls(value: object, known: KnownTools, *, explicit: bool = False) -
 
 
 def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
-    """JSON in fences, and JSON that begins a line."""
+    """Yield JSON in fences, and JSON that begins a line."""
     fences = list(FENCE.finditer(text))
     for fence in fences:
         if fence[2].lower() not in LANGUAGES:
@@ -80,7 +80,7 @@ def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
 
 
 def parse_call_arguments(raw: str, tool: str) -> Call:
-    """A call of `tool` with arguments from a JSON text, mended where it is nearly JSON."""
+    """Parse a call of `tool` with arguments from a JSON text, repaired where it is nearly JSON."""
     try:
         value = json.loads(raw, strict=False) if raw.strip() else {}
     except (ValueError, RecursionError):
@@ -94,7 +94,7 @@ def parse_call_arguments(raw: str, tool: str) -> Call:
 
 
 def _parse_named_call(value: Mapping[str, Any], known: KnownTools, *, explicit: bool) -> Call | None:
-    """`{"name": NAME, "arguments": …}`, with the arguments beside the name if they are not below it."""
+    """Parse `{"name": NAME, "arguments": …}`, with the arguments next to the name if they are not below it."""
     for key in _NAMES:
         inner = value.get(key)
         if isinstance(inner, Mapping) and key in ("function", "tool_call", "action", "tool"):
@@ -124,7 +124,7 @@ def _parse_named_call(value: Mapping[str, Any], known: KnownTools, *, explicit: 
 
 
 def _parse_keyed_call(value: Mapping[str, Any], known: KnownTools) -> Call | None:
-    """`{NAME: {…}}`."""
+    """Parse `{NAME: {…}}`."""
     if len(value) != 1:
         return None
     [(key, given)] = value.items()
@@ -133,7 +133,7 @@ def _parse_keyed_call(value: Mapping[str, Any], known: KnownTools) -> Call | Non
 
 
 def _parse_values(text: str) -> list[Any] | None:
-    """All values of a text that is nothing but values, one after the other; None if it is something else."""
+    """Return the values of a text that consists of JSON values only; None if it contains anything else."""
     values, at = list[Any](), 0
     while rest := text[at:].lstrip(" \t\r\n,;"):
         at = len(text) - len(rest)

@@ -1,4 +1,4 @@
-"""The tools that calls in a text can mean, and what a piece of text that looks like a call comes to."""
+"""Tools that calls in a text can refer to, and the candidates found in the text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agent.model.wire_formats.lenient_json import NotReadable, parse_lenient_jso
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call as it stands in a text. raw: the arguments' text where `arguments` could not be made of it"""
+    """One call in a text. raw: the arguments' text if it could not be parsed into `arguments`"""
 
     tool: str
     arguments: Mapping[str, Any] | None
@@ -25,8 +25,8 @@ class Call:
 class Candidate:
     """A stretch of text that looks like calls.
 
-    explicit: it is in a notation that means nothing but a call; a JSON object or a line of Python may be a sample
-    open: nothing but the end of the text says that it ends there
+    explicit: its notation means nothing but a call; a JSON object or a line of Python may be a sample
+    open: only the end of the text ends it
     """
 
     start: int
@@ -43,7 +43,7 @@ _NUMBER = re.compile(r"[:#]\d+$")
 
 
 class KnownTools:
-    """The tools on offer, found by the names that models make of theirs."""
+    """The tools on offer, found by the names that models write."""
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._tools = {tool.name: tool for tool in tools}
@@ -53,30 +53,30 @@ class KnownTools:
         return iter(self._tools)
 
     def resolve_name(self, written: object) -> str | None:
-        """Our name for a tool that is called so; None if none is."""
+        """Return the tool's name for a name as written; None if there is no such tool."""
         if not isinstance(written, str):
             return None
         return self._plain.get(_normalize_name(strip_decoration(written)))
 
     def argument_schemas(self, tool: str) -> Mapping[str, Any]:
-        """The arguments' schemas by name."""
+        """Return the arguments' schemas by name."""
         found: Mapping[str, Any] = self._tools[tool].parameters.get("properties", {})
         return found
 
     def find_only_argument(self, tool: str) -> str | None:
-        """The name of the one argument that has to be given; None if there is not exactly one."""
+        """Return the name of the only required argument; None if there is not exactly one."""
         required = self._tools[tool].parameters.get("required", [])
         names = required or list(self.argument_schemas(tool))
         return str(names[0]) if len(names) == 1 else None
 
     def convert_arguments(self, tool: str, texts: Mapping[str, str]) -> dict[str, Any]:
-        """Arguments that were written as text between tags, as the types that the tool wants."""
+        """Convert arguments written as text between tags to the types in the tool's schema."""
         schemas = self.argument_schemas(tool) if tool in self._tools else {}
         return {name: _convert_value(text, schemas.get(name, {})) for name, text in texts.items()}
 
 
 def strip_decoration(written: str) -> str:
-    """A tool's name without what templates put around it: `functions.read:0`, `` `read` ``."""
+    """Return a tool's name without the decoration of chat templates: `functions.read:0`, `` `read` ``."""
     return _NUMBER.sub("", _PREFIXES.sub("", written.strip().strip("`'\"*")))
 
 

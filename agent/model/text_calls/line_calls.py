@@ -26,7 +26,7 @@ _NEXT = re.compile(
 
 
 def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
-    """Every `Action:` line that comes to a call."""
+    """Yield every `Action:` line that contains a call."""
     for head in _HEAD.finditer(text):
         given = head[1].strip()
         body = _INPUT.match(text, head.end())
@@ -54,7 +54,7 @@ def _parse_action_input(
         except NotReadable:
             stop = _NEXT.search(text, inside)
             if stop is None:
-                return None  # it may have broken off: nothing says that it is whole
+                return None  # it may be truncated: nothing marks it as complete
             return _build_candidate(head, stop.start(), Call(tool, None, text[inside : stop.start()].strip()))
         closing = re.compile(r"\s*```").match(text, end) if fence else None
         return _build_candidate(head, closing.end() if closing else end, Call(tool, value))
@@ -72,7 +72,8 @@ def _parse_action_input(
 def _parse_inline_call(
     text: str, head: re.Match[str], given: str, known: KnownTools
 ) -> tuple[tuple[Call, ...], int] | None:
-    """`Action: read(path="a")`, `Action: read[a]`, `Action: {…}`, `Action: read {…}`, and JSON on the next lines."""
+    """Parse `Action: read(path="a")`, `Action: read[a]`, `Action: {…}`, `Action: read {…}`, and JSON on the
+    next lines."""
     start = head.start(1)
     fence = re.compile(r"\s*```\w*\s*").match(text, start)
     at = fence.end() if fence else start + len(text[start:]) - len(text[start:].lstrip())

@@ -15,12 +15,12 @@ _LANGUAGES = frozenset({"", "python", "py", "tool_code", "tool_call", "tool", "t
 
 
 def parse_python_calls(code: str, known: KnownTools) -> tuple[Call, ...]:
-    """The calls of a piece of Python that is nothing but calls of known tools with plain values; else none."""
+    """Return the calls in Python code that consists of calls of known tools with plain values; else none."""
     if not any(f"{name}(" in re.sub(r"\s+\(", "(", code) for name in _iter_known_names(code, known)):
         return ()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of an unknown escape, which would stand on the user's screen
+            warnings.simplefilter("ignore")  # of an unknown escape, which would appear on the user's screen
             tree = ast.parse(code.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
@@ -38,7 +38,7 @@ def parse_python_calls(code: str, known: KnownTools) -> tuple[Call, ...]:
 
 
 def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
-    """Blocks, lists and lines that are nothing but calls."""
+    """Yield blocks, lists and lines that are nothing but calls."""
     fences = list(FENCE.finditer(text))
     for fence in fences:
         if fence[2].lower() in _LANGUAGES and (calls := parse_python_calls(fence[3], known)):
@@ -86,7 +86,7 @@ def _parse_call(node: ast.expr, known: KnownTools) -> Call | None:
                 return None
             arguments[keyword.arg] = _evaluate_literal(keyword.value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None  # not plain values: something to be computed is no call
+        return None  # not plain values: an expression is no call
     return Call(tool, arguments)
 
 
@@ -95,7 +95,7 @@ def _evaluate_literal(node: ast.expr) -> Any:
 
 
 def _to_json_value(value: object) -> Any:
-    """A value as JSON has it. Raises ValueError for what it has not: bytes, sets, and the `...` of an explanation."""
+    """Return a value as JSON. Raises ValueError for bytes, sets, and the `...` of an explanation."""
     match value:
         case None | str() | float():
             return value
@@ -109,7 +109,7 @@ def _to_json_value(value: object) -> Any:
 
 
 def _find_closing_bracket(text: str, at: int) -> int:
-    """The place after the bracket that closes the first one, strings left aside; 0 if there is none."""
+    """Return the index after the bracket that closes the first one, ignoring strings; 0 if there is none."""
     depth, quote = 0, ""
     while at < len(text):
         if quote:

@@ -34,7 +34,7 @@ _CLOSERS = r"</(?:\w+:)?(?:function|invoke|tool|tool_call|tool_use|call)s?>"
 
 
 def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
-    """Every notation with tags. Later ones may overlap earlier ones; the caller takes the first."""
+    """Yield candidates of every notation with tags. Later ones may overlap earlier ones; the caller takes the first."""
     for match in _WRAPPER.finditer(text):
         if candidate := _parse_wrapper(text, match, known):
             yield candidate
@@ -81,7 +81,7 @@ def _parse_wrapper(text: str, match: re.Match[str], known: KnownTools) -> Candid
 
 
 def _build_unreadable_call(start: int, end: int, body: str, known: KnownTools) -> Candidate | None:
-    """Between closed tags, but no JSON: the model is told so, if it is plain which tool it meant."""
+    """Return a call without arguments for invalid JSON between closed tags, to report it, if its tool is clear."""
     written = re.search(r"[\"']?(?:name|tool|function)[\"']?\s*:\s*[\"']([\w.:-]+)", body)
     tool = known.resolve_name(written[1]) if written else None
     if tool is None:
@@ -90,7 +90,7 @@ def _build_unreadable_call(start: int, end: int, body: str, known: KnownTools) -
 
 
 def _parse_calls(body: str, known: KnownTools) -> tuple[tuple[Call, ...], int]:
-    """The calls of one JSON value after another, and how far they reach."""
+    """Return the calls of consecutive JSON values, and the index where they end."""
     calls, at = list[Call](), 0
     while at < len(body) and body[at] in "{[":
         try:
@@ -106,7 +106,7 @@ def _parse_calls(body: str, known: KnownTools) -> tuple[tuple[Call, ...], int]:
 
 
 def _parse_named_tag(text: str, match: re.Match[str], known: KnownTools) -> Candidate | None:
-    """`<function=NAME>` and its like: parameters in tags of their own, or a JSON object."""
+    """Parse `<function=NAME>` and similar tags: parameters in tags of their own, or a JSON object."""
     tool = known.resolve_name(match[1]) or strip_decoration(match[1])
     if match[2]:  # <tool name="x" path="y"/>
         given = _parse_attributes(match[0])
@@ -134,19 +134,19 @@ def _parse_named_tag(text: str, match: re.Match[str], known: KnownTools) -> Cand
             return Candidate(start=match.start(), end=end, calls=(Call(tool, value),), explicit=True)
     given = dict(_PARAMETER.findall(inside))
     if close is not None and given and _PARAMETER_END.search(_PARAMETER.sub("", inside)):
-        # One end too many: a value holds such a tag itself, and where it ends cannot be told.
+        # One closing tag too many: a value contains such a tag itself, so its end is ambiguous.
         return Candidate(start=match.start(), end=end, calls=(Call(tool, None, body),), explicit=True)
     if not given and tool in known:
         given = _parse_child_tags(inside, known, tool)
     if close is None or (not given and body):
-        return None  # it broke off, or it is something else
+        return None  # truncated, or something else
     return Candidate(
         start=match.start(), end=end, calls=(Call(tool, known.convert_arguments(tool, given)),), explicit=True
     )
 
 
 def _parse_name_and_body(body: str, given: re.Match[str], known: KnownTools) -> tuple[Call, ...]:
-    """`<name>NAME</name><arguments>…</arguments>`."""
+    """Parse `<name>NAME</name><arguments>…</arguments>`."""
     tool = known.resolve_name(given[2]) or strip_decoration(given[2])
     part = _BODY_TAG.search(body)
     inside = (part[2] if part else body[given.end() :]).strip()
@@ -159,7 +159,7 @@ def _parse_name_and_body(body: str, given: re.Match[str], known: KnownTools) -> 
 
 
 def _find_tool_tags(text: str, known: KnownTools) -> Iterator[Candidate]:
-    """`<read><path>a.py</path></read>` and `<read path="a.py"/>`: tags called like a tool of ours."""
+    """Yield `<read><path>a.py</path></read>` and `<read path="a.py"/>`: tags named like a known tool."""
     for tool in known:
         pattern = re.compile(rf"<{re.escape(tool)}((?:\s+[\w-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*(/?)>")
         for match in pattern.finditer(text):

@@ -1,4 +1,4 @@
-"""Calls between the special tokens of models' own templates, which leak into the text where a server misses them."""
+"""Calls between the special tokens of models' chat templates, which leak into the text if a server misses them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _HEADS = (
     re.compile(r"\[TOOL_CALLS\]\s*([\w.:-]+)(?:\[CALL_ID\][^\[]*)?\[ARGS\]\s*"),
     re.compile(r"\[TOOL_CALLS\]\s*([\w.:-]+)\s*(?=\{)"),
 )
-"""What stands before the arguments; the group is the tool's name."""
+"""Tokens before the arguments; the group is the tool's name."""
 
 _LISTS = re.compile(
     r"\[TOOL_CALLS\]\s*(?=[\[{])|<\|python_tag\|>\s*|<\|tool_call\|>\s*(?=[\[{])|functools\s*(?=\[)"
     r"|<\|tool_calls?_start\|>\s*|<\|START_ACTION\|>\s*|<\|action_start\|>\s*(?:<\|plugin\|>)?\s*"
     r"|(?:^|\n)to=([\w.:-]+)\s*(?:json)?\s*(?=\{)"
 )
-"""What stands before whole calls: Mistral, Llama 3, Granite, Phi, LFM, Cohere, InternLM."""
+"""Tokens before whole calls: Mistral, Llama 3, Granite, Phi, LFM, Cohere, InternLM."""
 
 _TAIL = re.compile(
     rf"\s*(?:```)?\s*(?:<{_BAR}tool▁calls?▁end{_BAR}>|<\|tool_calls?(?:_section)?_end\|>|<\|call\|>|<\|/?tool_call\|>"
@@ -41,7 +41,7 @@ _TAIL = re.compile(
 
 
 def find_candidates(text: str, known: KnownTools) -> Iterator[Candidate]:
-    """Every notation with tokens."""
+    """Yield candidates of every notation with special tokens."""
     for pattern in _HEADS:
         for match in pattern.finditer(text):
             tool = known.resolve_name(match[1]) or strip_decoration(match[1])

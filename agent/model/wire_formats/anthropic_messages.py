@@ -1,4 +1,4 @@
-"""Models behind Anthropic's messages endpoint (and the gateways that speak its language)."""
+"""Wire format of Anthropic's messages endpoint (and of compatible gateways)."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from agent.model.wire_formats.wire_protocol import (
 from tools.core.action import Action
 
 FORM = "anthropic"
-"""What parts of messages that only this format understands are marked with."""
+"""Mark of message parts that only this format understands."""
 
 VERSION = "2023-06-01"
 
 MOST_OUTPUT = 32_000
-"""Tokens of one answer at most, which has to be said: long files fit; smaller models say what they can take."""
+"""Limit on the output tokens of one answer, which is required: long files fit; smaller models report their limit."""
 
 _EPHEMERAL = {"type": "ephemeral"}
 
 _BUDGETS = {"low": 4_000, "medium": 10_000, "high": 24_000}
-"""Tokens of thinking for an effort, for models that take no word for it."""
+"""Thinking tokens for an effort, for models that accept no effort word."""
 
 
 @dataclass(slots=True, kw_only=True)
 class AnthropicDialect:
-    """What an endpoint takes.
+    """Capabilities of an endpoint.
 
     automatic: marks the end of the conversation for its cache by itself; else the last message is marked here
-    adaptive: takes a word for how much to think, not a number of tokens
+    adaptive: accepts a word for the thinking effort, not a number of tokens
     effort: "low", "medium", "high", or "" for no thinking
-    limit: the most tokens of output that the model can be asked for
+    limit: the maximum of output tokens that can be requested from the model
     """
 
     automatic: bool = True
@@ -102,11 +102,11 @@ class AnthropicWire:
         return b"".join((*head, b',"messages":[', b",".join(messages), b"]}"))
 
     def create_assembler(self) -> Assembler:
-        """See `Wire.assembler`."""
+        """See `Wire.create_assembler`."""
         return AnthropicAssembler()
 
     def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
-        """See `Wire.error`."""
+        """See `Wire.parse_error`."""
         if piece.get("type") != "error" and not piece.get("error"):
             return None
         details = piece.get("error")
@@ -114,7 +114,7 @@ class AnthropicWire:
         return _STATUS.get(str(details.get("type")), 500), details
 
     def adapt_to_refusal(self, said: str) -> bool:
-        """See `Wire.concede`."""
+        """See `Wire.adapt_to_refusal`."""
         dialect = self.dialect
         if (limit := _MAX_TOKENS.search(said)) and 0 < int(limit[1]) < dialect.limit:
             self.dialect = replace(dialect, limit=int(limit[1]))
@@ -130,7 +130,7 @@ class AnthropicWire:
 
 
 def _encode_messages(messages: Sequence[Message], marked: int) -> Iterator[bytes]:
-    """Each message, the observations of one batch together: they have to stand in one. marked: where to cache"""
+    """Yield each message; the observations of one batch have to be in one. marked: the message to cache up to"""
     results: list[bytes] = []
     for place, message in enumerate(messages):
         if isinstance(message, ToolMessage):
@@ -166,7 +166,7 @@ _STATUS: Mapping[str, int] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""Types of errors in a stream, as the status that the same error has before it."""
+"""HTTP status for each error type in a stream."""
 
 _STOPS: Mapping[str, Stop] = {
     "end_turn": "end",
@@ -204,7 +204,7 @@ def _list_assistant_blocks(message: Message) -> list[Json]:
 
 
 def _build_assistant_blocks(message: Message) -> Iterator[Json]:
-    """What the assistant said, its signed thoughts where they stood."""
+    """Yield the assistant's blocks, with its signed thoughts at their original positions."""
     assert isinstance(message, AssistantMessage)
     plain: list[Json] = []
     if message.text.strip():
@@ -227,12 +227,12 @@ def _build_tool_use(action: Action) -> Json:
 
 
 def _sanitize_identifier(text: str) -> str:
-    """Ids and names of other providers, or of a model's own making, in the letters that are taken here."""
+    """Replace characters of ids and names, of other providers or invented by a model, that are not accepted here."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", text)[:128] or "_"
 
 
 class AnthropicAssembler(Assembler):
-    """Puts a message together. A block counts when it is closed: half a tool call never comes out."""
+    """Assembler of a message. A block counts when it is closed: half a tool call is never returned."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -254,7 +254,7 @@ class AnthropicAssembler(Assembler):
             case "message_delta":
                 self._update_usage(piece.get("usage"))
                 self._record_stop(piece["delta"].get("stop_reason"))
-            case "message":  # the whole, from a server that does not stream
+            case "message":  # the whole message, from a server that does not stream
                 for place, each in enumerate(piece["content"]):
                     self._blocks[place] = dict(each) | {"pieces": []}
                     yield from self._emit_deltas(str(each.get("text") or ""), str(each.get("thinking") or ""))
@@ -262,7 +262,7 @@ class AnthropicAssembler(Assembler):
                 self._record_stop(piece.get("stop_reason") or "end_turn")
 
     def build_reply(self, usage: Usage) -> Reply:
-        """See `Assembler.reply`."""
+        """See `Assembler.build_reply`."""
         text: list[str] = []
         thoughts: list[str] = []
         actions: list[Action] = []
@@ -337,7 +337,7 @@ class AnthropicAssembler(Assembler):
 def _encode_system(text: str) -> bytes:
     if not text:
         return b""
-    # Marked here too: the beginning stays in the cache when the past is compressed.
+    # Marked here too: the beginning stays in the cache when the history is compacted.
     return b',"system":' + encode_json([{"type": "text", "text": text, "cache_control": _EPHEMERAL}])
 
 

@@ -1,4 +1,4 @@
-"""Models behind a chat-completions endpoint (OpenAI's own and the many that speak its language)."""
+"""Wire format of chat-completions endpoints (OpenAI's own and the many compatible ones)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from agent.model.wire_formats.wire_protocol import (
 
 @dataclass(slots=True, kw_only=True)
 class ChatDialect:
-    """Where endpoints differ.
+    """Differences between endpoints.
 
-    usage: asks for token counts in the stream
-    reasoning: sends the model's reasoning back to it
-    limit: what the output limit is called
-    effort: how much the model is to think ("low", "medium", "high"), "" to leave it to the model
-    mark: asks for the prompt cache that Anthropic's models need to be asked for (gateways pass it on)
-    images: takes pictures; else a word says that one was there
-    sticky: a word that leads requests with the same beginning to the same cache, "" if the endpoint takes none
+    usage: request token counts in the stream
+    reasoning: send the model's reasoning back to it
+    limit: parameter for the output limit
+    effort: reasoning effort ("low", "medium", "high"), "" for the model's default
+    mark: request the prompt cache, which Anthropic's models require (gateways pass it on)
+    images: accepts images; else a note says that there was one
+    sticky: key that routes requests with the same beginning to the same cache, "" if the endpoint accepts
+    none
     """
 
     usage: bool = True
@@ -50,7 +51,7 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str]] = {
     "cache_control": {"mark": False},
     "image": {"images": False},
 }
-"""What an endpoint's refusal (400 or 422) speaks of, and how to speak to it from then on."""
+"""Words in an endpoint's refusal (400 or 422), and the dialect change that each leads to."""
 
 
 class ChatWire:
@@ -93,11 +94,11 @@ class ChatWire:
         )
 
     def create_assembler(self) -> Assembler:
-        """See `Wire.assembler`."""
+        """See `Wire.create_assembler`."""
         return ChatAssembler()
 
     def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
-        """See `Wire.error`."""
+        """See `Wire.parse_error`."""
         error = piece.get("error")
         if not error:
             return None
@@ -106,7 +107,7 @@ class ChatWire:
         return (status if isinstance(status, int) else 500), details
 
     def adapt_to_refusal(self, said: str) -> bool:
-        """See `Wire.concede`."""
+        """See `Wire.adapt_to_refusal`."""
         changed = apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
@@ -123,7 +124,7 @@ class ChatWire:
 
 
 def _mark_for_cache(message: Message) -> dict[str, Any]:
-    """A message up to which the provider is to cache."""
+    """Return a message with a cache mark at its end."""
     whole = message_to_json(message, reasoning=False)
     if isinstance(whole["content"], str) and whole["content"]:
         whole["content"] = [{"type": "text", "text": whole["content"], "cache_control": _EPHEMERAL}]

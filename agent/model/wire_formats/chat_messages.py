@@ -1,4 +1,4 @@
-"""Chat completions as they stand on the wire: messages and tools to JSON, streamed pieces back to a reply."""
+"""Chat-completions JSON: encoding of messages and tools, assembly of streamed chunks into a reply."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _STOPS: Mapping[str, Stop] = {
 }
 
 _NO_REASONING = " "
-"""Stands for reasoning that was not kept: endpoints that demand the field refuse an empty one."""
+"""Placeholder for reasoning that was not kept: endpoints that require the field refuse an empty one."""
 
 
 def message_to_json(message: Message, *, reasoning: bool) -> Json:
-    """One message. `reasoning`: the endpoint wants the assistant's own reasoning back."""
+    """Return one message as JSON. `reasoning`: the endpoint requires the assistant's own reasoning."""
     match message:
         case UserMessage():
             return {
@@ -50,7 +50,7 @@ def message_to_json(message: Message, *, reasoning: bool) -> Json:
         case ToolMessage():
             return {"role": "tool", "tool_call_id": message.call, "content": message.text}
         case AssistantMessage():
-            # Some servers refuse "" beside tool calls, others null without them.
+            # Some servers refuse "" together with tool calls, others null without them.
             content = message.text or (None if message.actions else "")
             encoded: Json = {"role": "assistant", "content": content}
             if reasoning:
@@ -61,14 +61,14 @@ def message_to_json(message: Message, *, reasoning: bool) -> Json:
 
 
 def tool_to_json(tool: ToolSpec) -> Json:
-    """One tool as the model is told of it."""
+    """Return one tool as JSON."""
     function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}
 
 
 @dataclass(slots=True)
 class _Call:
-    """A tool call while its pieces come in."""
+    """A tool call while its chunks arrive."""
 
     id: str
     tool: str
@@ -76,7 +76,7 @@ class _Call:
 
 
 class ChatAssembler(Assembler):
-    """Puts a chat completion together."""
+    """Assembler of a chat completion."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class ChatAssembler(Assembler):
         self._usage: Json = {}
 
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        """Take in one piece and hand out what a person can be shown of it."""
+        """Add one chunk and yield its displayable deltas."""
         usage = piece.get("usage") or (piece.get("x_groq") or {}).get("usage")
         if isinstance(usage, dict):
             self._usage = usage
@@ -97,13 +97,13 @@ class ChatAssembler(Assembler):
             yield from self._feed_choice(choice)
 
     def build_reply(self, usage: Usage) -> Reply:
-        """The finished answer."""
+        """Return the finished answer."""
         stop: Stop = "refusal" if self._refused else self._stop
         actions = tuple(
             parse_action(call.id, call.tool, "".join(call.arguments), cut=stop == "length")
             for call in self._calls
         )
-        if actions and stop in ("end", "other"):  # many servers say "stop" after tool calls
+        if actions and stop in ("end", "other"):  # many servers report "stop" after tool calls
             stop = "actions"
         return Reply(
             text="".join(self._text),
@@ -115,12 +115,12 @@ class ChatAssembler(Assembler):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing at all has come."""
+        """Whether no chunk has arrived."""
         return not (self._text or self._reasoning or self._calls or self.finished)
 
     @property
     def usage(self) -> Usage:
-        """What the server counted, all zero if it did not; `cost` only where the server itself says it."""
+        """Usage as counted by the server, all zero if absent; `cost` only if the server itself reports it."""
         told = self._usage
         prompt = told.get("prompt_tokens_details") or {}
         completion = told.get("completion_tokens_details") or {}
@@ -165,7 +165,7 @@ class ChatAssembler(Assembler):
         function = piece.get("function") or {}
         name, given = function.get("name") or "", piece.get("id") or ""
         index = piece.get("index")
-        if not isinstance(index, int):  # left out by some servers: a name starts a new call
+        if not isinstance(index, int):  # omitted by some servers: a name starts a new call
             index = len(self._calls) - (0 if name or not self._calls else 1)
         call = self._at.get(index)
         # Some servers number every parallel call 0; another id with a name is another call.
@@ -190,8 +190,8 @@ def _build_image_content(message: UserMessage) -> list[Json]:
 
 
 def _call_to_json(action: Action) -> Json:
-    # From the parsed arguments, not from `raw`: a log read back must encode to the same bytes,
-    # and text that is no JSON makes some servers fail on every later request.
+    # From the parsed arguments, not from `raw`: a reloaded log must encode to the same bytes, and invalid
+    # JSON makes some servers fail on every later request.
     arguments = json.dumps(action.arguments, ensure_ascii=False)
     return {
         "id": action.id,
@@ -201,7 +201,7 @@ def _call_to_json(action: Action) -> Json:
 
 
 def _iter_text_parts(content: object, *, thinking: bool) -> Iterator[tuple[bool, str]]:
-    """(is it reasoning, text) of content that is a string or a list of typed parts."""
+    """Yield (is it reasoning, text) of content that is a string or a list of typed parts."""
     if isinstance(content, str):
         if content:
             yield thinking, content

@@ -1,9 +1,9 @@
-"""JSON as weak models write it, read without ever guessing at what is missing.
+"""Lenient parser of JSON as weak models write it, which never guesses missing parts.
 
-Taken: single quotes, triple quotes, names without quotes, Python's words and JSON5's comments, commas at the
-end, line breaks and unknown escapes in strings, a code fence around the whole, quotation marks inside a string that
-nobody escaped. Refused: anything that ends before it is closed. Libraries that repair JSON complete
-what was cut off; here that would run half of an edit, so they are of no use.
+Accepted: single quotes, triple quotes, names without quotes, Python's words and JSON5's comments, trailing
+commas, line breaks and unknown escapes in strings, a code fence around the whole, unescaped quotation marks
+inside a string. Refused: anything that ends before it is closed. Libraries that repair JSON complete
+truncated text; here that would run half of an edit, so they cannot be used.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 
 class NotReadable(ValueError):
-    """The text is no complete value."""
+    """The text is not a complete value."""
 
 
 def parse_lenient_json(text: str) -> Any:
-    """The one value that the text is, perhaps in a code fence. Raises NotReadable."""
+    """Parse a text that is one value, perhaps in a code fence. Raises NotReadable."""
     if fence := _FENCE.match(text):
         text = fence[1]
     failure: NotReadable | None = None
@@ -35,11 +35,11 @@ def parse_lenient_json(text: str) -> Any:
 
 
 def parse_json_at(text: str, start: int) -> tuple[Any, int]:
-    """(value, place after it) of the value that begins at `start`. Raises NotReadable."""
+    """Return (value, index after it) of the value that begins at `start`. Raises NotReadable."""
     try:
         value, end = _STRICT.raw_decode(text, start)
         return value, end
-    except (ValueError, RecursionError):  # not JSON: perhaps nearly so
+    except (ValueError, RecursionError):  # not strict JSON: try the lenient parser
         return _Reader(text, stray_quotes=False).read_value(start)
 
 
@@ -67,7 +67,8 @@ _DEEPEST = 60
 
 
 class _Reader:
-    """A recursive reader. stray_quotes: a quotation mark ends a string only where the object can go on after it"""
+    """A recursive-descent parser. stray_quotes: a quotation mark ends a string only if the object can
+    continue after it"""
 
     def __init__(self, text: str, *, stray_quotes: bool) -> None:
         self._text = text
@@ -75,7 +76,7 @@ class _Reader:
         self._depth = 0
 
     def skip_whitespace(self, at: int) -> int:
-        """The place after white space and comments."""
+        """Return the index after white space and comments."""
         match = _SPACE.match(self._text, at)
         assert match is not None, "it matches nothing, too"
         return match.end()
@@ -170,7 +171,8 @@ class _Reader:
             if char == quote:
                 if not self._stray or ends.match(text, at + 1):
                     whole = "".join(found)
-                    # One mark or bracket too many is the sign of a text that broke off inside its own quotes.
+                    # One unmatched mark or bracket is the sign of a text that was truncated inside its own
+                    # quotes.
                     if strays and (strays % 2 or not _has_balanced_brackets(whole)):
                         raise NotReadable("a string is not closed")
                     return whole, at + 1
@@ -191,5 +193,5 @@ class _Reader:
             return chr(first), end
         if not head:
             raise NotReadable("it ends in an escape")
-        # An unknown escape is a regular expression's or a path's: both characters are meant.
+        # An unknown escape belongs to a regular expression or a path: both characters are meant.
         return _ESCAPES.get(head, "\\" + head), at + 1

@@ -1,7 +1,7 @@
-"""Models behind OpenAI's responses endpoint, stateless: the whole conversation is sent, nothing is stored there.
+"""Wire format of OpenAI's responses endpoint, stateless: the whole conversation is sent, nothing is stored there.
 
-A reasoning model's own reasoning comes encrypted and is sent back as it came, so that it goes on
-thinking where it stopped instead of beginning again after every tool call.
+A reasoning model's own reasoning arrives encrypted and is sent back unchanged, so that the model continues
+its reasoning instead of starting again after every tool call.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from agent.model.wire_formats.wire_protocol import (
 )
 
 FORM = "openai-responses"
-"""What parts of messages that only this format understands are marked with."""
+"""Mark of message parts that only this format understands."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ResponsesDialect:
-    """What an endpoint takes. encrypted: hands out its reasoning encrypted; the others: see `Dialect`"""
+    """Capabilities of an endpoint. encrypted: returns its reasoning encrypted; the others: see `ChatDialect`"""
 
     encrypted: bool = True
     limit: bool = True
@@ -88,11 +88,11 @@ class ResponsesWire:
         return b"".join((*head, b',"input":[', b",".join(items), b"]}"))
 
     def create_assembler(self) -> Assembler:
-        """See `Wire.assembler`."""
+        """See `Wire.create_assembler`."""
         return ResponsesAssembler()
 
     def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
-        """See `Wire.error`."""
+        """See `Wire.parse_error`."""
         kind = piece.get("type")
         details = piece.get("error")
         if kind == "response.failed":
@@ -104,13 +104,13 @@ class ResponsesWire:
         return _STATUS.get(str(details.get("code") or details.get("type")), 500), details
 
     def adapt_to_refusal(self, said: str) -> bool:
-        """See `Wire.concede`."""
+        """See `Wire.adapt_to_refusal`."""
         changed = apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
 
     def _encode_message(self, message: Message) -> bytes:
-        """The items of one message, joined; a message may be several of them."""
+        """Return the items of one message, joined; a message may be several of them."""
         form = FORM if self.dialect.encrypted else f"{FORM}-plain"
         found = message.wire.get(form)
         if found is None:
@@ -127,11 +127,11 @@ _STATUS: Mapping[str, int] = {
     "invalid_request_error": 400,
     "insufficient_quota": 401,
 }
-"""Codes of errors in a stream, as the status that the same error has before it."""
+"""HTTP status for each error code in a stream."""
 
 
 def build_message_items(message: Message, *, kept: bool) -> Iterator[Json]:
-    """The items that one message becomes. kept: with the encrypted reasoning"""
+    """Yield the items of one message. kept: with the encrypted reasoning"""
     match message:
         case UserMessage():
             images = [{"type": "input_image", "image_url": image.url} for image in message.images]
@@ -155,7 +155,7 @@ def build_message_items(message: Message, *, kept: bool) -> Iterator[Json]:
 
 
 class ResponsesAssembler(Assembler):
-    """Puts a response together. What counts is each finished item; deltas are only shown."""
+    """Assembler of a response. Only finished items count; deltas are only shown."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,11 +180,11 @@ class ResponsesAssembler(Assembler):
             self._items.append(piece["item"])
         elif kind in ("response.completed", "response.incomplete"):
             yield from self._finish_response(piece["response"])
-        elif piece.get("object") == "response":  # the whole, from a server that does not stream
+        elif piece.get("object") == "response":  # the whole response, from a server that does not stream
             yield from self._finish_response(piece)
 
     def build_reply(self, usage: Usage) -> Reply:
-        """See `Assembler.reply`."""
+        """See `Assembler.build_reply`."""
         calls = [item for item in self._items if item.get("type") == "function_call"]
         actions = tuple(
             parse_action(
@@ -256,7 +256,7 @@ class ResponsesAssembler(Assembler):
 
 
 def _strip_id(item: Mapping[str, Any]) -> Json:
-    # What is not stored there cannot be referred to: an id would be looked up and not found.
+    # Nothing is stored there: an id would be looked up and not found.
     return {key: value for key, value in item.items() if key not in ("id", "status")}
 
 

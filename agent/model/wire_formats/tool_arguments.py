@@ -1,4 +1,4 @@
-"""A tool call's arguments: from the text that a model wrote to an `Action`."""
+"""Parser of a tool call's arguments: from the model's text to an `Action`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from tools.core.action import Action
 
 
 def parse_action(call: str, tool: str, raw: str, *, cut: bool = False) -> Action:
-    """An action from the arguments' text; `problem` says what is wrong with text that cannot be read.
+    """Return an action with its arguments parsed from text; `problem` explains why text cannot be parsed.
 
-    cut: the answer ended at the output limit: text that stops short is then never mended
+    cut: the answer ended at the output limit: truncated text is then never repaired
     """
     try:
         arguments = json.loads(raw, strict=False) if raw.strip() else {}
     except (ValueError, RecursionError) as error:
         try:
-            # Complete, but not quite JSON: single quotes, commas too many, a fence around it.
+            # Complete, but not strict JSON: single quotes, extra commas, a fence around it.
             arguments = None if cut else parse_lenient_json(raw)
         except NotReadable:
             arguments = None
-        if not isinstance(arguments, dict):  # the model's mistake: it is told, and nothing runs
+        if not isinstance(arguments, dict):  # the model's mistake: it is reported, and nothing runs
             why = "the answer reached its output limit inside them" if cut else str(error)
             problem = f"the arguments are not JSON: {why}. Send the call again, with one complete JSON object"
             return Action(id=call, tool=tool, arguments={}, raw=raw, problem=problem)
     if isinstance(arguments, str) and (inner := _parse_json_object(arguments)) is not None:
-        arguments = inner  # encoded twice, as some servers' templates do
+        arguments = inner  # encoded twice, as by some servers' templates
     if not isinstance(arguments, dict):
         kind = type(arguments).__name__
         problem = f"the arguments must be a JSON object, not {kind}"

@@ -1,4 +1,4 @@
-"""What the formats on the wire have in common: JSON, server-sent events, and the two protocols of a format."""
+"""Common parts of the wire formats: JSON, server-sent events, and the two protocols of a format."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Stop = Literal["end", "actions", "length", "refusal", "other"]
 
 
 class Assembler(ABC):
-    """Turns the pieces of one streamed answer (or one whole answer) into deltas and, at last, a `Reply`.
+    """Assembler of the chunks of one streamed answer (or one whole answer) into deltas and, at the end, a `Reply`.
 
-    spoke: visible text has been handed out, so that the answer can't be asked for again unnoticed
-    finished: the model said why it stopped, so that nothing is missing
+    spoke: visible text has been yielded, so that a retry would be noticed
+    finished: the model gave a stop reason, so the answer is complete
     """
 
     def __init__(self) -> None:
@@ -39,20 +39,20 @@ class Assembler(ABC):
 
     @abstractmethod
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
-        """Take in one piece and hand out what a person can be shown of it."""
+        """Add one chunk and yield its displayable deltas."""
 
     @abstractmethod
     def build_reply(self, usage: Usage) -> Reply:
-        """The finished answer."""
+        """Return the finished answer."""
 
     @property
     @abstractmethod
     def usage(self) -> Usage:
-        """What the server counted, all zero if it did not; `cost` only where the server itself says it."""
+        """Usage as counted by the server, all zero if absent; `cost` only if the server itself reports it."""
 
 
 class Wire(Protocol):
-    """One format of requests and answers, as one endpoint wants it.
+    """One format of requests and answers, as an endpoint expects it.
 
     path: below the API base
     """
@@ -60,23 +60,23 @@ class Wire(Protocol):
     path: str
 
     def headers(self, key: str) -> dict[str, str]:
-        """Headers that carry the key ("" if there is none) and the format's version."""
+        """Return headers with the key ("" if there is none) and the format's version."""
         ...
 
     def body(self, request: Request) -> bytes:
-        """The request; what it has in common with the one before comes first, in the same bytes."""
+        """Return the encoded request; its common prefix with the previous one comes first, in the same bytes."""
         ...
 
     def create_assembler(self) -> Assembler:
-        """For one answer."""
+        """Return an assembler for one answer."""
         ...
 
     def parse_error(self, piece: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]] | None:
-        """(status, details) of a piece that tells of an error; None of every other."""
+        """Return (status, details) of a chunk that reports an error; None for any other."""
         ...
 
     def adapt_to_refusal(self, said: str) -> bool:
-        """Change the form after a refusal that said this; False if nothing in it can be met."""
+        """Change the form after this refusal; return False if no change would meet it."""
         ...
 
 
@@ -86,7 +86,7 @@ Dialect = TypeVar("Dialect", bound="DataclassInstance")
 def apply_concession(
     dialect: Dialect, said: str, concessions: Mapping[str, Mapping[str, bool | str]]
 ) -> Dialect | None:
-    """The dialect as an endpoint's refusal wants it; None if that speaks of nothing that can be met.
+    """Return the dialect changed to meet an endpoint's refusal; None if no change would meet it.
 
     concessions: by a word of the refusal, the fields of the dialect to change
     """
@@ -98,12 +98,12 @@ def apply_concession(
 
 
 def encode_json(value: object) -> bytes:
-    """Compact JSON in UTF-8. Lone surrogates (from odd file names) become `?`: many servers refuse them."""
+    """Return compact JSON in UTF-8. Lone surrogates (from odd file names) become `?`: many servers refuse them."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def encode_message(message: Message, form: str, make: Callable[[], object]) -> bytes:
-    """A message's bytes in a format, made once."""
+    """Return a message's bytes in a format, encoded once."""
     found = message.wire.get(form)
     if found is None:
         found = message.wire[form] = encode_json(make())
@@ -111,7 +111,7 @@ def encode_message(message: Message, form: str, make: Callable[[], object]) -> b
 
 
 def find_last_permanent_message(messages: Sequence[Message]) -> int:
-    """The place of the last message that the next request will hold, too; -1 if there is none."""
+    """Return the index of the last message that the next request will also contain; -1 if there is none."""
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if not (isinstance(message, UserMessage) and message.passing):
@@ -128,8 +128,8 @@ class EncodedPrefix:
         self.system = self.tools = b""
 
     def encode_prefix(self, request: Request) -> EncodedPrefix:
-        """With the bytes for this request."""
-        # Equal strings and lists of the same objects are found equal by identity, without reading them.
+        """Return self, with the bytes for this request."""
+        # Equal strings and lists of the same objects compare equal by identity, without reading them.
         if self._of is None or self._of[0] != request.system or self._of[1] != request.tools:
             system, tools = self._make
             self._of = (request.system, request.tools)
@@ -138,17 +138,17 @@ class EncodedPrefix:
 
 
 class EventParser:
-    """Server-sent events: bytes in as they come, the `data` of each finished event out."""
+    """Parser of server-sent events: bytes in as they arrive, the `data` of each finished event out."""
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[str] = []
 
     def feed(self, piece: bytes) -> list[str]:
-        """The data of the events that `piece` completes."""
+        """Return the data of the events that `piece` completes."""
         events: list[str] = []
         lines = (self._rest + piece).splitlines(keepends=True)
-        # A line without its end may go on, and one that ends in CR may be half of CR LF.
+        # A line without its end may continue, and one that ends in CR may be half of CR LF.
         self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
         for line in lines:
             text = line.decode("utf-8", "replace").rstrip("\r\n")
@@ -161,10 +161,10 @@ class EventParser:
         return events
 
     def finish(self) -> list[str]:
-        """The event that the end of the stream completes: some servers leave out the last empty line."""
+        """Return the event that the end of the stream completes: some servers omit the last empty line."""
         return self.feed(b"\n\n")
 
 
 def parse_token_count(value: object) -> int:
-    """A number of tokens as servers write it; 0 for anything else."""
+    """Return a number of tokens as sent by a server; 0 for anything else."""
     return int(value) if isinstance(value, int | float) else 0

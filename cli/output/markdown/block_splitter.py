@@ -1,4 +1,4 @@
-"""Markdown cut up while it streams: a piece is given out once nothing that follows can change it."""
+"""Splitter of streamed Markdown: a piece is emitted once no later text can change it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 LONGEST_BLOCK = 6_000
-"""Characters of one paragraph, list or table that are held back at most: what is redrawn while it streams stays
-small however long the answer is."""
+"""Maximum characters of one paragraph, list or table that are held back, so that the text redrawn while it streams
+is small however long the answer is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of an answer that is finished.
+    """Finished part of an answer.
 
     kind: "block" (Markdown of one block), "code" (one line inside a fence at the margin)
     language: of the fence, "" if it names none
@@ -28,21 +28,21 @@ class Piece:
 
 @dataclass(slots=True)
 class BlockSplitter:
-    """Feed it text, get finished pieces; `rest` is what is not finished yet.
+    """Incremental splitter: `feed` text, get finished pieces; `rest` is the unfinished one.
 
-    A block ends at a blank line outside a code fence, unless what follows is indented under it (a list item's
-    paragraphs). Lines of a fence at the margin are given out one by one: each costs the same, however many follow.
+    A block ends at a blank line outside a code fence, unless the next line is indented under it (a list item's
+    paragraphs). Lines of a fence at the margin are emitted one by one, at constant cost each.
     """
 
-    _lines: list[str] = field(default_factory=list)  # whole lines of the open block
+    _lines: list[str] = field(default_factory=list)  # complete lines of the open block
     _held: int = 0  # their characters
-    _tail: list[str] = field(default_factory=list)  # the line that is still coming, in pieces
-    _fence: str = ""  # the opening line of the fence we are in, "" outside
-    _begun: bool = False  # a line of it was given out
+    _tail: list[str] = field(default_factory=list)  # the incomplete line, in pieces
+    _fence: str = ""  # opening line of the current fence, "" outside
+    _begun: bool = False  # a line of the fence was emitted
     _blank: bool = False  # the open block is followed by a blank line
 
     def feed(self, text: str) -> list[Piece]:
-        """Take in text; return the pieces that it finished."""
+        """Add text; return the pieces that it finished."""
         self._tail.append(text)
         if "\n" in text:
             *whole, tail = "".join(self._tail).split("\n")
@@ -53,7 +53,7 @@ class BlockSplitter:
         return self._split_long_line()
 
     def close(self) -> list[Piece]:
-        """The end of the text: everything left is finished."""
+        """End the text; return the remaining pieces."""
         tail = "".join(self._tail)
         done = self._feed_line(tail) if tail else []
         if any(line.strip() for line in self._lines):
@@ -108,7 +108,7 @@ class BlockSplitter:
         return [Piece("code", line, language, first)]
 
     def _split_long_line(self) -> list[Piece]:
-        """A line without an end is given out up to a space."""
+        """Emit an overlong incomplete line up to its last space."""
         if self._is_in_margin_fence() or sum(map(len, self._tail)) <= LONGEST_BLOCK:
             return []
         tail = "".join(self._tail)
@@ -120,7 +120,7 @@ class BlockSplitter:
         return self._take_block()
 
     def _is_in_margin_fence(self) -> bool:
-        """We are in a fence at the margin. (An indented one belongs to the list item above it.)"""
+        """Return whether a fence at the margin is open. (An indented one belongs to the list item above it.)"""
         return bool(self._fence) and not self._fence.startswith((" ", "\t"))
 
     def _parse_fence_language(self) -> str:

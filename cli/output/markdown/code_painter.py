@@ -1,4 +1,4 @@
-"""Code coloured line by line: the lexer's state is kept between lines, so that each costs only its own length."""
+"""Line-by-line syntax highlighting: the lexer's state is kept between lines, so a line costs only its own length."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 LONGEST_LINE = 2_000
-"""Characters of a line that are coloured: lexers are not made for minified files."""
+"""Maximum characters of a highlighted line: lexers are not made for minified files."""
 
 
 class CodePainter:
-    """Paints the lines of one piece of code, in order.
+    """Highlighter for the lines of one piece of code, in order.
 
-    language: as a fence names it; what no lexer is known for, and everything without colour, stays as it is
+    language: as named by a fence; without a known lexer, or without colour, the text is unchanged
     """
 
     def __init__(self, language: str, *, colour: bool) -> None:
@@ -27,18 +27,18 @@ class CodePainter:
         self._stack = ["root"]
 
     def paint_line(self, text: str, width: int) -> str:
-        """The line, safe and coloured, broken at exactly `width` columns."""
+        """Return the line, safe and coloured, broken at exactly `width` columns."""
         return "\n".join(_break_rows(self._tokenize_line(text), width))
 
     def preview_line(self, text: str, width: int) -> str:
-        """The same of a line that is still coming: the state stays as it was."""
+        """Return an incomplete line like `paint_line`, without changing the lexer's state."""
         stack = list(self._stack)
         shown = self.paint_line(text, width)
         self._stack = stack
         return shown
 
     def _tokenize_line(self, text: str) -> Iterator[tuple[str, str]]:
-        """(style, text) of each token of a line."""
+        """Yield (style, text) of each token of a line."""
         if self._lexer is None or len(text) > LONGEST_LINE:
             yield "", text
             return
@@ -56,7 +56,7 @@ class CodePainter:
         context = LexerContext(line, 0, stack=list(self._stack))
         try:  # the extended lexer's loop over any lexer's table: it leaves the stack in the context
             found = list(ExtendedRegexLexer.get_tokens_unprocessed(lexer, context=context))
-        except Exception:  # a lexer that wants more context than that: uncoloured rather than lost
+        except Exception:  # a lexer that needs more context: leave the line uncoloured
             return [(None, line)]
         self._stack = context.stack or ["root"]
         return [(kind, value) for _, kind, value in found]
@@ -100,7 +100,7 @@ def _find_lexer(language: str) -> Lexer | None:
 
 
 def _find_style(kind: Any) -> str:
-    """The style of a token, or of the nearest kind above it; each kind is looked up once."""
+    """Return the style of a token kind, or of its nearest ancestor; cached."""
     if kind not in _STYLES:
         found, each = "", kind
         while each is not None and not (found := _BY_NAME.get(str(each), "")):

@@ -1,4 +1,4 @@
-"""A streamed answer as Markdown: finished blocks are printed for good, only the unfinished one is redrawn."""
+"""Streamed Markdown: finished blocks are printed permanently, only the unfinished one is redrawn."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from cli.output.style.theme import get_sgr_parameters, has_colours
 from sandbox.sanitize import sanitize_text
 
 READABLE_WIDTH = 100
-"""Columns of prose at most: longer lines are hard to follow, however wide the terminal is."""
+"""Maximum columns of prose: longer lines are hard to read, however wide the terminal is."""
 
 
 class MarkdownStream:
-    """Text in, terminal lines out. `feed` and `close` return what can be printed and never changes again."""
+    """Renderer of streamed Markdown as terminal lines. `feed` and `close` return lines that are final."""
 
     def __init__(self, *, width: int, colour: bool) -> None:
         self.width = width
         self._colour = colour
         self._blocks = BlockSplitter()
-        self._drawn: tuple[Piece, int, str] | None = None  # the unfinished piece last drawn, and how
+        self._drawn: tuple[Piece, int, str] | None = None  # unfinished piece last drawn, width, lines
         self._code = CodePainter("", colour=False)
-        self._last = ""  # the kind of piece that was printed last
+        self._last = ""  # kind of the piece printed last
 
     def feed(self, text: str) -> str:
-        """Take in a piece; return the lines of what it finished."""
+        """Add text; return the lines of the pieces that it finished."""
         return self._render_pieces(self._blocks.feed(text))
 
     def close(self) -> str:
-        """The answer is over: the lines of all that was left."""
+        """End the answer; return the remaining lines."""
         printed = self._render_pieces(self._blocks.close())
         self._last = ""
         return printed
 
     def render_live(self, rows: int) -> str:
-        """The last `rows` lines of the unfinished piece as it looks now, to be redrawn at will."""
+        """Return the last `rows` lines of the unfinished piece, for a redraw."""
         rest = self._blocks.rest
         if not rest.text.strip():
             return ""
@@ -55,7 +55,7 @@ class MarkdownStream:
         return "\n".join(["", *lines] if self._needs_gap(rest) and len(lines) < rows else lines)
 
     def _render_pieces(self, pieces: Iterable[Piece]) -> str:
-        """Pieces, each block and each fence with a blank line before it unless it is the first of the answer."""
+        """Render pieces, with a blank line before each block and each fence except the first of the answer."""
         printed = []
         for piece in pieces:
             if piece.first:
@@ -84,11 +84,11 @@ class MarkdownStream:
 
 
 CODE_THEME = "ansi_dark"
-"""Uses the sixteen colours of the terminal's own theme, so it reads on a light and on a dark background."""
+"""Uses the terminal's own sixteen colours: readable on a light and on a dark background."""
 
 
 def render_to_text(what: RenderableType, width: int, *, colour: bool) -> str:
-    """Something rich can draw, as inert text with colours, without trailing spaces."""
+    """Render a rich renderable as sanitized text with colours, without trailing spaces."""
     console = _make_console(
         min(width, READABLE_WIDTH), colour, get_sgr_parameters("cyan") if has_colours() else ""
     )
@@ -100,7 +100,7 @@ def render_to_text(what: RenderableType, width: int, *, colour: bool) -> str:
 
 @cache
 def _make_console(width: int, colour: bool, code: str) -> Console:
-    """code: SGR parameters of a word of code, "" in a theme without colours"""
+    """code: SGR parameters of inline code, "" in a theme without colours"""
     return Console(
         file=StringIO(),
         width=width,
@@ -113,7 +113,7 @@ def _make_console(width: int, colour: bool, code: str) -> Console:
 
 
 def _convert_colour(sgr: str) -> str:
-    """One of the sixteen colours in rich's words: "36" is the sixth, "96" the bright one."""
+    """Return one of the sixteen colours in rich's syntax: "36" is color(6), "96" the bright one, color(14)."""
     return f"color({int(sgr[-1]) + (8 if sgr.startswith('9') else 0)})"
 
 
@@ -132,7 +132,7 @@ _STYLES = {
 
 
 class _Inert:
-    """Makes every segment safe *after* parsing too: `&#8238;` only becomes a control in the parser."""
+    """Sanitizes every segment *after* parsing too: `&#8238;` only becomes a control character in the parser."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -145,7 +145,7 @@ class _Inert:
 
 
 def _strip_trailing_space(line: list[Segment]) -> list[Segment]:
-    """A line as one wants to copy it: no padding up to the edge."""
+    """Strip the padding at the end of a line, so that it can be copied."""
     kept = [segment for segment in line if not segment.control]
     while kept:
         stripped = kept[-1].text.rstrip(" ")
@@ -157,13 +157,13 @@ def _strip_trailing_space(line: list[Segment]) -> list[Segment]:
 
 
 class _Heading(Heading):
-    """Headings at the left margin: centred text is lost in a wide terminal."""
+    """Heading at the left margin: centred text is easily missed in a wide terminal."""
 
     LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
 
 
 class _CodeBlock(CodeBlock):
-    """Code as it is, two columns in, without a box: it can be copied."""
+    """Code block indented by two columns, without a box, so that it can be copied."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         syntax = Syntax(
@@ -180,7 +180,7 @@ class _CodeBlock(CodeBlock):
 
 
 class _Markdown(Markdown):
-    """rich's, with one parser for all blocks: making one takes longer than parsing a paragraph."""
+    """rich's Markdown with one shared parser: creating one takes longer than parsing a paragraph."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,

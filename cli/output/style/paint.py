@@ -10,11 +10,11 @@ from cli.output.style.theme import apply_style
 Style = Literal["bold", "dim", "red", "green", "yellow", "blue", "cyan", "magenta", "added", "removed"]
 
 Paint = Callable[[str, Style], str]
-"""Puts text into a style; each line on its own, so that a cut between lines leaks no colour."""
+"""Function that applies a style to text, line by line, so that a cut between lines leaks no colour."""
 
 
 def make_painter(*, colour: bool) -> Paint:
-    """A function that paints, or one that leaves text as it is."""
+    """Return a function that applies styles, or one that returns text unchanged."""
     return _paint_sgr if colour else _leave_plain
 
 
@@ -40,9 +40,9 @@ MARKS = {
     "ellipsis": ("…", "..."),
     "between": (" · ", ", "),
 }
-"""Each mark, and what stands for it where the terminal's encoding has no such character."""
+"""Each mark, and its replacement in an encoding without that character."""
 
 
 def get_mark(name: str, *, unicode: bool) -> str:
-    """One mark of the table."""
+    """Return a mark of `MARKS`."""
     return MARKS[name][0 if unicode else 1]

@@ -1,4 +1,4 @@
-"""What the terminal at the other end can show, and text cut to fit it."""
+"""Terminal capabilities, and text measured, truncated and wrapped to fit."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TextIO
 
 NO_TERMINAL_WIDTH = 100
-"""Columns where nobody has any: a log file, a pipe. Wide enough for a path, narrow enough for a web page."""
+"""Columns without a terminal (a log file, a pipe): wide enough for a path, narrow enough for a web page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
-    """Facts about one output stream.
+    """Capabilities of one output stream.
 
-    tty: a terminal is at the other end; dumb: it understands no control sequences
-    colour: colours and bold are understood (a theme says which there are); unicode: marks such as ● can be encoded
+    tty: the stream is a terminal; dumb: it understands no control sequences
+    colour: colours and bold are supported (the theme defines them); unicode: marks such as ● can be encoded
     """
 
     tty: bool
@@ -30,7 +30,7 @@ class Terminal:
 
     @classmethod
     def from_stream(cls, stream: TextIO, env: Mapping[str, str] = os.environ) -> Terminal:
-        """Look at a stream and the environment (`TERM`)."""
+        """Detect the capabilities from a stream and the environment (`TERM`)."""
         tty = stream.isatty()
         dumb = env.get("TERM", "") in ("", "dumb", "unknown")
         columns, rows = _read_size(stream) if tty else (NO_TERMINAL_WIDTH, 24)
@@ -45,14 +45,14 @@ class Terminal:
 
 
 def measure_columns(text: str) -> int:
-    """Columns that `text` takes: wide characters two, combining ones none. Close enough to cut text."""
+    """Return the columns of `text`: wide characters two, combining ones none. Close enough to truncate text."""
     if text.isascii():
         return len(text)
     return sum(_measure_character(character) for character in text)
 
 
 def truncate_text(text: str, width: int, *, ellipsis: str = "…") -> str:
-    """`text` in at most `width` columns, cut at the end with an ellipsis."""
+    """Return `text` in at most `width` columns, truncated at the end with an ellipsis."""
     if measure_columns(text) <= width:
         return text
     room, kept = max(width, 1) - measure_columns(ellipsis), 0
@@ -64,7 +64,7 @@ def truncate_text(text: str, width: int, *, ellipsis: str = "…") -> str:
 
 
 def wrap_characters(text: str, width: int) -> list[str]:
-    """Every line of `text` broken at exactly the width, so that nothing is lost, moved or added."""
+    """Break every line of `text` at exactly the width; nothing is lost, moved or added."""
     lines = []
     for line in text.split("\n"):
         start = taken = 0
@@ -78,9 +78,9 @@ def wrap_characters(text: str, width: int) -> list[str]:
 
 
 def wrap_hanging(line: str, width: int, indent: str) -> list[str]:
-    """A line that may hold colours in at most `width` columns a row; all but the first row begin with `indent`.
+    """Wrap a line that may contain colours into rows of at most `width` columns; all but the first begin with `indent`.
 
-    It is broken behind a space near the end of a row, else exactly at the width. A row's colours end with it.
+    It is broken after a space near the end of a row, else exactly at the width. Colours are reset at the end of a row.
     """
     parts = re.split(_SGR, line)
     if measure_columns("".join(parts[::2])) <= width:
@@ -105,11 +105,11 @@ _SGR = r"(\x1b\[[0-9;]*m)"
 _PLAIN = ("\x1b[0m", "\x1b[m")
 
 _NEAR = 16
-"""Columns that a row may stay short so that it ends between two words."""
+"""Maximum columns that a row may be short of the width to end between two words."""
 
 
 def _cut_head(text: str, room: int, *, first: bool) -> str:
-    """As much of a text as goes into so many columns; at least a character where nothing stands in the row yet."""
+    """Return the head of a text that fits into `room` columns; at least one character if the row is empty (`first`)."""
     taken = fits = 0
     for character in text:
         taken += _measure_character(character)
@@ -125,7 +125,7 @@ def _cut_head(text: str, room: int, *, first: bool) -> str:
 
 
 def wrap_words(text: str, width: int) -> str:
-    """Prose with each line broken between words to fit; its indentation is kept."""
+    """Wrap each line of prose between words, keeping its indentation."""
     import textwrap
 
     def wrap_line(line: str) -> str:
@@ -140,7 +140,7 @@ def _read_size(stream: TextIO) -> tuple[int, int]:
         columns, rows = os.get_terminal_size(stream.fileno())
     except (OSError, ValueError):  # a stream without a descriptor
         return NO_TERMINAL_WIDTH, 24
-    return columns or 80, rows or 24  # some serial lines say 0 by 0
+    return columns or 80, rows or 24  # some serial lines report 0 by 0
 
 
 def _measure_character(character: str) -> int:

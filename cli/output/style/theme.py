@@ -1,4 +1,4 @@
-"""Themes: what each style looks like, as SGR parameters (ECMA-48 §8.3.117)."""
+"""Themes: SGR parameters (ECMA-48 §8.3.117) of each style."""
 
 from __future__ import annotations
 
@@ -63,33 +63,33 @@ THEMES: Mapping[str, Mapping[str, str]] = {
         "code.keyword": "1",
     },
 }
-"""The first uses the sixteen colours of the terminal's own theme, so that it reads on a light and on a dark
-background. `dark` and `light` are for terminals whose own colours are hard to read there; `blue-orange` tells added
-from removed for those who see red and green alike; `mono` needs no colour."""
+"""`terminal` uses the terminal's own sixteen colours: readable on a light and on a dark background. `dark` and
+`light` are for terminals whose own colours are hard to read there; `blue-orange` distinguishes added from removed
+for red-green colour blindness; `mono` needs no colour."""
 
 _UNWANTED = bool(os.environ.get("NO_COLOR"))
-"""No colours, as no-color.org has it: what is bold or underlined stays so."""
+"""Whether NO_COLOR is set (no-color.org): no colours, but bold and underline remain."""
 
 _chosen = dict(THEMES["mono" if _UNWANTED else "terminal"])
 
 
 def choose_theme(theme: str) -> None:
-    """Use a theme from now on, everywhere in this process; none with colours where the person wants none."""
+    """Use a theme from now on in the whole process; `mono` if NO_COLOR is set."""
     _chosen.update(THEMES["mono" if _UNWANTED else theme])
 
 
 def has_colours() -> bool:
-    """Whether the theme has any colours."""
+    """Return whether the theme has any colours."""
     return _chosen["red"] != THEMES["mono"]["red"]
 
 
 def get_sgr_parameters(style: str) -> str:
-    """What a style looks like now, as SGR parameters."""
+    """Return the SGR parameters of a style in the current theme."""
     return _chosen[style]
 
 
 def apply_style(text: str, style: str) -> str:
-    """`text` in a style; as it is where there is none."""
+    """Return `text` in a style; unchanged if there is none."""
     if not (style and text) or _chosen[style] == "0":
         return text
     return f"\x1b[{_chosen[style]}m{text}\x1b[0m"

@@ -1,6 +1,6 @@
-"""The slash commands, one module a theme: what they are called, what they say of themselves, and what they do.
+"""Table of the slash commands, which are grouped by theme into modules.
 
-A theme has a tuple `COMMANDS`. Heavy imports belong into the functions: all themes are imported for completion.
+Each module has a tuple `COMMANDS`. Heavy imports belong into the functions: completion imports all modules.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ GROUPS: Mapping[str, tuple[Command, ...]] = {
         "Program": "settings help quit",
     }.items()
 }
-"""As the help shows them."""
+"""Commands by heading, in the order of /help."""
 
 COMMANDS = tuple(each for group in GROUPS.values() for each in group)
 
@@ -66,7 +66,7 @@ BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": help_commands.QUIT}
 
 
 def parse_command(text: str, chat: Conversation) -> Command | str | None:
-    """The command in a line; a complaint if it only looks like one; None if it is something else."""
+    """Return the command of a line, an error message for an unknown command, or None for any other text."""
     word = text.split(maxsplit=1)[0]
     if not word.startswith("/") or "/" in word[1:] or "\n" in text:  # "/usr/bin is missing" is a prompt
         return None

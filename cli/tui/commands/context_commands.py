@@ -1,4 +1,4 @@
-"""/context, /compact and /state: what the model is sent, made shorter or longer again, and where the work stands."""
+"""/context, /compact and /state: contents of the context window, its compaction, and the state ledger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DIFF_LINES = 200
 
 
 async def context(chat: Conversation, argument: str) -> None:
-    """What fills the window; what a compaction changed; take one back."""
+    """Show the usage of the context window, show the diff of a compaction, or undo one."""
     word, _, which = argument.partition(" ")
     acts = {"": _show_overview, "diff": _show_diff, "undo": _undo_compaction}
     if word not in acts:
@@ -32,7 +32,7 @@ async def context(chat: Conversation, argument: str) -> None:
 
 
 async def compact(chat: Conversation, argument: str) -> None:
-    """Shorten the past now."""
+    """Compact the history now."""
     compressor, made = chat.runtime.loop.compressor, None
     async for event in compressor.compact_on_request(argument):
         made = chat.runtime.session.append(event)
@@ -41,7 +41,7 @@ async def compact(chat: Conversation, argument: str) -> None:
 
 
 async def state(chat: Conversation, argument: str) -> None:
-    """The ledger that stands at the end of each request."""
+    """Show the state ledger that ends each request."""
     chat.show_message(
         chat.runtime.loop.compressor.render_full_state()
         or "nothing to say yet: no plan, no change, no test run"

@@ -1,7 +1,7 @@
-"""The user's own slash commands: Markdown files in the folder `commands` beside the settings.
+"""The user's own slash commands: Markdown files in the folder `commands` next to the settings.
 
-`commands/explain.md` is `/explain`; its text becomes the prompt, with `$ARGUMENTS` replaced by what was typed after
-the name. The first line, if it is a heading, is what the help says of it. A repository has no such commands.
+`commands/explain.md` is `/explain`; its text becomes the prompt, with `$ARGUMENTS` replaced by the text typed after
+the name. The first line, if it is a heading, is the help text. A repository cannot define such commands.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
 
 LONGEST = 100_000
-"""Bytes of such a file that are read."""
+"""Maximum bytes read from a command file."""
 
 
 def load_custom_commands(home: Home) -> list[Command]:
-    """All of them, by name; what cannot be read is left out."""
+    """Return all custom commands, sorted by file name; unreadable files are skipped."""
     found = []
     for path in sorted((home.config / "commands").glob("*.md")):
         name = path.stem.lower()
@@ -54,5 +54,5 @@ def _make_command(name: str, text: str) -> Command:
 def _read_command_file(path: Path) -> str:
     try:
         return path.read_bytes()[:LONGEST].decode("utf-8", "replace")
-    except OSError:  # it went away, or is not ours to read
+    except OSError:  # it was removed, or is not readable
         return ""

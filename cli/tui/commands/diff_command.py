@@ -1,4 +1,4 @@
-"""/diff: what the session changed."""
+"""/diff: changes made by the session."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from sandbox.snapshots.workspace_snapshots import Change, Snapshots
 
 DIFF_LINES = 400
-"""Lines of one file in /diff: more is read in an editor, or with git diff and a pager."""
+"""Maximum lines per file in /diff; for more, use an editor, or git diff with a pager."""
 
 
 async def diff(chat: Conversation, argument: str) -> None:
-    """What the session's turns changed, against what is there now."""
+    """Show the diff between the files before the session's first change and their present content."""
     snapshots = _get_snapshots(chat)
     before = await asyncio.to_thread(_find_first_states, chat, snapshots) if snapshots else {}
     shown = []
@@ -38,7 +38,7 @@ async def diff(chat: Conversation, argument: str) -> None:
 
 
 def _get_snapshots(chat: Conversation) -> Snapshots | None:
-    """The session's snapshots; None in read-only mode, where nothing can have changed."""
+    """Return the session's snapshots; None in read-only mode, where nothing can have changed."""
     from sandbox.snapshots.workspace_snapshots import Snapshots
 
     found = chat.runtime.snapshots
@@ -46,7 +46,7 @@ def _get_snapshots(chat: Conversation) -> Snapshots | None:
 
 
 def _find_first_states(chat: Conversation, snapshots: Snapshots) -> dict[str, Change]:
-    """Each path that a step changed, with its state before the first of them."""
+    """Return the first change of each path that a step changed, with the state before it."""
     first: dict[str, Change] = {}
     spans = [span for step in chat.history.timeline.done for span in step.spans]
     for before, after in spans:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def commit(chat: Conversation, argument: str) -> None:
-    """Commit what this session changed, and nothing of the user's."""
+    """Commit the changes of this session, and none of the user's."""
     made = await chat.runtime.committer.commit_now()
     if made is None:
         chat.show_message("nothing to commit: this session has changed no file")
@@ -23,7 +23,7 @@ async def commit(chat: Conversation, argument: str) -> None:
 
 
 async def review(chat: Conversation, argument: str) -> None:
-    """Review what is not committed, or a commit."""
+    """Review the uncommitted changes, or a commit."""
     from agent.model.routing.roles import Role
     from cli.commands.git.commit_review import LONGEST, PATIENCE, check_change
 
@@ -33,7 +33,7 @@ async def review(chat: Conversation, argument: str) -> None:
         return
     review, asked = found
     chat.view.show_note(review.format_text())
-    # The session's own models, at the servers that it was given, within its limits.
+    # The session's own models and servers, within its limits.
     side = chat.runtime.side
     said = await side.request_text(
         asked, purpose="review", role=Role.JUDGE, patience=PATIENCE, max_output=LONGEST
@@ -43,7 +43,7 @@ async def review(chat: Conversation, argument: str) -> None:
 
 
 async def hooks(chat: Conversation, argument: str) -> None:
-    """Which git hooks are installed in this repository, and how to have them."""
+    """Show the git hooks installed in this repository, and how to install them."""
     from cli.hooks.install import list_hook_states
 
     found = await asyncio.to_thread(lambda: list(list_hook_states(chat.runtime.workspace.root)))
@@ -55,7 +55,7 @@ async def hooks(chat: Conversation, argument: str) -> None:
 
 
 def _list_commits(chat: Conversation) -> Iterator[tuple[str, str]]:
-    """Branches and the latest commits."""
+    """Yield branches and the latest commits, as (name, description)."""
     from tools.git.git_process import Git
 
     git = Git.from_folder(chat.runtime.workspace.root)
@@ -70,7 +70,7 @@ def _list_commits(chat: Conversation) -> Iterator[tuple[str, str]]:
 
 
 COMMITS = 30
-"""Offered for completion."""
+"""Number of commits offered for completion."""
 
 COMMANDS = (
     Command(

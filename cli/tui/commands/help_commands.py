@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
 
 NARROW = 60
-"""Columns below which what a row says stands under its name."""
+"""Columns of a terminal below which a row's text goes under its name."""
 
 
 Groups = Mapping[str, tuple[Command, ...]]
@@ -52,7 +52,7 @@ def _show_all(chat: Conversation, groups: Groups) -> None:
 
 
 def _format_part(chat: Conversation, title: str, rows: Sequence[tuple[str, str, str]]) -> str:
-    """A heading and its rows: a name, what it takes, what it does."""
+    """Format a heading and its rows of (name, arguments, description)."""
     terminal = chat.front.terminal
     paint = make_painter(colour=terminal.colour)
     lines = [paint(title, "cyan")]

@@ -1,4 +1,4 @@
-"""/trace, /export and /settings: the session in full, a copy to give away, and what is set."""
+"""/trace, /export and /settings: the full session, a copy of it in a file, and the settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def trace(chat: Conversation, argument: str) -> None:
-    """Everything that happened, nothing folded, to scroll through and search."""
+    """Show the whole session in the pager, nothing folded."""
     from cli.tui.screen.transcript import Transcript
 
     terminal = chat.front.terminal
@@ -26,7 +26,7 @@ async def trace(chat: Conversation, argument: str) -> None:
 
 
 async def export(chat: Conversation, argument: str) -> None:
-    """Write the session into a file, in the format that its name ends with."""
+    """Write the session to a file, in the format of its suffix."""
     from cli.output.session_export import export_session
 
     path = Path(argument or f"session-{chat.runtime.session.id}.md").expanduser()
@@ -36,7 +36,7 @@ async def export(chat: Conversation, argument: str) -> None:
 
 
 async def settings(chat: Conversation, argument: str) -> None:
-    """Each setting with where its value comes from, or set one."""
+    """Show the changed settings with the source of each value, or set one."""
     from cli.settings.setting_sources import explain_settings, store_setting
 
     if not argument:

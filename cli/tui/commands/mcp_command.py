@@ -1,4 +1,4 @@
-"""/mcp: the servers that the settings name, whether they run, and what they offer."""
+"""/mcp: the MCP servers of the settings, their state and their tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOW = (
 
 
 async def mcp(chat: Conversation, argument: str) -> None:
-    """All servers with their state, or one with what it can do; `restart NAME` ends it and starts it again."""
+    """Show all servers with their state, or one with its tools; `restart NAME` restarts it."""
     servers = chat.runtime.mcp
     if servers is None:
         chat.show_message(HOW)

@@ -1,4 +1,4 @@
-"""/model and /cost: who answers, and what that takes."""
+"""/model and /cost: the model in use, and the tokens and dollars spent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 async def model(chat: Conversation, argument: str) -> None:
-    """Show the model, or use another one from now on."""
+    """Show the model, or switch to another one."""
     if not argument:
         chat.show_message(
             f"model: {chat.runtime.model.name}\nswitch: /model PROVIDER/NAME, or /model offline"
@@ -28,7 +28,7 @@ async def model(chat: Conversation, argument: str) -> None:
 
 
 async def cost(chat: Conversation, argument: str) -> None:
-    """Tokens and dollars of the whole session, by role and model where there are several."""
+    """Show tokens and dollars of the whole session, by role and model if there are several."""
     bill = chat.history.bill
     if not bill.total.spent.input + bill.total.spent.output:
         chat.show_message(f"{format_count(bill.total.calls, 'call')}, no tokens used")
@@ -52,7 +52,7 @@ def _format_item(item: UsageItem) -> str:
 
 
 def _list_models(chat: Conversation) -> Iterator[tuple[str, str]]:
-    """Models that can be asked here: those of the settings, those used before, those of providers with a key."""
+    """Yield the available models: of the settings, used before, and of providers with an API key."""
     settings, seen = chat.settings, {chat.runtime.model.name}
     named = [settings.model, settings.models.fast, settings.models.plan, settings.models.judge]
     own = [
@@ -77,7 +77,7 @@ def _list_used_models(chat: Conversation) -> Iterator[tuple[str, str]]:
 
 
 def _list_offered_models(chat: Conversation) -> Iterator[tuple[str, str]]:
-    """Of the catalog, for providers whose key is in the environment."""
+    """Yield the catalog's models of providers whose key is in the environment."""
     from agent.model.providers.endpoints import BARE, ENDPOINTS
     from agent.model.providers.model_catalog import Catalog
 

@@ -1,4 +1,4 @@
-"""/tests, /repair, /localize, /init and /memory: what can be done in the project without a model."""
+"""/tests, /repair, /localize, /init and /memory: commands that need no model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ async def tests(chat: Conversation, argument: str) -> None:
 
 
 async def localize(chat: Conversation, argument: str) -> None:
-    """The lines that failing tests point at."""
+    """Show the suspicious lines by fault localization from failing tests."""
     await _run_tool(chat, "localize", argument)
 
 
 async def repair(chat: Conversation, argument: str) -> None:
-    """A turn of the offline engine, whatever model the session has."""
+    """Run a turn of the offline engine, whatever the session's model."""
     async with chat.use_model("offline"):
         await chat.run_turn(f"make the failing tests pass {argument}".strip())
 
@@ -38,7 +38,7 @@ async def init(chat: Conversation, argument: str) -> None:
 
 
 async def memory(chat: Conversation, argument: str) -> None:
-    """Which instructions of the project the model is given."""
+    """Show the project's instructions that the model gets."""
     from agent.context.system_prompt import read_project_instructions
 
     root = chat.runtime.workspace.root

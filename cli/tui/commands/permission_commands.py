@@ -1,4 +1,4 @@
-"""/mode and /approval: how far the session reaches, and who is asked; the user's to say, at any time."""
+"""/mode and /approval: change the session's permissions and approval policy, at any time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 async def mode(chat: Conversation, argument: str) -> None:
-    """Show how far the session reaches, or change it."""
+    """Show the session's mode, or change it."""
     from agent.mode_switch import switch_mode
 
     runtime = chat.runtime
@@ -45,7 +45,7 @@ async def mode(chat: Conversation, argument: str) -> None:
 
 
 async def approval(chat: Conversation, argument: str) -> None:
-    """Show who is asked, or change it."""
+    """Show the approval policy, or change it."""
     from agent.mode_switch import switch_approval
 
     if not argument:

@@ -1,4 +1,4 @@
-"""/plan: look and agree first, then act."""
+"""/plan: enter or leave plan mode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 async def plan(chat: Conversation, argument: str) -> None:
-    """Enter plan mode, with a task or without; without one and in it already: leave it."""
+    """Enter plan mode, with a task or without; without one, in plan mode, leave it."""
     if chat.planning.on and not argument:
         await chat.planning.leave()
         chat.show_message("plan mode is off", "dim")

@@ -1,4 +1,4 @@
-"""/sessions, /resume, /fork, /rename and /clear: what was done before, going on with it, and starting afresh."""
+"""/sessions, /resume, /fork, /rename and /clear: list, continue, copy, name and start sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LISTED_SESSIONS = 15
 
 
 async def sessions(chat: Conversation, argument: str) -> None:
-    """This project's sessions, the newest first."""
+    """List this project's sessions, the newest first."""
     found = await asyncio.to_thread(_list_known_sessions, chat)
     width = chat.front.terminal.columns
     lines = []
@@ -44,7 +44,7 @@ async def sessions(chat: Conversation, argument: str) -> None:
 
 
 async def resume(chat: Conversation, argument: str) -> None:
-    """Go on with another session, chosen from a list if it is not named."""
+    """Continue another session, chosen from a list if it is not named."""
     if argument:
         _check_session(chat, argument)
         chat.switch_session(argument)
@@ -62,7 +62,7 @@ async def resume(chat: Conversation, argument: str) -> None:
 
 
 async def fork(chat: Conversation, argument: str) -> None:
-    """A copy of this session, to try something else in."""
+    """Continue in a copy of this session."""
     from agent.session.export_import import create_fork
 
     made = await asyncio.to_thread(create_fork, chat.runtime.session.folder, title=argument)
@@ -80,7 +80,7 @@ async def rename(chat: Conversation, argument: str) -> None:
 
 
 async def clear(chat: Conversation, argument: str) -> None:
-    """A new session in the same terminal."""
+    """Start a new session in the same terminal."""
     chat.switch_session("")
 
 
@@ -115,7 +115,7 @@ def _make_choice(summary: SessionSummary) -> Choice:
 
 
 def _preview_session(summary: SessionSummary) -> str:
-    """Its last prompts, from the end of its log: a long one is not read for that."""
+    """Return the session's last prompts, read from the end of its log only."""
     path = summary.path / "log.jsonl"
     try:
         with path.open("rb") as file:
@@ -126,7 +126,7 @@ def _preview_session(summary: SessionSummary) -> str:
     texts = []
     for line in lines:
         if b'"kind":"prompt"' in line[:200]:
-            with contextlib.suppress(ValueError):  # a line that is cut
+            with contextlib.suppress(ValueError):  # a truncated line
                 texts.append(str(json.loads(line).get("text", "")).strip().partition("\n")[0])
     return "\n".join(
         [f"{summary.id} · {summary.steps} steps", *(f"> {sanitize_text(text)}" for text in texts[-4:])]
@@ -134,7 +134,7 @@ def _preview_session(summary: SessionSummary) -> str:
 
 
 PREVIEWED = 256 << 10
-"""Bytes at the end of a log in which a preview looks for prompts."""
+"""Bytes at the end of a log that a preview searches for prompts."""
 
 
 COMMANDS = (

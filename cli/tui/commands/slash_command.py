@@ -1,4 +1,4 @@
-"""What a slash command is."""
+"""Type of a slash command."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One slash command. `argument` is how it is written in the help, "" if there is none.
+    """One slash command. `argument`: its notation in the help, "" if there is none.
 
     details: more lines for `/NAME --help`
-    choices: what can be given as the argument now, as (text, what it is), for completion; called in a thread
-    while_working: may be given while a turn is running
+    choices: yields possible arguments for completion, as (text, description); called in a thread
+    while_working: allowed while a turn is running
     """
 
     name: str
@@ -29,7 +29,7 @@ class Command:
 
     @property
     def usage(self) -> str:
-        """What `/NAME --help` says."""
+        """Output of `/NAME --help`."""
         lines = [f"{self.name} {self.argument}".strip(), f"  {self.help}"]
         if self.details:
             lines += ["", *(f"  {line}" for line in self.details.split("\n"))]

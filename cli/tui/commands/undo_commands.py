@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 async def undo(chat: Conversation, argument: str) -> None:
-    """Take back what the last changing turn did; what the user did since is kept, or it is refused."""
+    """Undo the last turn that changed files; the user's later edits are kept, or the undo is refused."""
     from agent.session.undo import undo_last_turn
 
     await _apply_action(chat, undo_last_turn)
 
 
 async def redo(chat: Conversation, argument: str) -> None:
-    """Bring back what the last /undo or /rewind took away."""
+    """Restore the changes that the last /undo or /rewind took back."""
     from agent.session.undo import redo_last_undo
 
     await _apply_action(chat, redo_last_undo)
 
 
 async def rewind(chat: Conversation, argument: str) -> None:
-    """List the steps that changed files, or go back to before one of them."""
+    """List the steps that changed files, or rewind to before one of them."""
     from agent.session.undo import rewind_conversation, rewind_steps
     from cli.commands.sessions.undo_files import FORGOTTEN, format_steps, parse_step_number
 

@@ -1,4 +1,4 @@
-"""Asks the person at the terminal when the policy says so, and never twice in a row for the same thing."""
+"""Approval by the user at the terminal if the policy asks for it, never twice in a row for the same action."""
 
 from __future__ import annotations
 
@@ -19,20 +19,18 @@ Arguments = Mapping[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class TerminalApprover:
-    """An `Approver`. `arguments` finds what a tool may have been called with, by its name and the paths it touches."""
+    """An `Approver`. `arguments` finds the possible arguments of a tool call by tool name and touched paths."""
 
     front: Frontend
     policy: Policy
     home: Home
     arguments: Callable[[str, tuple[str, ...]], Sequence[Arguments]]
     _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
-    _one: asyncio.Lock = field(
-        default_factory=asyncio.Lock
-    )  # actions that run at once ask one after the other
-    _last: tuple[tuple[str, str, str], Decision] | None = None  # this turn's last answer
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock)  # concurrent actions ask one after the other
+    _last: tuple[tuple[str, str, str], Decision] | None = None  # the last answer in this turn
 
     def forget_last_answer(self) -> None:
-        """What was answered once no longer holds."""
+        """Forget the last answer, so that the same action is asked about again."""
         self._last = None
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
@@ -46,9 +44,7 @@ class TerminalApprover:
         if key in self._allowed:
             return Decision(verdict="allow", reason="the user allows it in this session")
         changes = map(_format_change, self.arguments(tool, effect.paths)) if effect.paths else ()
-        change = "\n".join(
-            filter(None, changes)
-        )  # of several calls for one file any may be meant: all are shown
+        change = "\n".join(filter(None, changes))  # any of several calls for one file may be meant: show all
         asked = (*key, change)
         if self._last is not None and self._last[0] == asked:
             return self._last[1]
@@ -81,20 +77,20 @@ class TerminalApprover:
 
         try:
             parsed = [parse_rule(each, "allow") for each in rules]
-        except UserError as error:  # edited into something that is none: it holds for this once
+        except UserError as error:  # the user's edit is no valid rule: allow once
             self.front.print(sanitize_text(f"no rule was stored: {error.message}") + "\n")
             return Decision(verdict="allow", reason="the user allowed it")
         patterns = [each.pattern for each in parsed if each.kind == "shell"]
         self.policy.rules = self.policy.rules.with_allowed_commands(patterns)
         try:
             store_rules(self.home, patterns)
-        except UserError as error:  # it holds for this session at least
+        except UserError as error:  # the rule applies in this session at least
             self.front.print(sanitize_text(f"not stored: {error.message}") + "\n")
         return Decision(verdict="allow", reason="the user allows it always")
 
 
 def _describe_effect(effect: Effect) -> str:
-    """All that would run or be touched, as it stands."""
+    """Return the literal call or command, or else the paths or hosts, of an effect."""
     if effect.call:
         return sanitize_for_approval(effect.call)
     if effect.argv:
@@ -107,7 +103,7 @@ def _describe_effect(effect: Effect) -> str:
 
 
 def _format_change(arguments: Arguments) -> str:
-    """What would be written, as a diff of what the model gave: "" where that is not known."""
+    """Return the change as a diff of the model's arguments; "" if it is unknown."""
     old, new = str(arguments.get("old") or ""), arguments.get("new", arguments.get("content"))
     if not isinstance(new, str):
         return ""

@@ -1,4 +1,4 @@
-"""A conversation: prompts, steering, interrupts and slash commands, in whatever terminal it is held."""
+"""A conversation: prompts, steering, interrupts and slash commands, over any frontend."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ MakeModel = Callable[[str], Model]
 
 
 class Chat:
-    """One session in one terminal. `submit`, `interrupt` and their like are called by the terminal, in its event loop.
+    """One session in one terminal. `submit`, `interrupt` etc. are called by the frontend, in its event loop.
 
     next: the session to open when this conversation ends: its id, "" for a new one; None to leave
-    note: told to the model with the next prompt
+    note: text sent to the model with the next prompt
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Chat:
         self.next: str | None = None
         self._make_model = make_model
         self._queued: list[str] = []
-        # Commands that were given while another one ran, and what was said after them.
+        # Commands submitted while another one ran, and texts submitted after them.
         self._later: list[str] = []
         self._work: asyncio.Task[bool] | None = None
         self._asides: set[asyncio.Task[bool]] = set()
@@ -68,8 +68,8 @@ class Chat:
 
     @property
     def history(self) -> SessionHistory:
-        """What the turns changed and cost. The log is read when that is first asked for: opening a long session
-        does not wait for it."""
+        """Changes and cost of the turns. The log is read on first use, so that opening a long session does not wait
+        for it."""
         if self._ledger is None:
             self._ledger = SessionHistory()
             for event in self.runtime.session.replayed:
@@ -82,10 +82,10 @@ class Chat:
         return self._work is not None
 
     def submit(self, text: str) -> None:
-        """The user pressed Enter: a command, a prompt, or steering of the turn that is running."""
+        """Handle the user's input: a command, a prompt, or steering of the running turn."""
         text = redact(
             text.strip()
-        )  # a key that is pasted is neither logged nor sent: the user sees so at once
+        )  # a pasted API key is neither logged nor sent; the echo shows the redaction
         if not text:
             return
         if text.startswith("/") and self._run_command(text):
@@ -101,7 +101,7 @@ class Chat:
 
             self._echo_input(text)
             self._start_beside_turn(append_note(self, text.lstrip("#").strip()))
-        elif self._later:  # behind the commands that were given before it
+        elif self._later:  # after the commands submitted before it
             self._later.append(text)
             self._show_queued()
         elif self.is_working:
@@ -115,13 +115,13 @@ class Chat:
             )
 
     def resume_turn(self) -> None:
-        """Go on with a turn that was cut off, if the session ended in one."""
+        """Continue the interrupted turn, if the session ended in one."""
         if self._has_unfinished_turn():
             self.show_message("going on with the unfinished turn", "dim")
             self._start_work(self._run_turns(None), self._describe_waiting())
 
     def interrupt(self) -> bool:
-        """Stop the step, then the turn. False if there was nothing to stop."""
+        """Stop the step, then the turn; return False if there was nothing to stop."""
         if self._work is None:
             return False
         if self.runtime.loop.is_stepping:
@@ -134,7 +134,7 @@ class Chat:
         return True
 
     def pop_queued(self) -> str:
-        """Take back the last thing that is queued, to edit it; "" if nothing is."""
+        """Remove and return the last queued text, to edit it; "" if there is none."""
         if not self._queued and not self._later:
             return ""
         text = (self._later or self._queued).pop()
@@ -155,17 +155,17 @@ class Chat:
         self._run_command("/trace", shown=False)
 
     def toggle_plan_mode(self) -> None:
-        """Plan mode on or off."""
+        """Switch plan mode on or off."""
         self._run_command("/plan", shown=False)
 
     def quit(self) -> None:
-        """Leave, ending what is running; the log keeps all of it."""
+        """Leave, ending the work in progress; the log is complete."""
         self._hung_up = True
         if self._work is None:
             self.front.close()
         elif self.runtime.is_turn_running:
             self.runtime.stop()
-        elif self._work is not asyncio.current_task():  # a command of the user's, a list to choose from
+        elif self._work is not asyncio.current_task():  # a user command, a picker
             self._work.cancel()
 
     def switch_session(self, session: str) -> None:
@@ -174,12 +174,12 @@ class Chat:
         self.quit()
 
     async def wait_until_idle(self) -> None:
-        """Wait for the turn that is running to reach its last event."""
+        """Wait for the work in progress to end."""
         if self._work is not None:
             await asyncio.wait([self._work])
 
     def show_message(self, text: str, style: Style | None = None) -> None:
-        """A line or more from the program itself; untrusted parts are made inert here."""
+        """Print lines of the program itself; untrusted text is sanitized here."""
         terminal = self.front.terminal
         text = wrap_words(sanitize_text(text), terminal.columns)
         self.view.show_note(make_painter(colour=terminal.colour)(text, style) if style else text)
@@ -187,7 +187,7 @@ class Chat:
     async def run_turn(self, prompt: str, *, shown: str | None = None) -> None:
         """Run a turn on behalf of a command, as if the user had typed its prompt.
 
-        shown: what the user sees of it; "" if all of it stands there already
+        shown: text to print instead of the prompt; "" for none, if it is already on the screen
         """
         if shown != "":
             self.view.echo_prompt(prompt if shown is None else shown)
@@ -195,7 +195,7 @@ class Chat:
 
     @asynccontextmanager
     async def use_model(self, name: str) -> AsyncIterator[None]:
-        """Use another model for what happens inside, and then the session's own again."""
+        """Use another model inside the context, then the session's own again."""
         own, other = self.runtime.model, self._make_model(name)
         self.runtime.model = self.runtime.loop.model = other
         try:
@@ -205,11 +205,11 @@ class Chat:
             await other.close()
 
     async def switch_model(self, name: str) -> None:
-        """Use another model from the next turn on, in the same session. Raises UserError."""
+        """Use another model from the next turn on. Raises UserError."""
         await self.runtime.switch_model(self._make_model(name))
 
     def format_footer(self) -> str:
-        """How far the session reaches, who answers, and how full the context is."""
+        """Return the footer: mode, approval, sandbox, model, and fill level of the context window."""
         runtime = self.runtime
         mode = "plan" if self.planning.on else str(runtime.policy.mode)
         parts = [
@@ -222,7 +222,7 @@ class Chat:
         return sanitize_text(" · ".join(parts))
 
     def _collect_facts(self) -> list[str]:
-        """The share of the model's window that the history fills; more than fits is shortened before it is sent."""
+        """Return the share of the model's window that the history fills; above 100 % it is compacted before sending."""
         window = self.runtime.model.window
         share = self.runtime.projection.tokens * 100 // window if window else 0
         if share > 100:
@@ -230,14 +230,14 @@ class Chat:
         return [f"context {share} %"] if share else []
 
     def _run_command(self, text: str, *, shown: bool = True) -> bool:
-        """Run a slash command; False if the text is none."""
+        """Run a slash command; return False if the text is none."""
         from cli.tui.commands.command_table import Command, parse_command
 
         command = parse_command(text, self)
         if command is None:
             return False
         if isinstance(command, Command) and self._has_to_wait(command) and not self.runtime.is_turn_running:
-            self._later.append(text)  # it is a matter of moments
+            self._later.append(text)  # commands end soon
             self._show_queued()
             return True
         if shown:
@@ -265,7 +265,7 @@ class Chat:
         self.front.show_queued([*self._queued, *self._later])
 
     def _has_unfinished_turn(self) -> bool:
-        """Whether the session ends in a turn that has no end."""
+        """Return whether the session ends in a turn without an end event."""
         history = self.runtime.session.replayed
         return history.find_newest_place("prompt") > history.find_newest_place("end")
 
@@ -279,7 +279,7 @@ class Chat:
             self._start_work(work(), what)
 
     def _echo_input(self, text: str) -> None:
-        """What was typed, as it stays."""
+        """Print the input permanently, unless the terminal has echoed it."""
         if not self.front.echoes:
             self.view.echo_prompt(text)
 
@@ -287,14 +287,14 @@ class Chat:
         return f"waiting for {sanitize_text(self.runtime.model.name)}"
 
     def _start_work(self, work: Coroutine[Any, Any, None], doing: str) -> None:
-        """Begin; that it has begun is seen with the first frame that shows what was asked for."""
-        self._asker.forget_last_answer()  # what the person asks for now is no repetition of what they refused before
+        """Start the work in a task, and show the activity."""
+        self._asker.forget_last_answer()  # a new request does not repeat an earlier refusal
         self.front.show_activity(doing)
         self._work = asyncio.create_task(self._run_reporting_errors(work))
         self._work.add_done_callback(self._finish_work)
 
     def _start_beside_turn(self, work: Coroutine[Any, Any, None]) -> None:
-        """A command beside the running turn."""
+        """Start a command concurrently with the running turn."""
         task = asyncio.create_task(self._run_reporting_errors(work))
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
@@ -304,7 +304,7 @@ class Chat:
         self.front.show_activity("")
         if self._hung_up:
             self.front.close()
-        elif self._queued:  # said while a command ran, which takes no steering
+        elif self._queued:  # submitted while a command ran, which takes no steering
             left, self._queued = "\n".join(self._queued), []
             self.runtime.loop.inbox.clear()
             self._show_queued()
@@ -319,13 +319,13 @@ class Chat:
             text = self._later.pop(0)
             self._show_queued()
             self.submit(text)
-        elif self._later:  # they were given in the belief that the one before would do what it says
+        elif self._later:  # they assumed that the command before would succeed
             left, self._later = "\n".join(self._later), []
             self._show_queued()
             self.front.restore_input(left)
 
     async def _run_reporting_errors(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Whether it came to its end."""
+        """Run the work and print its errors; return whether it completed."""
         try:
             await work
             return True
@@ -335,16 +335,16 @@ class Chat:
             )
         except asyncio.CancelledError:
             self.show_message("stopped", "yellow")
-        except OSError as error:  # a file or disk that a command needs: the conversation goes on
+        except OSError as error:  # a file or disk that a command needs: the conversation continues
             self.show_message(f"patchwright: {error}", "red")
-        except Exception as error:  # a fault of ours: told, and the conversation goes on
+        except Exception as error:  # a defect of the program: report it and continue
             self.show_message(
                 f"patchwright: this is a fault in Patchwright itself: {redact(repr(error))}", "red"
             )
         return False
 
     async def _run_turns(self, prompt: str | None) -> None:
-        """Turns, as long as there is something to do: text that came too late for one starts the next."""
+        """Run turns until no text is queued: text that came too late to steer one turn starts the next."""
         while True:
             if prompt is not None and self.note:
                 prompt, self.note = f"{prompt}\n\n{self.note}", ""
@@ -366,7 +366,7 @@ class Chat:
 
     def _handle_event(self, event: Event) -> None:
         if isinstance(event, Rewind):
-            self._ledger = None  # other turns than those that it knows
+            self._ledger = None  # its turns are no longer those of the branch
         elif self._ledger is not None:
             self._ledger.handle_event(event)
         if isinstance(event, MessageEvent):
@@ -375,13 +375,13 @@ class Chat:
             self._asker.forget_last_answer()
         if not isinstance(event, Steer):
             self.view.show_event(event)
-        elif event.text in self._queued:  # else it is the harness that speaks; a signal has told of it
+        elif event.text in self._queued:  # otherwise it comes from the harness, which also sent a signal
             self._queued.remove(event.text)
             self._show_queued()
             self.view.echo_prompt(event.text)
 
     def _find_arguments(self, tool: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:
-        """What a tool was called with in the model's last message, in the calls of it that name one of the paths."""
+        """Return the arguments of the tool's calls in the model's last message that name one of the paths."""
         asked = self._asked.actions if self._asked else []
         fitting = [each.arguments for each in asked if each.tool == tool]
         return [each for each in fitting if str(each.get("path", "")) in paths]

@@ -53,7 +53,7 @@ class Conversation(Protocol):
         ...
 
     def show_message(self, text: str, style: Style | None = None) -> None:
-        """Print lines of the program itself; untrusted parts are made inert."""
+        """Print lines of the program itself; untrusted text is sanitized."""
         ...
 
     async def run_turn(self, prompt: str, *, shown: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A session that is open, and the conversation about it: its beginning and its end."""
+"""Start and end of the conversation about an opened session."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sandbox.fs.installation import build_exposure_warning
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedSession:
-    """What a conversation needs.
+    """Inputs of a conversation.
 
-    make_model: a model by the name that a user gives to /model; raises UserError
-    notice: a line shown first when no model was named
+    make_model: makes a model from the name that a user gives to /model; raises UserError
+    notice: line shown first when no model was named
     """
 
     runtime: Runtime
@@ -32,7 +32,7 @@ class OpenedSession:
 
 
 def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
-    """Begin the conversation: where one was, and what one should know; an unfinished turn goes on."""
+    """Start the conversation: show the last prompt and answer and the warnings, continue an unfinished turn."""
     runtime = opened.runtime
     chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
     if prompts := runtime.session.list_prompts():
@@ -48,14 +48,14 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
 
 
 def print_resume_hint(chat: Chat) -> None:
-    """How to come back, if there is something to come back to."""
+    """Print how to resume the session, if it has a prompt."""
     if chat.runtime.session.list_prompts():
-        with contextlib.suppress(OSError):  # the terminal is gone: nobody wants to know
+        with contextlib.suppress(OSError):  # the terminal is gone: no reader
             print(f"go on later: patchwright resume {chat.runtime.session.id}", flush=True)
 
 
 def _find_last_answer(chat: Chat) -> tuple[str, End | None]:
-    """The end of the last turn: what was said, and how it ended; read backwards, so only that much."""
+    """Return the answer and the end event of the last turn; the log is read backwards, only as far as needed."""
     end: End | None = None
     for event in reversed(chat.runtime.session.replayed):
         match event:

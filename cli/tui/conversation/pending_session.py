@@ -1,4 +1,4 @@
-"""What stands in for a conversation while its session is being opened: it takes what is typed, and loses none of it."""
+"""Placeholder of a conversation while its session is being opened: it queues the input."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class OpeningCancelled(Exception):
-    """The session that is being opened is not wanted any more."""
+    """The user has cancelled the opening of the session."""
 
 
 class PendingSession:
-    """A `Host`: of its own at first, of the conversation's from `enter` on.
+    """An `InputHandler` that queues input at first, and delegates to the conversation from `attach_chat` on.
 
-    Who does not want to wait stops the opening; what they send next begins it anew.
+    The user can cancel the opening; the next input starts it again.
     """
 
     def __init__(self, front: Frontend) -> None:
@@ -31,7 +31,7 @@ class PendingSession:
         self._said: list[str] = []
 
     def attach_chat(self, chat: Chat) -> None:
-        """The session is open: hand over what was said meanwhile, in its order."""
+        """Set the conversation of the opened session, and submit the queued input in order."""
         self.chat = chat
         said, self._said = self._said, []
         self._front.show_queued([])
@@ -39,25 +39,25 @@ class PendingSession:
             chat.submit(text)
 
     def abandon_opening(self) -> None:
-        """Nobody waits for the session any more."""
+        """Cancel the opening for good: the user has left."""
         self._left = True
         self._given_up.set()
         self._changed.set()
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the session is to be opened."""
+        """Whether the session should be opened."""
         return not self._given_up.is_set()
 
     async def wait_until_wanted(self) -> bool:
-        """Wait until the session is to be opened; False if the person has left."""
+        """Wait until the session should be opened; return False if the user has left."""
         while not self.is_wanted and not self._left:
             self._changed.clear()
             await self._changed.wait()
         return not self._left
 
     def raise_if_cancelled(self) -> None:
-        """Called while the session is being opened, in any thread: raises `GivenUp` if it is not to be."""
+        """Raise OpeningCancelled if the session should not be opened. May be called in any thread."""
         if not self.is_wanted:
             raise OpeningCancelled
 

@@ -1,4 +1,4 @@
-"""Plan mode: look without touching, agree on a plan, then carry it out and tick it off."""
+"""Plan mode: read-only exploration, agreement on a plan, then its execution."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CARRY_OUT = "Carry out this plan, and tick its items off with the `plan` tool as
 
 
 class ChatPlanMode:
-    """`on`: the session is in plan mode, and may not write."""
+    """Plan mode of a conversation. `on`: the session is in plan mode, and may not write."""
 
     def __init__(self, chat: Conversation) -> None:
         self._chat = chat
@@ -29,14 +29,14 @@ class ChatPlanMode:
         self._before = Mode.WORKSPACE
 
     async def enter(self) -> None:
-        """From now on nothing is changed."""
+        """Switch the session to read-only mode."""
         from agent.mode_switch import switch_mode
 
         self._before, self.on = self._chat.runtime.policy.mode, True
         await switch_mode(self._chat.runtime, Mode.READ_ONLY)
 
     async def leave(self) -> None:
-        """Back to the mode before."""
+        """Return to the mode before."""
         from agent.mode_switch import switch_mode
 
         if self.on:
@@ -44,11 +44,11 @@ class ChatPlanMode:
             await switch_mode(self._chat.runtime, self._before)
 
     def add_plan_instructions(self, prompt: str) -> str:
-        """A prompt as the model gets it."""
+        """Return the prompt as sent to the model."""
         return f"{prompt}\n\n{ASKED}" if self.on else prompt
 
     async def handle_turn_end(self, end: End) -> None:
-        """A turn of plan mode has ended: ask what is to become of the plan."""
+        """Ask the user how to proceed with the plan after a turn in plan mode."""
         if not self.on or end.outcome not in ("done", "nothing-to-do", "not-achieved"):
             return
         plan = [item.text for item in self._chat.runtime.workspace.plan if item.status != "done"]
@@ -66,7 +66,7 @@ class ChatPlanMode:
         if chosen in (0, 1, 3):
             await self.leave()
         if chosen == 0:
-            await self._chat.run_turn(text, shown="carry out the plan")  # which stands just above
+            await self._chat.run_turn(text, shown="carry out the plan")  # which is just above on the screen
         elif chosen == 1:
             self._chat.front.restore_input(sanitize_text(text))
         elif chosen == 3:

@@ -1,4 +1,4 @@
-"""What a line does that is no prompt: `!command` runs in the shell, `#note` is kept in the project's instructions."""
+"""Prefix commands: `!command` runs in the shell, `#note` is added to the project's instructions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 40
 TOLD_CHARACTERS = 8_000
-"""Of a command's output: on the screen, and to the model; both get its end."""
+"""Limits on a command's output, on the screen and to the model; both get its end."""
 
 
 async def run_shell_command(chat: Conversation, command: str) -> None:
-    """Run what the user typed as the user's own command, unconfined; the model is told with the next prompt."""
+    """Run the user's shell command, unconfined; the model gets its output with the next prompt."""
     from sandbox.backends.unconfined import Unconfined
     from sandbox.process.command import Command
     from sandbox.process.own_programs import require_own_program
@@ -25,7 +25,7 @@ async def run_shell_command(chat: Conversation, command: str) -> None:
 
     runtime = chat.runtime
     chat.front.show_activity(sanitize_text(command).replace("\n", " "))
-    # Not the session's sandbox: the user means the shell that they could as well open beside this one.
+    # Not in the session's sandbox: the user could run the same command in another shell.
     sandbox = Unconfined(runtime.workspace.root, spill=runtime.session.folder)
     bash = require_own_program("bash", runtime.workspace.root)
     done = await sandbox.run(
@@ -46,7 +46,7 @@ async def run_shell_command(chat: Conversation, command: str) -> None:
 
 
 async def append_note(chat: Conversation, text: str) -> None:
-    """Add a line to the project's instructions for agents, at the end."""
+    """Append a line to the project's instructions for agents."""
     root = chat.runtime.workspace.root
     name = (
         "CLAUDE.md" if (root / "CLAUDE.md").is_file() and not (root / "AGENTS.md").exists() else "AGENTS.md"

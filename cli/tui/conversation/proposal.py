@@ -1,4 +1,4 @@
-"""The question after a turn that ended in a proposal: whether its doubtful changes are to be written."""
+"""Question after a turn that ended in a proposal: whether to write its doubtful changes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 async def offer_proposal(chat: Conversation) -> None:
-    """Ask whether the changes that the offline engine doubts are to be written, and have them written on a yes."""
+    """Ask whether to write the changes that the offline engine doubts, and run a turn that writes them on a yes."""
     facts = chat.runtime.workspace.facts
     if facts.get("finish") != PROPOSED or chat.planning.on:
         return
-    facts.pop("finish")  # asked once
+    facts.pop("finish")  # ask only once
     from agent.model.offline.offline_model import ACCEPT
 
     chat.front.alert("a proposed change waits for you")

@@ -1,4 +1,4 @@
-"""Going back to an earlier prompt: the conversation, the files, or both."""
+"""Rewind to an earlier prompt: the conversation, the files, or both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def offer_rewind(chat: Conversation) -> None:
-    """Let the person choose a prompt, and what is to be as it was before it."""
+    """Let the user choose a prompt and the scope of the rewind: conversation, files, or both."""
     points = chat.runtime.session.list_prompts()
     if not points:
         chat.show_message("nothing to go back to yet", "dim")
@@ -51,7 +51,7 @@ async def offer_rewind(chat: Conversation) -> None:
 
 
 async def _rewind_files(chat: Conversation, first: int) -> bool:
-    """Take back the steps from a number on; False if something is in the way."""
+    """Undo the steps from number `first` on; return False if there are conflicts or no snapshots."""
     from agent.session.undo import rewind_steps
     from cli.commands.sessions.undo_files import describe_uncovered, format_outcome
     from sandbox.snapshots.workspace_snapshots import Snapshots

@@ -1,4 +1,4 @@
-"""What a session's turns changed and cost, followed from its log: the ground of /undo, /diff and /cost."""
+"""Changes and cost of a session's turns, derived from its log; used by /undo, /diff and /cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent.session.usage_report import UsageReport
 
 @dataclass(slots=True)
 class SessionHistory:
-    """Kept up to date by `see`; a resumed session's past is seen like its present."""
+    """Prompts, changes and usage, kept up to date by `handle_event`; a resumed session's past events are replayed."""
 
     prompts: list[str] = field(default_factory=list)
     timeline: Timeline = field(default_factory=Timeline)
@@ -19,7 +19,7 @@ class SessionHistory:
     ended: bool = True
 
     def handle_event(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Process the next event of the log."""
         self.timeline.handle_event(event)
         self.bill.handle_event(event)
         match event:

@@ -1,4 +1,4 @@
-"""Opens the session behind the prompt, in a thread of its own that nobody has to wait for."""
+"""Opening of the session behind the prompt, in a daemon thread."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Result = TypeVar("Result")
 async def open_session(
     open_: Callable[[Callable[[], None]], OpenedSession], front: Screen | PlainFrontend, lobby: PendingSession
 ) -> Chat | None:
-    """Open the session as long as the person wants it, and begin the conversation; None if they leave before.
+    """Open the session while the user wants it, and start the conversation; return None if they leave before.
 
-    open_: opens it in whatever thread it is called, and calls what it is given now and then, which may raise `GivenUp`
+    open_: opens the session in the calling thread; calls its argument repeatedly, which may raise OpeningCancelled
     """
     await front.drawn.wait()
     while await lobby.wait_until_wanted():
@@ -33,7 +33,7 @@ async def open_session(
             opened = await _run_in_thread(lambda: open_(lobby.raise_if_cancelled))
         except OpeningCancelled:
             continue
-        except BaseException:  # whatever it was: it ends the program, which tells of it
+        except BaseException:  # any error ends the program, which reports it
             front.close()
             raise
         if not lobby.is_wanted:
@@ -43,7 +43,7 @@ async def open_session(
 
         try:
             chat = start_chat(opened, front)
-        except BaseException:  # the log is released; the error goes on
+        except BaseException:  # release the log, then re-raise
             front.close()
             await opened.runtime.close()
             raise
@@ -53,13 +53,13 @@ async def open_session(
 
 
 async def _run_in_thread(work: Callable[[], Result]) -> Result:
-    """What it returns or raises. Not by asyncio's own threads: a program that ends waits for those, whatever one of
-    them waits for (a file on a server that is gone)."""
+    """Run `work` in a daemon thread; return its result or raise its exception. Not in asyncio's thread pool: at exit
+    Python waits for those threads, even if one is blocked (a file on a server that is gone)."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Result] = loop.create_future()
 
     def finish_in_loop(finish: Callable[[], None]) -> None:
-        with suppress(RuntimeError):  # the loop has ended: so does the program
+        with suppress(RuntimeError):  # the loop has ended, and the program with it
             loop.call_soon_threadsafe(lambda: None if done.cancelled() else finish())
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Fuzzy matching: which texts hold what was typed, the likeliest first."""
+"""Fuzzy matching of a query against texts, best match first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def rank_matches(query: str, texts: Sequence[str], limit: int | None = None) -> list[int]:
-    """Indices of the texts that match, best first. Each word of the query has to match."""
+    """Return the indices of the texts that match, best first. Each word of the query has to match."""
     words = query.lower().split()
     found = []
     for index, text in enumerate(texts):
@@ -19,8 +19,8 @@ def rank_matches(query: str, texts: Sequence[str], limit: int | None = None) -> 
 
 
 def score_match(query: str, text: str) -> int | None:
-    """0 the last part of a path (or all of a word) starts with it, 1 it is in there, 2 anywhere, 3 its letters come
-    in order; None: no match. `query` in lower case."""
+    """Return a rank: 0 if the last part of a path (or a whole word) starts with the query, 1 if it contains it, 2 if
+    the text contains it elsewhere, 3 if its letters occur in order; None: no match. `query` in lower case."""
     lower = text.lower()
     name = lower.rpartition("/")[2]
     if name.startswith(query):

@@ -1,4 +1,4 @@
-"""What was typed before, across sessions: a file that only the user can read."""
+"""Input history across sessions, in a file that only the user can read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent.app_dirs import make_private_folder
 
 
 class PrivateHistory(FileHistory):
-    """prompt_toolkit's history file, 0600 from its first byte, without keys and tokens."""
+    """prompt_toolkit's history file, created with mode 0600, without keys and tokens."""
 
     def __init__(self, path: Path) -> None:
         make_private_folder(path.parent)
@@ -22,7 +22,7 @@ class PrivateHistory(FileHistory):
         super().__init__(str(path))
 
     def store_string(self, string: str) -> None:
-        """Add an entry; a full disk costs the entry, not the session."""
+        """Add an entry, redacted; an OSError (a full disk) loses the entry, not the session."""
         from sandbox.secrets.child_environment import redact
 
         with contextlib.suppress(OSError):

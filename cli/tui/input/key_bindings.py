@@ -1,4 +1,4 @@
-"""The keys of the prompt, beside those of any line editor (prompt_toolkit's emacs or vi set)."""
+"""Key bindings of the prompt, in addition to those of prompt_toolkit's emacs or vi mode."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from cli.tui.input.pastes import Pastes
     from cli.tui.input.question_prompt import QuestionPrompt
 
-ANSI_SEQUENCES["\x1b[13;2u"] = Keys.ControlJ  # Shift-Enter, where the terminal tells it from Enter
+ANSI_SEQUENCES["\x1b[13;2u"] = Keys.ControlJ  # Shift-Enter, if the terminal distinguishes it from Enter
 ANSI_SEQUENCES["\x1b[27;2;13~"] = Keys.ControlJ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyCallbacks:
-    """What the keys do.
+    """Callbacks of the keys.
 
-    submit: Enter, with the text; interrupt: says whether there was something to stop; leave: end the conversation
-    unfold: show the whole of what was folded; rewind: go back to an earlier prompt
-    recall: take back what is queued, "" if nothing is; asking: the question that stands; show: all of it
-    cycle: plan mode on and off
+    submit: Enter, with the text; interrupt: returns whether there was something to stop; leave: end the conversation
+    unfold: show the whole session, nothing folded; rewind: go back to an earlier prompt
+    recall: remove and return the last queued text, "" if none; asking: the open question; show: print all of it
+    cycle: switch plan mode on or off
     """
 
     submit: Callable[[str], None]
@@ -56,13 +56,13 @@ class KeyCallbacks:
 def build_key_bindings(
     deeds: KeyCallbacks, pastes: Pastes, chosen: Mapping[str, Sequence[str]]
 ) -> KeyBindings:
-    """All keys. `chosen`: the user's own keys by action. Raises UserError for one that there is not."""
+    """Build all key bindings. `chosen`: the user's own keys by action. Raises UserError for an unknown key."""
     keys = KeyBindings()
     asked = Condition(lambda: deeds.asking() is not None)
     typing = Condition(lambda: (now := deeds.asking()) is not None and now.state != "keys")
     add = _KeyBinder(keys, {**ACTIONS, **chosen})
     _bind_question_keys(keys, deeds, asked & ~typing, typing)
-    free = ~asked & ~is_searching  # a search in the history has keys of its own: Enter takes what it found
+    free = ~asked & ~is_searching  # a search in the history has its own keys: Enter accepts the match
     _bind_completion_keys(keys, free)
     _bind_send_keys(add, keys, deeds, pastes, free)
     _bind_stop_keys(add, keys, deeds, free)
@@ -71,7 +71,7 @@ def build_key_bindings(
 
 
 class _KeyBinder:
-    """Binds an action to its keys, each written like `c-x c-e`."""
+    """Binder of actions to their keys, each written like `c-x c-e`."""
 
     def __init__(self, keys: KeyBindings, table: Mapping[str, Sequence[str]]) -> None:
         self._keys = keys
@@ -126,7 +126,7 @@ def _bind_send_keys(
         buffer = event.current_buffer
         state = buffer.complete_state
         if state is not None and state.current_completion is not None:
-            buffer.complete_state = None  # the first Enter takes the completion, the next one sends
+            buffer.complete_state = None  # the first Enter accepts the completion, the next one sends
             return
         if buffer.document.text_before_cursor.endswith("\\"):
             buffer.delete_before_cursor(1)
@@ -201,7 +201,7 @@ def _bind_completion_keys(keys: KeyBindings, free: Filter) -> None:
 
 
 def _reset_prompt(event: KeyPressEvent) -> None:
-    """An empty prompt, into which the next key types, whatever vi's mode was."""
+    """Empty the prompt and return to insert mode, whatever vi's mode was."""
     event.current_buffer.reset()
     event.app.vi_state.reset()
 

@@ -1,4 +1,4 @@
-"""The terminal's keys, without a moment in which they are lost or mean something else."""
+"""Keyboard input that loses no key while it passes from one application to another."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from prompt_toolkit.input.vt100 import Vt100Input
 
 
 class Keyboard(Vt100Input):
-    """prompt_toolkit's input of a terminal, which two applications in turn can read from.
+    """prompt_toolkit's terminal input, readable by two applications in turn.
 
-    Between two of them prompt_toolkit gives the terminal its own line editing back for a moment. What is typed then
-    is echoed onto the screen, its Enter arrives as another key, and its Ctrl-C is a signal that throws the other keys
-    away.
+    Between two applications prompt_toolkit restores the terminal's own line editing (cooked mode) for a moment. Keys
+    typed then are echoed onto the screen, Enter arrives as another key, and Ctrl-C is a signal that discards the other
+    keys.
     """
 
     def __init__(self, before: Callable[[], None]) -> None:
-        """before: called when another program is about to have the terminal"""
+        """before: called when another program is about to get the terminal"""
         super().__init__(sys.stdin)
         self._before = before
         self._lent = False
 
     def cooked_mode(self) -> AbstractContextManager[None]:
-        """The terminal's own line editing, for another program; while the keys are lent nothing changes."""
+        """Return a context of the terminal's own line editing, for another program; a no-op while the keys are lent."""
         if self._lent:
             return contextlib.nullcontext()
         self._before()
@@ -35,7 +35,7 @@ class Keyboard(Vt100Input):
 
     @contextlib.contextmanager
     def lend_keys(self, owner: Application[None]) -> Iterator[None]:
-        """Another application of this program reads the keys meanwhile; those it leaves over are the owner's."""
+        """Let another application of this process read the keys; those left over go to the owner."""
         self._lent = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""Pastes: a long one is shown as `[pasted 120 lines]`, the model gets all of it; a picture's path becomes a mention."""
+"""Pastes: a long one is shown as `[pasted 120 lines]` and sent in full; an image's path becomes a mention."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 
 FOLDED_LINES = 8
 FOLDED_CHARACTERS = 2_000
-"""A paste of more lines or characters is folded: it could not be read in a prompt of a few rows."""
+"""A paste of more lines or characters is folded: it is unreadable in a prompt of a few rows."""
 
 
 class Pastes:
-    """Remembers what each mark stands for, as long as the prompt that holds it."""
+    """Full texts of the folded pastes in the current prompt, by placeholder."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def fold_paste(self, text: str) -> str:
-        """What goes into the prompt for a paste: the text, or a mark for it."""
+        """Return the text to insert into the prompt for a paste: the paste itself, or a placeholder."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if picture := _mention_picture(text):
             return picture
@@ -33,17 +33,17 @@ class Pastes:
         return mark
 
     def unfold_prompt(self, text: str) -> str:
-        """The prompt with each mark replaced by what it stands for."""
+        """Return the prompt with each placeholder replaced by its text."""
         return _MARK.sub(lambda match: self._texts.get(match[0], match[0]), text)
 
     def forget(self) -> None:
-        """The prompt was sent or given up."""
+        """Drop all texts: the prompt was sent or discarded."""
         self._texts.clear()
 
 
 def _mention_picture(text: str) -> str:
-    """A mention of the picture whose path was pasted, as terminals paste a file that is dropped on them: quoted or
-    escaped for a shell, or as a file URL. "" for anything else."""
+    """Return a mention of the image whose path was pasted; "" for anything else. Terminals paste the path of a dropped
+    file quoted or escaped for a shell, or as a file URL."""
     if (
         len(text) > LONGEST_PATH
         or "\n" in text.strip()
@@ -56,7 +56,7 @@ def _mention_picture(text: str) -> str:
 
     try:
         words = shlex.split(text)
-    except ValueError:  # an open quote: a text
+    except ValueError:  # an open quote: prose
         return ""
     if len(words) != 1 or not words[0].startswith(("/", "~/", "file://")):
         return ""

@@ -1,4 +1,4 @@
-"""Completion in the prompt: slash commands and what they take, files and symbols of the repository after an @."""
+"""Completion in the prompt: slash commands and their arguments, files and symbols of the repository after an @."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from cli.tui.conversation.chat import Chat
 
 FRESH = 10.0
-"""Seconds for which a listing of the files is used again: it takes 5 to 500 ms, and files come and go."""
+"""Seconds for which a file listing is reused: listing takes 5 to 500 ms, and files come and go."""
 
 SHOWN = 50
 
 
 class PromptCompleter(Completer):
-    """Meant to be run in a thread: listing a large repository takes a while.
+    """Completer of the prompt, to be run in a thread: listing a large repository takes a while.
 
-    again: called, in any thread, when there is more to complete with than there was
+    again: called, in any thread, when more completions have become available
     """
 
     def __init__(self, chat: Chat, again: Callable[[], None]) -> None:
@@ -45,7 +45,7 @@ class PromptCompleter(Completer):
         )
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Nothing unless the text is a command's beginning, or the word at the cursor starts with @."""
+        """Yield completions if the text starts with / or the word at the cursor with @."""
         text = document.text_before_cursor
         if text.startswith("/") and "\n" not in text:
             name, space, argument = text.partition(" ")
@@ -56,7 +56,7 @@ class PromptCompleter(Completer):
             yield from self._complete_mention(word[1:])
 
     def _complete_mention(self, query: str) -> Iterator[Completion]:
-        """Files whose own name holds what was typed, symbols, then all other files whose path fits."""
+        """Yield files whose name contains the query, symbols, then all other files whose path matches."""
         files = self._files.find_matching(query, SHOWN)
         close = [path for path in files if query.lower() in path.rpartition("/")[2].lower()]
         start = -len(query)
@@ -86,7 +86,7 @@ class PromptCompleter(Completer):
         if command is None or command.choices is None:
             return
         choices: list[tuple[str, str]] = []
-        with suppress(UserError, OSError):  # no git repository, a closed folder: the command will say so
+        with suppress(UserError, OSError):  # no git repository, an unreadable folder: the command reports it
             choices += command.choices(self._chat)
         first = rank_matches(argument, [text for text, _ in choices], SHOWN)
         meant = [i for i, (_, about) in enumerate(choices) if argument and argument.lower() in about.lower()]
@@ -104,7 +104,7 @@ class PromptCompleter(Completer):
 
 
 class FileListing:
-    """The repository's files, listed when first asked for and again when the listing is old."""
+    """The repository's files, listed on first use and again when the listing is outdated."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -112,7 +112,7 @@ class FileListing:
         self._when = float("-inf")
 
     def find_matching(self, query: str, limit: int) -> list[str]:
-        """Paths that contain the query's letters in order; file names and closer matches come first."""
+        """Return paths that contain the query's letters in order; file names and closer matches come first."""
         if time.monotonic() - self._when > FRESH:
             self._listed, self._when = list_files(self._root), time.monotonic()
         return [self._listed[index] for index in rank_matches(query, self._listed, limit)]

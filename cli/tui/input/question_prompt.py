@@ -1,4 +1,4 @@
-"""A question at the bottom of the screen: what its keys do, and the line that is typed for two of its answers."""
+"""An approval question at the bottom of the screen: its keys, and the text line of two of its answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cli.output.style.terminal import Terminal, wrap_characters, wrap_words
 from cli.tui.frontend import Answer, Question
 
 BESIDE = 10
-"""Rows that the prompt, the footer, the keys and what is queued may take."""
+"""Rows reserved for the prompt, the footer, the keys and the queued texts."""
 
 KEYS: dict[str, str] = {
     "y": "once",
@@ -24,18 +24,18 @@ KEYS: dict[str, str] = {
     "n": "no",
     "t": "no, and tell it why",
 }
-"""What each key answers, as it is shown."""
+"""Answer of each key, as displayed."""
 
 HELD = "keys answer it when you pause typing"
-"""Shown in their stead while what is typed is not meant for the question."""
+"""Shown instead of the keys while typed text is not meant for the question."""
 
 State = Literal["keys", "rule", "word"]
 
 
 @dataclass(slots=True)
 class QuestionPrompt:
-    """One question while it stands. `state`: a key is awaited, or a line is typed in the prompt; `came`: when it was
-    first there, by the monotonic clock."""
+    """An open question. `state`: waiting for a key, or for a line typed in the prompt; `came`: time at which it was
+    asked, by the monotonic clock."""
 
     question: Question
     answer: asyncio.Future[Answer]
@@ -44,7 +44,7 @@ class QuestionPrompt:
     _kept: Document = field(default_factory=Document)
 
     def press_key(self, key: str, buffer: Buffer) -> bool:
-        """A key was pressed; False if it means nothing (a line begun before the question must not answer it)."""
+        """Handle a key; return False if it has no meaning (a line begun before the question must not answer it)."""
         match key:
             case "y":
                 self._set_answer(Answer(kind="once"))
@@ -61,7 +61,7 @@ class QuestionPrompt:
         return True
 
     def accept_line(self, buffer: Buffer) -> None:
-        """Enter, while a line is typed."""
+        """Answer with the typed line (Enter)."""
         text, state = buffer.text.strip(), self.state
         self.leave_line(buffer)
         if state == "word":
@@ -70,15 +70,15 @@ class QuestionPrompt:
             self._set_answer(Answer(kind="rule", rules=tuple(each.strip() for each in text.split(";"))))
 
     def leave_line(self, buffer: Buffer) -> None:
-        """Leave the line that is typed, for the keys; what stood in the prompt before comes back."""
+        """Return from the text line to the keys, and restore the prompt's earlier text."""
         if self.state != "keys":
             self.state = "keys"
             buffer.set_document(self._kept, bypass_readonly=True)
 
     def format_lines(self, terminal: Terminal, *, held: bool) -> StyleAndTextTuples:
-        """The whole question, or as much as the window holds and how to see the rest.
+        """Return the whole question, or as much as fits and how to see the rest.
 
-        held: no key answers yet, because the person is in the middle of typing something else
+        held: no key answers yet, because the user is typing something else
         """
         text = wrap_characters(self.question.what, terminal.columns - 1)
         why = wrap_words(f"why: {self.question.why}", terminal.columns - 1).split("\n")
@@ -96,7 +96,7 @@ class QuestionPrompt:
         return [*asked, ("class:dim", HELD)] if held else [*asked, *self._paint_keys(keys)]
 
     def format_keys(self, columns: int) -> str:
-        """What can be pressed, or what is being typed."""
+        """Return the keys on offer, or the purpose of the line being typed."""
         if self.state == "rule":
             return wrap_words("rule to store (Enter stores it and goes on, Esc goes back):", columns - 1)
         if self.state == "word":
@@ -115,7 +115,7 @@ class QuestionPrompt:
         return "\n".join([*rows, row])
 
     def _paint_keys(self, keys: str) -> StyleAndTextTuples:
-        """The keys stand out from what they do."""
+        """Highlight the keys against their descriptions."""
         if self.state != "keys":
             return [("", keys)]
         found: StyleAndTextTuples = []

@@ -1,4 +1,4 @@
-"""The names that a repository defines, for completion: read from the code index behind what is being typed."""
+"""Names that a repository defines, for completion; read from the code index in the background."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from cli.tui.input.fuzzy_match import rank_matches
 from sandbox.errors import UserError
 
 FRESH = 30.0
-"""Seconds for which the names are used again before the index is asked anew."""
+"""Seconds for which the names are reused before the index is queried again."""
 
 SHORTEST = 2
-"""Letters without which too much would fit."""
+"""Minimum length of a query: fewer letters match too much."""
 
 MOST = 100_000
-"""Names kept: beyond that, matching would lag behind the typing."""
+"""Limit on the names kept: with more of them, matching would lag behind the typing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class SymbolName:
 
 
 class SymbolNames:
-    """Looked up in a thread of their own, one at a time; until they are there, there are none.
+    """The repository's symbol names, loaded in a background thread, one at a time; empty until loaded.
 
-    hidden: options for ripgrep that leave files out; arrived: called in that thread once there are some
+    hidden: options for ripgrep that exclude files; arrived: called in that thread when the first names are loaded
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class SymbolNames:
         self._looking: threading.Thread | None = None
 
     def find_matching(self, query: str, limit: int) -> list[SymbolName]:
-        """Names that contain the query's letters in order, the closest first."""
+        """Return names that contain the query's letters in order, the closest first."""
         if len(query) < SHORTEST:
             return []
         if self._looking is None and time.monotonic() - self._when > FRESH:
@@ -59,7 +59,7 @@ class SymbolNames:
 
     def _load_names(self) -> None:
         try:
-            with suppress(UserError, OSError):  # no ripgrep, a full disk: there is nothing to complete
+            with suppress(UserError, OSError):  # no ripgrep, a full disk: no completions
                 found = _read_definitions(self._root, self._cache, self._hidden)
                 first = not self._known
                 self._known, self._labels = found, [each.name.replace(".", "/") for each in found]

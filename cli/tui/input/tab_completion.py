@@ -1,4 +1,4 @@
-"""Tab in the prompt: the next completion, or the first as soon as there is one."""
+"""Tab in the prompt: select the next completion, or the first as soon as there is one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from prompt_toolkit.key_binding import KeyPressEvent
 
 
 class TabCompletion:
-    """Its Tab is not lost while completions are being gathered. The line editor's own would be: it asks for them anew,
-    which is passed over as long as they come."""
+    """A Tab key that is not lost while completions are being gathered. prompt_toolkit's own would be: it starts a new
+    completion, which is ignored while one is running."""
 
     def __init__(self) -> None:
         self._wanted: Document | None = None
         self._known: Buffer | None = None
 
     def press(self, event: KeyPressEvent) -> None:
-        """Choose the next completion, now or when it has come."""
+        """Select the next completion, now or when it is available."""
         buffer = event.current_buffer
         state = buffer.complete_state
         if state is not None and state.completions:
@@ -29,7 +29,7 @@ class TabCompletion:
         buffer.start_completion()
 
     def forget(self) -> None:
-        """Completions are not wanted any more."""
+        """Cancel a pending Tab."""
         self._wanted = None
 
     def _take_first_completion(self, buffer: Buffer) -> None:

@@ -1,1 +1,1 @@
-"""What a terminal shows: live region, events, picker, pager."""
+"""Terminal display: live region, events, picker, pager."""

@@ -1,4 +1,4 @@
-"""Actions that only look, folded: many reads and searches in a row become one line."""
+"""Folding of read-only actions: many reads and searches in a row become one line."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from cli.output.style.terminal import truncate_text
 from sandbox.sanitize import sanitize_text
 
 LOOKING = {"read", "list", "search", "recall", "git_status", "git_diff", "symbols", "map", "outline"}
-"""Tools of which one wants to know that they were used, seldom what came of it."""
+"""Tools whose use is worth a mention, but seldom their result."""
 
 NAMED = 4
-"""Targets of one tool that are named; the others are counted."""
+"""Targets of one tool that are named; the rest is counted."""
 
 
 @dataclass(slots=True)
 class ActionFolds:
-    """The run of such actions that has not ended yet."""
+    """Read-only actions in a row that are not printed yet."""
 
     _targets: dict[str, dict[str, int]] = field(default_factory=dict)  # by tool: target → place
 
     def add_if_foldable(self, event: ObservationEvent, target: str, place: int) -> bool:
-        """Whether the action belongs here; if so, it is kept. `place`: in the order in which they were asked for."""
+        """Add the action if it is foldable; return whether it is. `place`: its position in the order of the calls."""
         if event.failed or event.tool not in LOOKING:
             return False
         about = sanitize_text(target).replace("\n", " ").replace("\t", " ")
@@ -33,14 +33,14 @@ class ActionFolds:
         return bool(self._targets)
 
     def format_line(self, width: int) -> str:
-        """All of them on one line, without its mark."""
+        """Return one line for all of them, without the mark."""
         tools = sorted(self._targets.items(), key=lambda each: min(each[1].values()))
         return truncate_text(
             " · ".join(self._format_tool(tool, sorted(at, key=at.__getitem__)) for tool, at in tools), width
         )
 
     def clear(self) -> None:
-        """The run has ended and was printed."""
+        """Forget the actions, after they were printed."""
         self._targets.clear()
 
     def _format_tool(self, tool: str, targets: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The lines of the live region: what is done, planned, queued and asked, above the prompt, and the footer below."""
+"""The live region: activity, plan, queued texts and question above the prompt, and the footer below it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from cli.tui.input.question_prompt import QuestionPrompt
 
 SPINNER = "◐◓◑◒"
-"""One step a second: that time passes is seen, and nothing flickers."""
+"""One step a second: shows progress without flicker."""
 
 QUEUED_ROWS = 3
 
 
 def make_style() -> Style:
-    """How the live region looks: in the colours of the theme, as what is printed."""
+    """Return the style of the live region, in the colours of the theme."""
     dim = _translate_style("dim")
     return Style.from_dict(
         {
@@ -51,7 +51,7 @@ def make_style() -> Style:
 
 
 def _translate_style(name: str) -> str:
-    """A style of the theme in prompt_toolkit's words."""
+    """Translate a style of the theme into prompt_toolkit's style syntax."""
     if name == "dim" and not has_colours():
         return "dim" if "dim" in Attrs._fields else ""
     return " ".join(filter(None, (_WORDS.get(each, "") for each in get_sgr_parameters(name).split(";"))))
@@ -61,7 +61,7 @@ _HUES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "gray")
 
 _WORDS = {
     "1": "bold",
-    "2": "ansibrightblack",  # faint text is lost on some terminals
+    "2": "ansibrightblack",  # faint text is unreadable on some terminals
     "4": "underline",
     **{f"3{number}": f"ansi{hue}" for number, hue in enumerate(_HUES)},
     **{f"9{number}": f"ansibright{hue}" for number, hue in enumerate(_HUES[:-1])},
@@ -71,10 +71,10 @@ _WORDS = {
 
 @dataclass(slots=True, kw_only=True)
 class LiveRegion:
-    """What the live region shows now.
+    """State of the live region.
 
-    draw: the unfinished end of the answer; tail: the last line that a command wrote
-    held: whether the keys are not the question's yet
+    draw: returns the unfinished end of the answer; tail: the last line of a command's output
+    held: whether keys do not answer the question yet
     """
 
     terminal: Callable[[], Terminal]
@@ -90,7 +90,7 @@ class LiveRegion:
     drawn: str = field(default="", init=False)
 
     def build_upper_parts(self) -> list[ConditionalContainer]:
-        """The parts above the prompt, each as high as its text."""
+        """Build the parts above the prompt, each as high as its text."""
         return [
             make_part(self._format_answer, self._draw_answer),
             make_part(self._format_activity, lambda: bool(self.doing) and self.asking is None),
@@ -100,11 +100,11 @@ class LiveRegion:
         ]
 
     def build_footer(self) -> ConditionalContainer:
-        """The footer, where there is room for it."""
+        """Build the footer, shown only in a window of more than 8 rows."""
         return make_part(self._format_footer, lambda: self.terminal().rows > 8)
 
     def format_prefix(self, line: int, wrap_count: int) -> StyleAndTextTuples:
-        """What stands before a line of the prompt."""
+        """Return the prefix of a line of the prompt."""
         return [("class:prompt", "> " if line == wrap_count == 0 else "  ")]
 
     def _draw_answer(self) -> bool:
@@ -150,6 +150,6 @@ class LiveRegion:
 
 
 def make_part(text: Callable[[], AnyFormattedText], shown: Callable[[], bool]) -> ConditionalContainer:
-    """Some lines, as high as their text."""
+    """Build a window as high as its text."""
     window = Window(FormattedTextControl(text), dont_extend_height=True, wrap_lines=True)
     return ConditionalContainer(window, filter=Condition(shown) & ~is_done)

@@ -1,4 +1,4 @@
-"""A long text to scroll through in the terminal's other screen: made page by page, from its end backwards."""
+"""Pager in the terminal's alternate screen; the text is loaded page by page, from its end backwards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from cli.tui.screen.live_region import make_style
 async def run_pager(
     title: str, pages: Pages, keyboard: Input, output: Output, terminal: Callable[[], Terminal]
 ) -> None:
-    """Show it until the person leaves with q or Esc."""
+    """Show the pager until the user leaves it, as with q or Esc."""
     await (
         _Viewer(title, pages, terminal)
         .make_application(keyboard, output)
@@ -38,7 +38,7 @@ async def run_pager(
 
 
 class _Viewer:
-    """`_lines` are those made so far; `_top` is the first that is shown, counted from the end."""
+    """Pager state: `_lines` are those loaded so far; `_below` counts the lines below the last one shown."""
 
     def __init__(self, title: str, pages: Pages, terminal: Callable[[], Terminal]) -> None:
         self._title = title
@@ -138,7 +138,7 @@ class _Viewer:
         return len(self._lines)
 
     def _search(self, query: str) -> None:
-        """The nearest line above that holds the text; more is made until one does."""
+        """Scroll to the nearest line above that contains the text, loading earlier lines as needed."""
         words, room = query.strip().lower(), self._count_rows()
         if not words:
             return

@@ -1,4 +1,4 @@
-"""A list to choose from: type to narrow it, arrows to move, Enter takes, Esc leaves."""
+"""List picker: typing narrows the list, arrows move, Enter accepts, Esc leaves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cli.tui.screen.live_region import make_part, make_style
 from cli.tui.screen.reflow import ReflowingApplication
 
 ROWS = 10
-"""Rows of the list at most: more than that one narrows by typing."""
+"""Maximum number of rows; longer lists scroll, or are narrowed by typing."""
 
 PREVIEW = 5
 
@@ -27,7 +27,7 @@ PREVIEW = 5
 async def run_picker(
     title: str, choices: Sequence[Choice], keyboard: Input, output: Output, terminal: Callable[[], Terminal]
 ) -> int | None:
-    """The index of the chosen row; None if the person left."""
+    """Show the picker; return the index of the chosen row, None if the user left."""
     return (
         await _Picker(title, choices, terminal)
         .make_application(keyboard, output)
@@ -141,7 +141,7 @@ class _Picker:
         return lines
 
     def _get_preview(self) -> str:
-        """The preview of the row that is looked at."""
+        """Return the preview of the selected row; "" in a low window."""
         if not self._found or self._terminal().rows <= 16:
             return ""
         index = self._found[self._at]

@@ -1,4 +1,4 @@
-"""The conversation on a terminal that can only print lines (TERM=dumb, an editor's shell, a pipe)."""
+"""Frontend for a terminal that can only print lines (TERM=dumb, an editor's shell, a pipe)."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
     "no": "no",
     "": "no",
 }
-"""Whatever else is typed is a no, and told to the model."""
+"""Any other text is a refusal, sent to the model as the reason."""
 
 
 class PlainFrontend:
-    """A `Front` of lines: no control sequence is ever written. The terminal itself echoes and edits."""
+    """`Frontend` that prints lines, without control sequences. The terminal itself echoes and edits input."""
 
     redraws = False
 
     def __init__(self) -> None:
         self.echoes = sys.stdin.isatty()
         self.drawn = asyncio.Event()
-        self.drawn.set()  # there is nothing to wait for
+        self.drawn.set()  # nothing to wait for
         self.stalled = False
-        """It ended while nobody read what it writes: no more may be written, it would wait for ever."""
+        """Whether output blocked at the end because its reader had stopped: further writes would block for ever."""
         self._writing = False
         self._closed = asyncio.Event()
         self._answer: asyncio.Future[str] | None = None
 
     async def run(self, host: InputHandler) -> None:
-        """Hold the conversation until it is closed or the input ends."""
+        """Run the conversation until it is closed or the input ends."""
         loop = asyncio.get_running_loop()
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         threading.Thread(target=_read_lines, args=(loop, lines.put_nowait), daemon=True).start()
@@ -53,7 +53,7 @@ class PlainFrontend:
         for number in (
             signal.SIGTERM,
             signal.SIGHUP,
-        ):  # the loop hears of them as well, but not while it writes
+        ):  # the loop handles them as well, but not while it writes
             signal.signal(number, self._handle_end_signal)
         reading = asyncio.create_task(self._read_input(host, lines))
         self.print("> ")
@@ -93,7 +93,7 @@ class PlainFrontend:
         return replace(Terminal.from_stream(sys.stdout), colour=False)
 
     def print(self, text: str) -> None:
-        """Past `sys.stdout`, whose buffer would be written once more at the program's end."""
+        """Write to the descriptor, bypassing `sys.stdout`, whose buffer would be written again at exit."""
         if self.stalled:
             return
         rest = memoryview(text.encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
@@ -109,12 +109,12 @@ class PlainFrontend:
             self._writing = False
 
     def end_quickly(self) -> None:
-        """A signal asks for the end: nothing here takes long but writing, which has been cut short."""
+        """Do nothing: only writing takes long here, and the signal handler has interrupted it."""
 
     def _handle_end_signal(self, number: int, frame: object) -> None:
-        """A signal that asks for the end; in the middle of writing to somebody who does not read, give that up.
+        """Handle a termination signal; interrupt a write that blocks because its reader has stopped.
 
-        What is said at the end may come to wait as well: it is looked after again, each second.
+        The last messages may block as well: a timer repeats the check each second.
         """
         signal.signal(signal.SIGALRM, self._handle_end_signal)
         signal.setitimer(signal.ITIMER_REAL, _MOMENT)
@@ -123,19 +123,19 @@ class PlainFrontend:
             raise _WriteInterrupted
 
     def set_live_output(self, draw: Callable[[], str] | None) -> None:
-        """Nothing is redrawn here: the text comes by `print` once it is whole."""
+        """Ignore it: nothing is redrawn; complete text arrives through `print`."""
 
     def show_last_output(self, line: str) -> None:
-        """A command's output is told when it has ended."""
+        """Ignore it: a command's output is printed when the command has ended."""
 
     def show_plan(self, items: Sequence[tuple[str, str]]) -> None:
-        """Its changes are printed as lines."""
+        """Ignore it: changes of the plan are printed as lines."""
 
     def alert(self, text: str) -> None:
-        """Control characters are not for every terminal: the lines say it."""
+        """Ignore it: not every terminal handles control characters, and the printed lines suffice."""
 
     def show_activity(self, doing: str) -> None:
-        """The end of the work is the moment to prompt again."""
+        """Print the prompt when no activity is left."""
         if not doing:
             self.print("> ")
 
@@ -164,14 +164,14 @@ class PlainFrontend:
         return int(said) - 1 if said.isdecimal() and 1 <= int(said) <= len(choices) else None
 
     async def show_pages(self, title: str, pages: Pages) -> None:
-        """All of the text is printed: whoever reads line by line wants it from its beginning."""
+        """Print the whole text from its beginning."""
         parts = []
         while lines := pages.load_earlier_lines():
             parts.append(lines)
         self.print("\n".join(line for lines in reversed(parts) for line in lines) + "\n")
 
     async def _read_answer(self) -> str:
-        """The next line that is typed; "" when no more will be."""
+        """Return the next line of input; "" at its end."""
         self._answer = asyncio.get_running_loop().create_future()
         try:
             return await self._answer
@@ -187,11 +187,11 @@ _MOMENT = 1.0
 
 
 class _WriteInterrupted(Exception):
-    """A signal has come while something was written."""
+    """A signal arrived during a write."""
 
 
 def _read_lines(loop: asyncio.AbstractEventLoop, put: Callable[[str | None], None]) -> None:
-    """Lines of standard input to the event loop; None at its end.
+    """Pass lines of standard input to the event loop; None at the end of input.
 
     Read from the descriptor: a thread blocked in `sys.stdin` would hold its lock when Python exits.
     """

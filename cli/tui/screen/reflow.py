@@ -1,5 +1,5 @@
-"""A window that gets narrower: most terminals break the lines that stand in it anew, so that the live region is higher
-than it was drawn, and its old beginning would stay behind as a copy."""
+"""Redraw after the window becomes narrower: most terminals reflow the lines on screen, which makes the live region
+higher than it was drawn; its old first rows would remain as a copy."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ Result = TypeVar("Result")
 
 
 class ReflowingApplication(Application[Result]):
-    """An application at the bottom of a terminal, which it takes away whole before it is drawn for another width."""
+    """An application at the bottom of a terminal that erases itself completely before it is drawn for another width."""
 
     aside = False
-    """Another application has the terminal: drawing for a new size is up to that one. This one sees it as well."""
+    """Another application has the terminal and redraws on a resize. This one receives the signal as well."""
 
     def _on_resize(self) -> None:
         if self.aside:
             return
         if is_reflowing_terminal() and (rows := self._count_extra_rows()):
-            self.output.cursor_up(rows)  # it goes on from there by as many as it has drawn
+            self.output.cursor_up(rows)  # erasing moves up from there by the rows drawn
         super()._on_resize()
 
     def _count_extra_rows(self) -> int:
-        """Rows that the terminal has put above the cursor by breaking lines of the last drawing."""
+        """Return the number of rows that the terminal's reflow has added above the cursor."""
         screen = self.renderer.last_rendered_screen
         if screen is None:
             return 0
@@ -38,12 +38,12 @@ class ReflowingApplication(Application[Result]):
 
 
 def is_reflowing_terminal(env: Mapping[str, str] = os.environ) -> bool:
-    """Whether the terminal breaks lines anew. Those that do not are known; they would lose what stands above."""
+    """Return whether the terminal reflows lines. Those that do not are listed; they would lose the lines above."""
     term = env.get("TERM", "")
     screen = term.startswith("screen") and "TMUX" not in env
     return not (screen or "XTERM_VERSION" in env or term.startswith(("linux", "rxvt", "st-", "vt")))
 
 
 def _measure_row(row: Mapping[int, Char]) -> int:
-    """Columns up to the last one in which something stands."""
+    """Return the number of columns up to the last non-blank cell."""
     return max((x + cell.width for x, cell in row.items() if cell.char.strip()), default=0)

@@ -1,4 +1,4 @@
-"""The terminal as a front: what is printed scrolls away for good, a few lines at the bottom are redrawn."""
+"""Frontend for a full terminal: printed text scrolls into the scrollback, a few lines at the bottom are redrawn."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ from cli.tui.screen.reflow import ReflowingApplication
 from cli.tui.screen.terminal_writer import TerminalWriter
 
 INPUT_ROWS = 10
-"""Rows the prompt grows to; a longer text scrolls inside it, so that a paste never fills the screen."""
+"""Maximum rows of the prompt; a longer text scrolls inside it, so that a paste never fills the screen."""
 
 MENU_ROWS = 6
-"""Rows of completions: more of them scroll."""
+"""Maximum rows of the completion menu; more of them scroll."""
 
 FRAME = 0.016
-"""Seconds between two redraws at least: what comes faster than a screen can show is drawn together."""
+"""Minimum seconds between two redraws; faster updates are drawn together."""
 
 STREAMED = 0.03
-"""Seconds between two drawings of an answer that streams: faster than one can read."""
+"""Seconds between two redraws of a streaming answer: faster than reading speed."""
 
 SHARE = 6
-"""Times as long as a redraw takes (a slow machine, a slow line) the next one of a stream waits."""
+"""Delay before the next redraw of a stream, as a multiple of the last redraw's duration (slow machine or line)."""
 
 SLOWEST = 0.15
-"""Seconds until it comes at the latest: that it goes on is to be seen."""
+"""Maximum seconds between two redraws of a stream, so that progress is visible."""
 
 ESCAPE = 0.3
-"""Seconds to wait for what may follow an Esc (Alt-Enter, Esc Esc), before it is one by itself."""
+"""Seconds to wait for a key after Esc (Alt-Enter, Esc Esc) before it counts as Esc alone."""
 
 
 class Screen:
-    """A `Front` over one prompt_toolkit application that lives as long as the conversation.
+    """`Frontend` over one prompt_toolkit application that lives as long as the conversation.
 
-    It is not a prompt that comes and goes: keys are read, and never echoed by the terminal, while
-    anything is printed, so that typing, output and Ctrl-C cannot get into each other's way.
+    The prompt is permanent: keys are read, and never echoed by the terminal, during output, so that typing, output
+    and Ctrl-C cannot interfere with each other.
     """
 
     redraws = True
-    echoes = False  # the prompt is taken away
+    echoes = False  # the prompt is erased
 
     def __init__(
         self,
@@ -81,9 +81,9 @@ class Screen:
         alert: str = "bell",
         pause: float = 0.0,
     ) -> None:
-        """pause: seconds without a key after which the keys are a question's that has come meanwhile"""
+        """pause: seconds without a key after which keys answer a question that was asked while the user typed"""
         self.drawn = asyncio.Event()
-        """The prompt has been seen: what takes long may begin."""
+        """Set once the prompt is drawn: slow work may begin."""
         self._pending: list[str] = []
         self._began = self._drawing = 0.0  # when the last redraw began, and how long it took
         self._live = LiveRegion(terminal=lambda: self.terminal, held=lambda: self._is_question_held())
@@ -91,11 +91,11 @@ class Screen:
         self._vi = vi
         self._alert = alert
         self._pause = pause
-        self._typed = float("-inf")  # when text was last typed
+        self._typed = float("-inf")  # time of the last text input
         self.stalled = False
-        """It ended while nobody read the terminal: no more may be written, it would wait for ever."""
+        """Whether the terminal was not read at the end: further writes would block for ever."""
         self._hurried = False
-        self._gone = False  # the terminal went away: there is nobody to show anything to
+        self._gone = False  # the terminal was closed: nothing can be shown
         self._app: ReflowingApplication[None] | None = None
         self._output = TerminalWriter()
         self._keyboard = Keyboard(self._output.drain_briefly)
@@ -113,7 +113,7 @@ class Screen:
         )
 
     async def run(self, host: InputHandler) -> None:
-        """Hold the conversation until it is closed, or the terminal goes away."""
+        """Run the conversation until it is closed or the terminal goes away."""
         self._live.footer = host.format_footer
         self._app = ReflowingApplication(
             layout=self._build_layout(),
@@ -138,7 +138,7 @@ class Screen:
             ticking.cancel()
             self._flush_pending()
             while not (self._gone or self._hurried or await self._output.wait_until_drained(patience=0.2)):
-                pass  # the terminal is not read now: what was said is not lost, unless we are told to end
+                pass  # the terminal is not being read: keep the output unless a signal demands the end
             self.stalled = not self._output.is_drained
             self._output.close()
 
@@ -202,9 +202,7 @@ class Screen:
         finally:
             asking.leave_line(self._buffer)
             self._live.asking = None
-            self._typed = float(
-                "-inf"
-            )  # a line for this question's answer is no word in whose middle the next comes
+            self._typed = float("-inf")  # typing the answer does not hold back the next question
             self._invalidate()
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
@@ -224,13 +222,13 @@ class Screen:
             await run_pager(title, pages, self._keyboard, self._output, lambda: self.terminal)
 
     def refresh_completions(self) -> None:
-        """Offer completions anew for what stands in the prompt. Called in any thread."""
+        """Recompute the completions of the prompt's text. May be called in any thread."""
         if (app := self._app) is not None and (loop := app.loop) is not None:
-            with suppress(RuntimeError):  # it has just ended
+            with suppress(RuntimeError):  # the loop has just ended
                 loop.call_soon_threadsafe(self._request_completions, loop, self._completer.asked)
 
     def end_quickly(self) -> None:
-        """A signal asks for the end: wait for nobody who reads what is left."""
+        """End on a signal, without waiting for the remaining output to be read."""
         self._hurried = True
 
     def close(self) -> None:
@@ -239,7 +237,7 @@ class Screen:
 
     @asynccontextmanager
     async def _lend_terminal(self) -> AsyncIterator[None]:
-        """Another application has the terminal meanwhile; what is printed waits."""
+        """Lend the terminal to another application; printed text waits."""
         if self._app is None:
             return
         with self._keyboard.lend_keys(self._app):
@@ -265,7 +263,7 @@ class Screen:
         )
 
     def _record_typing(self) -> None:
-        """Text was typed."""
+        """Record the time of a text input."""
         asking = self._live.asking
         if asking is not None and asking.state != "keys":
             return  # it is the answer
@@ -274,30 +272,30 @@ class Screen:
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
 
     def _is_question_held(self) -> bool:
-        """Whether a question has come in the middle of a word, and the keys are the prompt's until they pause."""
+        """Return whether a question came while the user typed, so that keys go to the prompt until a pause."""
         asking = self._live.asking
         if asking is None or asking.state != "keys":
             return False
         return self._typed > asking.came - self._pause and time.monotonic() < self._typed + self._pause
 
     def _submit_text(self, host: InputHandler, text: str) -> None:
-        self._typed = float("-inf")  # whoever has sent it is not in the middle of a word
+        self._typed = float("-inf")  # after sending, the user is no longer typing
         host.submit(text)
 
     def _invalidate(self) -> None:
-        """Draw it anew; a terminal that has not taken the last drawing yet is drawn when it has."""
+        """Request a redraw; if the terminal has not accepted the last one yet, it follows when it has."""
         if self._app is not None and not self._gone and self._output.is_drained:
             self._app.invalidate()
 
     async def _tick(self) -> None:
-        """Once a second is enough to show that time passes; a calm screen is kind to eyes and to ssh."""
+        """Redraw once a second while there is activity: enough to show progress, and cheap over ssh."""
         while True:
             await asyncio.sleep(1)
             if self._live.doing:
                 self._invalidate()
 
     def _print_pending(self, app: Application[None]) -> None:
-        """Before a redraw: take the live part away and print what is to stay, then it is drawn below."""
+        """Before a redraw: erase the live region and print pending text; the region is then drawn below it."""
         self._began = time.monotonic()
         self._output.write_raw(_BEGIN)
         if self._pending:
@@ -317,8 +315,8 @@ class Screen:
         self.drawn.set()
 
     def _request_completions(self, loop: asyncio.AbstractEventLoop, asked: int) -> None:
-        """Ask for completions until they have been asked for more than so many times: while some are being gathered, or
-        are shown, the buffer passes over it."""
+        """Start completion repeatedly until the completer was called more than `asked` times: the buffer ignores the
+        request while completions are being gathered or shown."""
         state = self._buffer.complete_state
         chosen = state is not None and state.current_completion is not None
         if chosen or not self._can_complete() or self._completer.asked != asked:
@@ -358,20 +356,20 @@ class Screen:
         return state is not None and len(state.completions) > MENU_ROWS
 
     def _show_question(self) -> None:
-        """Print all of it, to be scrolled through."""
+        """Print the whole question, so that it can be scrolled through."""
         if self._live.asking is not None:
             lines = wrap_characters(self._live.asking.question.what, self.terminal.columns - 1)
             self.print("\n" + "\n".join(lines) + "\n")
 
 
 _AGAIN = 0.05
-"""Seconds until completions are asked for again."""
+"""Seconds until completions are requested again."""
 
 
 class _LazyCompleter(Completer):
-    """Made when something is first completed: drawing the prompt does not wait for it. None: nothing can be yet.
+    """Completer created on first use, so that drawing the prompt does not wait for it. None: not available yet.
 
-    asked: how often it was
+    asked: number of calls
     """
 
     def __init__(self, make: Callable[[], Completer | None]) -> None:
@@ -389,4 +387,4 @@ class _LazyCompleter(Completer):
 
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
-"""Synchronised output: a terminal that knows it shows a redraw as a whole; the others ignore it."""
+"""Synchronised output (DEC mode 2026): terminals that support it show a redraw at once; the others ignore it."""

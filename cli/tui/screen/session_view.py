@@ -1,4 +1,4 @@
-"""A session's events and deltas on a terminal: actions as lines, the model's text as streamed Markdown."""
+"""Terminal view of a session's events and deltas: actions as lines, the model's text as streamed Markdown."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from cli.output.markdown.markdown_stream import MarkdownStream
 
 ECHOED_LINES = 12
-"""Lines of a prompt that are repeated above the answer: a pasted log is known to the one who pasted it."""
+"""Lines of a prompt that are echoed above the answer; the user knows the rest of a pasted log."""
 
 RECALLED_LINES = 12
-"""Of the last answer, in a session that is opened again: where one was, not all of it (ctrl-o shows that)."""
+"""Lines of the last answer shown in a resumed session, as a reminder (Ctrl-O shows all)."""
 
 THOUGHT_ROWS = 3
-"""Last lines of its reasoning that are shown while a model thinks."""
+"""Last rows of the reasoning that are shown while the model thinks."""
 
 THOUGHT_KEPT = 4_000
-"""Characters of it that are kept for that."""
+"""Characters of the reasoning that are kept for that."""
 
 LONG = 10.0
-"""Seconds after which the person has looked away, and is called when the turn ends."""
+"""Seconds of a turn after which the user is alerted at its end."""
 
 
 class SessionView:
-    """Subscribes to a session. `model` names who is being waited for, `facts` gives more for a turn's summary."""
+    """Subscriber to a session. `model` returns the name of the model, `facts` more parts of a turn's summary."""
 
     def __init__(
         self, front: Frontend, model: Callable[[], str], facts: Callable[[], Sequence[str]] = tuple
@@ -65,18 +65,18 @@ class SessionView:
             wraps=front.redraws,
         )
         self._prose: MarkdownStream | None = None
-        self._written = False  # text of the present message has come as deltas
-        self._coming: list[str] = []  # pieces of the answer that are not drawn yet
+        self._written = False  # text of the current message was streamed
+        self._coming: list[str] = []  # deltas not drawn yet
         self._flushing: asyncio.TimerHandle | None = None
-        self._last = "note"  # what kind of thing was printed last: the greeting
+        self._last = "note"  # kind of the block printed last; at first the greeting
         self._folds = ActionFolds()
-        self._order: dict[str, int] = {}  # of the actions that were asked for in this turn
+        self._order: dict[str, int] = {}  # of this turn's actions, by call id
         self._tests: TestProgress | None = None
-        self._thought, self._thinking = "", 0.0  # the end of the reasoning, and since when there is some
+        self._thought, self._thinking = "", 0.0  # end of the reasoning, and its start time
         self._started = 0.0
 
     def echo_prompt(self, text: str) -> None:
-        """What the user sent, as it stays in the scrollback; a long paste by its beginning."""
+        """Print the user's text permanently; a long one is cut after `ECHOED_LINES` lines."""
         lines = sanitize_text(text).split("\n")
         shown = lines[:ECHOED_LINES]
         if len(lines) > ECHOED_LINES:
@@ -86,7 +86,7 @@ class SessionView:
         self._print_block("said", "".join(paint(line, "cyan") + "\n" for line in marked))
 
     def show_note(self, text: str) -> None:
-        """An answer of the program itself (not of the model): whole lines, safe to show; they are broken to fit."""
+        """Print a message of the program itself (not of the model): whole lines, safe to show, wrapped to fit."""
         if self._front.redraws:
             columns = self._front.terminal.columns
             rows = (wrap_hanging(line, columns, _get_indent(line, columns)) for line in text.split("\n"))
@@ -94,7 +94,7 @@ class SessionView:
         self._print_block("note", text if text.endswith("\n") else f"{text}\n")
 
     def show_last_answer(self, answer: str, end: End | None) -> None:
-        """The end of an answer that was given before, and how its turn ended."""
+        """Print the end of an earlier answer, and the outcome of its turn."""
         lines = answer.strip().split("\n")
         if len(lines) > RECALLED_LINES:
             lines = ["…", *lines[-RECALLED_LINES:]]
@@ -107,7 +107,7 @@ class SessionView:
         self._last = ""
 
     def show_delta(self, delta: Delta) -> None:
-        """A piece of a reply as it streams."""
+        """Show a delta of a streaming reply."""
         if isinstance(delta, ReasoningDelta):
             self._thinking = self._thinking or time.monotonic()
             self._thought = (self._thought + delta.text)[-THOUGHT_KEPT:]
@@ -126,7 +126,7 @@ class SessionView:
             )
 
     def _flush_deltas(self) -> None:
-        """Draw what has come since the last frame: however small the pieces are, they cost little by themselves."""
+        """Draw the deltas received since the last frame, however small they are, in one redraw."""
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
@@ -140,7 +140,7 @@ class SessionView:
             self._show_live()
 
     def show_event(self, event: Event) -> None:
-        """The next event of the log."""
+        """Show the next event of the log."""
         self._flush_deltas()
         self._lines.width = self._front.terminal.columns
         if isinstance(event, MessageEvent):
@@ -155,20 +155,20 @@ class SessionView:
         if isinstance(event, End):
             self._print_folds()
             self._order.clear()
-            self._last = ""  # the summary stands by itself
+            self._last = ""  # a blank line follows the summary
         folded = isinstance(event, ObservationEvent) and self._fold_event(event)
         if not folded and not self._is_told_in_summary(event):
             self._lines.show_event(event)
         self._update_activity(event)
 
     def show_progress(self, line: str) -> None:
-        """The last line that a command has written."""
+        """Show the last line of a command's output."""
         self._front.show_last_output(
             self._tests.format_line(line) if self._tests else sanitize_text(line).replace("\t", " ")
         )
 
     def _is_told_in_summary(self, event: Event) -> bool:
-        """Whether the line that ends the turn will say it: that the tests passed, and how many."""
+        """Return whether the turn's summary will report the event: passed tests and their number."""
         return self._front.redraws and isinstance(event, Verification) and event.outcome == "passed"
 
     def _update_activity(self, event: Event) -> None:
@@ -186,14 +186,14 @@ class SessionView:
                 self._front.show_activity(f"waiting for {self._model()}")
             case Verification():
                 self._front.show_activity("finishing")
-            case End():  # the conversation says when all is over: the next line must not come too early
+            case End():  # the conversation clears the activity: the next prompt must not come too early
                 self._front.show_activity("finishing")
                 self._front.show_plan(())
                 if time.monotonic() - self._started > LONG:
                     self._front.alert(f"done: {event.outcome}")
 
     def _fold_event(self, event: ObservationEvent) -> bool:
-        """Whether the action only looked, and waits to be printed with its like."""
+        """Fold a read-only action with others of its kind; return whether it was folded."""
         target = self._lines.actions.get_target(event.call)
         if not self._front.redraws or not self._folds.add_if_foldable(
             event, target, self._order.get(event.call, 0)
@@ -204,7 +204,7 @@ class SessionView:
         return True
 
     def _print_folds(self) -> None:
-        """Print the actions that were folded: something else comes."""
+        """Print the folded actions, before another block."""
         if self._folds:
             line = self._format_folds()
             self._folds.clear()
@@ -217,7 +217,7 @@ class SessionView:
         return f"{sign} {make_painter(colour=terminal.colour)(tool, 'bold')} {rest}".rstrip()
 
     def _finish_thought(self) -> None:
-        """The model has stopped thinking: one line stays."""
+        """Print one line with the duration when the model has stopped thinking."""
         if not self._thinking:
             return
         seconds, self._thinking, self._thought = time.monotonic() - self._thinking, 0.0, ""
@@ -231,7 +231,7 @@ class SessionView:
         self._front.set_live_output(self._draw_live)
 
     def _draw_live(self) -> str:
-        """The lines that are not final: folded actions, the end of the reasoning, the open block of the answer."""
+        """Return the lines that are not final: folded actions, end of the reasoning, open block of the answer."""
         terminal = self._front.terminal
         parts = []
         if self._folds:
@@ -258,7 +258,7 @@ class SessionView:
         self._show_live()
 
     def _finish_text(self, event: MessageEvent) -> None:
-        """The message is whole: what was still live is printed for good (all, if nothing was streamed)."""
+        """Print the rest of a complete message permanently (all of it, if nothing was streamed)."""
         if not self._front.redraws:
             return
         if not self._written and event.text.strip():
@@ -268,13 +268,13 @@ class SessionView:
             self._print_block("text", self._prose.close())
 
     def _show_markdown(self, text: str) -> None:
-        """A text that is complete, as Markdown where that can be drawn."""
+        """Print a complete text as Markdown, if the frontend redraws."""
         if self._front.redraws and text.strip():
             self._stream_text(text)
             self._finish_text(MessageEvent())
 
     def _print_block(self, kind: str, text: str) -> None:
-        """Print, with a blank line between things of different kinds where the screen is ours to lay out."""
+        """Print a block, with a blank line before a different kind of block if the frontend redraws."""
         if text:
             self._print_folds()
             gap = "\n" if self._front.redraws and kind != self._last else ""
@@ -282,7 +282,7 @@ class SessionView:
             self._front.print(gap + text)
 
     def _get_stream(self) -> MarkdownStream:
-        """Imported with the first words of the first answer: drawing the prompt does not wait for it."""
+        """Return the Markdown stream, imported with the first answer: drawing the prompt does not wait for it."""
         if self._prose is None:
             from cli.output.markdown.markdown_stream import MarkdownStream
 
@@ -292,6 +292,6 @@ class SessionView:
 
 
 def _get_indent(line: str, columns: int) -> str:
-    """That of a line, for its other rows; none where it would leave little room."""
+    """Return a line's indentation for its wrapped rows; "" if it takes half of the columns or more."""
     width = len(line) - len(line.lstrip(" "))
     return " " * width if width < columns // 2 else ""

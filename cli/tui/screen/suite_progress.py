@@ -1,4 +1,4 @@
-"""How far a test run is, read off what the runner writes while it runs."""
+"""Progress of a test run, parsed from the runner's output while it runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sandbox.sanitize import sanitize_text
 
 
 class TestProgress:
-    """Counts failures and takes the percentage from lines like `....F..  [ 42%]`, `ok 12`, `--- FAIL: TestX`."""
+    """Failure count and percentage from lines like `....F..  [ 42%]`, `ok 12`, `--- FAIL: TestX`."""
 
-    __test__ = False  # a name of ours, not a test for pytest to collect
+    __test__ = False  # not a test class for pytest to collect
 
     def __init__(self) -> None:
         self._failed = 0
@@ -18,7 +18,7 @@ class TestProgress:
         self._seen = ""
 
     def format_line(self, line: str) -> str:
-        """A line as it is shown: the counts so far in front."""
+        """Return a line for display, with the counts so far in front."""
         if line != self._seen:
             new = line.removeprefix(self._seen) if self._seen and line.startswith(self._seen) else line
             self._seen = line

@@ -1,4 +1,4 @@
-"""What goes to the terminal, without ever waiting for it: one that is not read must not stop the program."""
+"""Non-blocking output to the terminal: a terminal that is not read must not block the program."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from cli.output.style.theme import has_colours
 
 
 class TerminalWriter(Vt100_Output):
-    """prompt_toolkit's output of a terminal; what that does not take at once waits here, in its order.
+    """prompt_toolkit's terminal output; data that the terminal does not accept at once is queued in order.
 
-    The terminal is opened a second time for it: whether a write may wait belongs to the open file, and the one that
-    we were given is the shell's as well.
+    The terminal is opened a second time: O_NONBLOCK belongs to the open file description, and the inherited one is
+    shared with the shell.
 
-    emptied: called when the terminal has taken all that had to wait
+    emptied: called when the terminal has accepted all queued data
     """
 
     def __init__(self) -> None:
@@ -46,17 +46,17 @@ class TerminalWriter(Vt100_Output):
 
     @property
     def is_drained(self) -> bool:
-        """Nothing waits: what is drawn now is seen now."""
+        """Whether the queue is empty, so that a redraw is visible at once."""
         return not self._waiting
 
     def write(self, data: str) -> None:
-        """A part of the live region, of which each character stands where it was reckoned to (`_JOINING`)."""
+        """Write a part of the live region, with each character in its computed column (see `_JOINING`)."""
         super().write(data if data.isascii() else data.translate(_JOINING))
 
     def erase_down(self) -> None:
         """Erase from the first column of a row to the end of the window.
 
-        Not at once: where that is all of the window, tmux keeps what stood there in its scrollback.
+        Not in one step: if that is the whole window, tmux moves its text into the scrollback.
         """
         self.erase_end_of_line()
         self.cursor_forward(1)
@@ -64,7 +64,7 @@ class TerminalWriter(Vt100_Output):
         self.write_raw("\r")
 
     def flush(self) -> None:
-        """Hand over what was written. Raises OSError when the terminal is gone."""
+        """Write the buffer, or queue it. Raises OSError when the terminal is gone."""
         if self._own is None:
             super().flush()
             return
@@ -79,20 +79,20 @@ class TerminalWriter(Vt100_Output):
             self._loop.add_writer(self._own, self._continue_writing)
 
     async def wait_until_drained(self, *, patience: float) -> bool:
-        """Wait until all is taken, so many seconds at most; whether it was. A terminal that is gone takes nothing."""
+        """Wait at most `patience` seconds until the queue is empty; return whether it is (or the terminal is gone)."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._taken.wait(), patience)
         return self.is_drained
 
     def drain_briefly(self) -> None:
-        """Another program is to write to the terminal: let it take what waits, if it does so within a moment."""
+        """Write queued data before another program uses the terminal, for at most a second."""
         until = time.monotonic() + _MOMENT
         while self._own is not None and self._waiting and (left := until - time.monotonic()) > 0:
             select.select([], [self._own], [], left)
             self._continue_writing()
 
     def close(self) -> None:
-        """Give up what still waits."""
+        """Drop the queued data and close the terminal."""
         self._waiting.clear()
         if self._own is not None:
             self._loop.remove_writer(self._own)
@@ -102,7 +102,7 @@ class TerminalWriter(Vt100_Output):
     def _continue_writing(self) -> None:
         try:
             done = self._write_waiting()
-        except OSError:  # the terminal is gone; whoever reads its keys sees that too
+        except OSError:  # the terminal is gone; the keyboard input reports that too
             self._waiting.clear()
             done = True
         if done and self._own is not None:
@@ -111,7 +111,7 @@ class TerminalWriter(Vt100_Output):
             self.emptied()
 
     def _write_waiting(self) -> bool:
-        """Write as much as is taken; whether that was all."""
+        """Write as much as the terminal accepts; return whether that was all."""
         assert self._own is not None
         while self._waiting:
             piece = self._waiting.popleft()
@@ -129,18 +129,18 @@ _JOINING: Mapping[int, str | None] = {
     0x200D: None,  # joins emoji into one
     0xFE0E: None,  # text or emoji: one column, or two
     0xFE0F: None,
-    **dict.fromkeys(range(0x1F3FB, 0x1F400), "  "),  # the colour of a skin
+    **dict.fromkeys(range(0x1F3FB, 0x1F400), "  "),  # skin tones
     **{0x1F1E6 + number: chr(0xFF21 + number) for number in range(26)},  # two letters make a flag
 }
-"""What some terminals draw as one with the character before it, and others beside it. In the live region the cursor is
-moved to columns that are reckoned character by character: what follows would be drawn into the wrong ones."""
+"""Characters that some terminals merge with the one before, and others draw next to it. In the live region the cursor
+moves to columns computed character by character: the text after them would be drawn into the wrong columns."""
 
 _MOMENT = 1.0
 """Seconds."""
 
 
 def _reopen_terminal() -> int | None:
-    """The terminal of our standard output, opened for writing that does not wait; None where that cannot be."""
+    """Open the terminal of standard output for non-blocking writes; return None if that is impossible."""
     flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     with suppress(OSError):
         return os.open(os.ttyname(sys.stdout.fileno()), flags)

@@ -1,4 +1,4 @@
-"""The whole session as text, made from its end backwards: what is not looked at is not read."""
+"""The whole session as text, rendered lazily from its end backwards."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from agent.session.log import Session
 from cli.output.full_events import FullEventView
 
 CHUNK = 60
-"""Events made into lines at once: a few screens."""
+"""Events rendered at once: a few screens."""
 
 
 class Transcript:
-    """A session's events as `Pages`."""
+    """A session's events as `Pages`, newest first."""
 
     def __init__(self, session: Session, *, width: int, colour: bool, unicode: bool) -> None:
         self._events: Iterator[Event] = reversed(session.replayed)
         self._how = {"width": width, "colour": colour, "unicode": unicode}
 
     def load_earlier_lines(self) -> list[str]:
-        """The lines before those given so far; [] at the beginning."""
+        """Return the lines before those loaded so far; [] at the beginning."""
         while chunk := self._take_chunk():
             view = FullEventView(
                 width=int(self._how["width"]),
@@ -32,7 +32,7 @@ class Transcript:
         return []
 
     def _take_chunk(self) -> list[Event]:
-        """Some events in order, the first of them a prompt or a message: no action without what asked for it."""
+        """Return some events in order, the first a prompt or a message: no action without its message."""
         chunk: list[Event] = []
         for event in self._events:
             chunk.append(event)

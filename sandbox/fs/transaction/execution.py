@@ -1,4 +1,4 @@
-"""The parts of a transaction that touch the tree: all that can fail, the switch, the way back."""
+"""Execution of a transaction on the tree: prepare, check, commit, roll back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox.fs.workspace_tree import Tree
 
 
 def prepare_files(tree: Tree, record: Record, changes: Sequence[Write | Remove]) -> None:
-    """Write every new content beside its target, so that it lasts."""
+    """Write and sync every new content to a temporary file in its target's folder."""
     writes = [
         (step, change)
         for step, change in zip(record.steps, changes, strict=True)
@@ -41,7 +41,7 @@ def prepare_files(tree: Tree, record: Record, changes: Sequence[Write | Remove])
 
 
 def check_targets(tree: Tree, record: Record, changes: Sequence[Write | Remove]) -> None:
-    """Raise Conflict unless every target is as it was."""
+    """Raise Conflict unless every target is unchanged."""
     reasons = {}
     for step, change in zip(record.steps, changes, strict=True):
         with _open_target(tree, step) as place, translate_write_errors(change.path):
@@ -52,9 +52,9 @@ def check_targets(tree: Tree, record: Record, changes: Sequence[Write | Remove])
 
 
 def finish_steps(tree: Tree, record: Record) -> tuple[UnresolvedFile, ...]:
-    """Put the new contents in place and remove what is to go; what was done already is left as it is.
+    """Rename new files into place and remove those to be removed; completed steps are skipped.
 
-    Raises UserError when nothing can be written at all: then it can be called again later.
+    Raises UserError if the file system rejects all writes: then it can be called again later.
     """
     left: list[UnresolvedFile] = []
     for step in sorted(record.steps, key=lambda step: not step.temporary):
@@ -66,7 +66,7 @@ def finish_steps(tree: Tree, record: Record) -> tuple[UnresolvedFile, ...]:
                     if step.temporary
                     else _remove_target(place, step, spare=lost)
                 )
-        except (OSError, ValueError) as error:  # it cannot be reached or changed: the others still can
+        except (OSError, ValueError) as error:  # the other files may still be changeable
             found = _build_unresolved(step, error)
         if found:
             left.append(found)
@@ -74,7 +74,7 @@ def finish_steps(tree: Tree, record: Record) -> tuple[UnresolvedFile, ...]:
 
 
 def undo_steps(tree: Tree, record: Record) -> tuple[UnresolvedFile, ...]:
-    """Take away what `prepare` made. Raises UserError as `finish` does."""
+    """Remove the files and folders made by `prepare_files`. Raises UserError as `finish_steps` does."""
     left = []
     for step in record.steps:
         if not step.temporary:
@@ -86,7 +86,7 @@ def undo_steps(tree: Tree, record: Record) -> tuple[UnresolvedFile, ...]:
         except (OSError, ValueError) as error:
             left.append(_build_unresolved(step, error))
     for path in reversed(record.folders):
-        # ENOTEMPTY: somebody uses it by now. All other reasons: it is not ours any more, or stays, empty.
+        # ENOTEMPTY: in use by now. For any other reason too the folder stays, empty.
         with suppress(OSError, ValueError), tree.open_entry(path, follow_last=False) as folder:
             if folder.folder >= 0 and folder.path == path:
                 os.rmdir(folder.name, dir_fd=folder.folder)
@@ -94,16 +94,16 @@ def undo_steps(tree: Tree, record: Record) -> tuple[UnresolvedFile, ...]:
 
 
 def is_step_done(tree: Tree, step: Step) -> bool:
-    """The file is as the step is to leave it."""
+    """Whether the file is in the step's final state."""
     try:
         with _open_target(tree, step) as place:
             return fingerprint_entry(place) == step.after
-    except (OSError, ValueError):  # it cannot be reached
+    except (OSError, ValueError):  # unreachable
         return False
 
 
 def sync_folders(tree: Tree, record: Record) -> None:
-    """Make the new names last, also when power is lost after the record is dropped."""
+    """Sync the folders, so that the new names survive a loss of power after the record is removed."""
     for path in {_get_parent(path) for path in (*(step.path for step in record.steps), *record.folders)}:
         # A folder that may not be read cannot be synced, nor can those of some network file systems.
         with suppress(OSError, ValueError), tree.open_entry(path or ".") as place:
@@ -115,17 +115,17 @@ def sync_folders(tree: Tree, record: Record) -> None:
 
 
 _AT_ONCE = 64
-"""Files held open together: the more, the fewer times the disk waits; a process may have 1024, or 256."""
+"""Files kept open together: more need fewer waits for the disk; a process may have 1024, or 256."""
 
 _LOST = "was not written: its new content is gone"
 
 _NOTHING_GOES = (errno.EROFS, errno.ENOSPC, errno.EDQUOT)
-"""Errors of the whole file system: to go on with the next file is pointless, to try again later is not."""
+"""Errors of the whole file system: the next file would fail too, but a later retry may succeed."""
 
 
 @contextmanager
 def _open_target(tree: Tree, step: Step, *, make_parents: bool = False) -> Iterator[FolderEntry]:
-    """Where the step was planned; a link that was since put in the way is not followed."""
+    """Open the folder of the planned path; a link put in the way since is not followed."""
     with tree.open_entry(step.path, follow_last=False, make_parents=make_parents) as place:
         if place.path != step.path:
             raise Conflict.from_reasons({step.path: "is now reached through a link"})
@@ -133,9 +133,9 @@ def _open_target(tree: Tree, step: Step, *, make_parents: bool = False) -> Itera
 
 
 def _start_writeback(handle: int) -> None:
-    """Let the disk begin: syncing many files one by one afterwards then takes a fraction of the time."""
+    """Start writing to disk in the background: syncing many files one by one afterwards is then much faster."""
     if hasattr(os, "posix_fadvise"):
-        with suppress(OSError):  # it is advice: a file system that does not take it loses nothing
+        with suppress(OSError):  # it is only advice, which a file system may ignore
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
@@ -157,7 +157,10 @@ def _replace_target(place: FolderEntry, step: Step) -> UnresolvedFile | None:
 
 
 def _remove_target(place: FolderEntry, step: Step, *, spare: bool) -> UnresolvedFile | None:
-    """spare: new contents have vanished, so the old files may have been brought back on purpose"""
+    """Remove the step's file.
+
+    spare: new contents have vanished, so the old files may have been restored on purpose
+    """
     now = fingerprint_entry(place)
     if now is None:
         return None
@@ -173,7 +176,7 @@ _CHANGED = "was changed by somebody else"
 
 
 def _make_kept_name(place: FolderEntry, step: Step) -> str:
-    """A name beside the target that people see and can tell what it is."""
+    """Return a visible, recognizable name in the target's folder."""
     name = f"{place.name}.{step.temporary.removeprefix('.').removesuffix('.tmp')}"
     return name if len(os.fsencode(name)) <= LONGEST_NAME else step.temporary.removeprefix(".")
 

@@ -1,4 +1,4 @@
-"""What a transaction is asked to do, and what it says when it cannot."""
+"""Requested changes of a transaction, and the errors and outcomes that it reports."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """A file to make, or one to give new content; of a link, the file that it leads to. Parents are made.
+    """A file to create or overwrite; for a link, its target. Parents are created.
 
-    The new file takes the old one's place by a rename, as git does it: another hard link to the old one
-    keeps the old content.
+    The new file replaces the old one by a rename, as in git: another hard link to the old one keeps the old
+    content.
 
     path: relative to the tree
-    before: fingerprint of the content that it replaces; None: no file may stand there
-    mode: permission bits to set; None: the old file's, or what the umask leaves of a new one's
+    before: fingerprint of the content to replace; None: the file must not exist
+    mode: permission bits to set; None: those of the old file, or the umask's default for a new one
     """
 
     path: str
@@ -27,9 +27,9 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remove:
-    """A file to remove, or a link (not what it leads to). Its folder stays, also if it is empty then.
+    """A file or link (not its target) to remove. Its folder stays, even if empty.
 
-    before: fingerprint of its content; of a link, that of its text or of the file that it leads to
+    before: fingerprint of the content; for a link, of its text or of its target's content
     """
 
     path: str
@@ -37,7 +37,7 @@ class Remove:
 
 
 class Conflict(ValueError):
-    """Files are not as they were when the changes were worked out; the text is for the model.
+    """Files changed since the changes were computed; the message is for the model.
 
     paths: as they were given
     """
@@ -48,17 +48,17 @@ class Conflict(ValueError):
 
     @classmethod
     def from_reasons(cls, reasons: Mapping[str, str]) -> Conflict:
-        """Nothing was written. reasons: by path, a predicate ("has changed")."""
+        """Build the error for a transaction that wrote nothing. reasons: by path, a predicate ("has changed")"""
         found = "; ".join(f"{path!r} {reason}" for path, reason in reasons.items())
         return cls(f"nothing was written: {found}", list(reasons))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnresolvedFile:
-    """A file of a transaction that could not be brought to where it should be.
+    """A file of a transaction that could not be brought to its intended state.
 
     reason: a predicate: "was changed by somebody else"
-    kept: where its new content lies now, from the root; "" when there is none
+    kept: path of its new content, relative to the root; "" if there is none
     """
 
     path: str
@@ -72,12 +72,12 @@ class UnresolvedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recovery:
-    """What was done about a transaction that a process which is no more had begun.
+    """Outcome of recovering a transaction that a terminated process left unfinished.
 
-    outcome: finished; undone: all is as it was before; abandoned: its record could not be used
-    paths: the files that it was about
-    left: those of them that need a look
-    reason: why it was abandoned, and where the record is
+    outcome: finished; undone: everything is as before; abandoned: its record could not be used
+    paths: the files of the transaction
+    left: those that need the user's attention
+    reason: why it was abandoned, and the path of the record
     """
 
     outcome: Literal["finished", "undone", "abandoned"]
@@ -86,7 +86,7 @@ class Recovery:
     reason: str = ""
 
     def __str__(self) -> str:
-        """For a person."""
+        """Return a description for the user."""
         if self.outcome == "abandoned":
             return f"an interrupted edit was left as it is: {self.reason}"
         files = f"{len(self.paths)} file{'s' if len(self.paths) != 1 else ''}"

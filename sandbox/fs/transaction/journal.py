@@ -1,4 +1,4 @@
-"""What a transaction writes down before it touches anything, so that another process can end it."""
+"""Journal of a transaction, written before any change, so that another process can finish or undo it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sandbox.fs.dirfd_walk import translate_write_errors
 from sandbox.fs.text_file import compute_fingerprint
 
 Stage = Literal["intent", "commit"]
-"""The name of the record's file. intent: nothing is changed yet; commit: everything is to be."""
+"""The name of the record's file. intent: nothing is changed yet; commit: all changes must be completed."""
 
 
 class Step(NamedTuple):
     """One file of a transaction.
 
-    path: from the root, links followed, but never that of a link to be removed
-    temporary: name of the file beside it that holds the new content, "" when the file is to be removed
+    path: relative to the root, links resolved (not those of a link to be removed)
+    temporary: file name in the same folder with the new content, "" if the file is to be removed
     before, after: fingerprints of the content, None for no file
     """
 
@@ -31,19 +31,19 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """A whole transaction. folders: those that it makes, parents first."""
+    """A whole transaction. folders: those that it creates, parents first"""
 
     steps: tuple[Step, ...]
     folders: tuple[str, ...]
 
     def dump(self) -> bytes:
-        """A line with the fingerprint of the rest, then JSON."""
+        """Return one line with the fingerprint of the rest, then JSON."""
         body = json.dumps({"steps": self.steps, "folders": self.folders}).encode()
         return f"{compute_fingerprint(body)}\n".encode() + body
 
     @staticmethod
     def load(raw: bytes) -> Record:
-        """What `dump` wrote. Raises ValueError for anything else."""
+        """Parse the output of `dump`. Raises ValueError."""
         seal, _, body = raw.partition(b"\n")
         if seal != compute_fingerprint(body).encode():
             raise ValueError("the record is damaged")
@@ -51,18 +51,18 @@ class Record:
         try:
             steps = tuple(Step(*step) for step in fields["steps"])
             return Record(steps=steps, folders=tuple(fields["folders"]))
-        except (KeyError, TypeError) as error:  # whole, but of another version
+        except (KeyError, TypeError) as error:  # intact, but of another version
             raise ValueError(f"the record cannot be understood: {error}") from None
 
 
 class Journal:
-    """The folder with the lock and the record of one tree; there is never more than one record."""
+    """The folder with the lock and the record of one tree; there is at most one record."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def lock(self) -> BinaryIO:
-        """Wait until nobody else works on the tree; closing what is returned lets the next one in."""
+        """Take the tree's exclusive lock, waiting for it; closing the returned file releases it."""
         import fcntl
 
         with translate_write_errors(str(self._folder)):
@@ -76,7 +76,7 @@ class Journal:
         return lock
 
     def write(self, record: Record, *, durable: bool) -> None:
-        """Put the record down as an intent. durable: also for a machine that loses power right after."""
+        """Write the record as an intent. durable: also synced against a loss of power"""
         draft = self._folder / _DRAFT
         with translate_write_errors(str(self._folder)):
             with open(draft, "wb", opener=_open_private) as file:
@@ -87,7 +87,7 @@ class Journal:
             draft.rename(self._folder / "intent")
 
     def mark_commit(self) -> None:
-        """From here on the transaction is to be finished: one rename, and it lasts."""
+        """Rename the intent to a commit: from now on the transaction must be finished."""
         with translate_write_errors(str(self._folder)):
             (self._folder / "intent").rename(self._folder / "commit")
             handle = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -97,7 +97,7 @@ class Journal:
                 os.close(handle)
 
     def find_record(self) -> tuple[Stage, Record | ValueError] | None:
-        """The record that a transaction left, or why it cannot be read."""
+        """Return the record left by a transaction, or the error that prevents reading it."""
         names = os.listdir(self._folder)
         if _DRAFT in names:
             self._clear_draft()
@@ -107,19 +107,19 @@ class Journal:
                     return stage, Record.load((self._folder / stage).read_bytes())
                 except ValueError as error:
                     return stage, error
-                except OSError as error:  # a folder of that name, a bad sector
+                except OSError as error:  # e.g. a folder of that name, a bad sector
                     return stage, ValueError(error.strerror)
         return None
 
     def set_aside(self, stage: Stage) -> str:
-        """Give the record a name that is not looked for; returns its path."""
+        """Rename the record so that it is no longer found; return its path."""
         place = self._folder / f"{stage}-{os.urandom(6).hex()}"
         with translate_write_errors(str(self._folder)):
             (self._folder / stage).rename(place)
         return str(place)
 
     def clear(self) -> None:
-        """The transaction has ended: drop its record."""
+        """Remove the record: the transaction has ended."""
         with translate_write_errors(str(self._folder)):
             for stage in _STAGES:
                 (self._folder / stage).unlink(missing_ok=True)
@@ -132,7 +132,7 @@ class Journal:
 _STAGES: tuple[Stage, ...] = ("commit", "intent")
 
 _DRAFT = "intent.tmp"
-"""A record that is being written: until it has its real name nothing else was touched."""
+"""Temporary name of a record during writing; until it is renamed nothing else is changed."""
 
 
 def _open_private(path: str, flags: int) -> int:

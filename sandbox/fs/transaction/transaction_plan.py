@@ -1,4 +1,4 @@
-"""Working out a transaction: which files it really names, and whether each may and can be changed."""
+"""Planning of a transaction: resolve the files and check that each may and can be changed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from sandbox.fs.workspace_tree import Tree
 
 
 def plan_transaction(tree: Tree, changes: Sequence[Write | Remove]) -> Record:
-    """A step for each change, in their order. Nothing is written.
+    """Return a record with one step per change, in their order. Nothing is written.
 
-    Raises Conflict when a file is not as the change expects it, ValueError when two changes are of one file
-    or one needs a folder where another writes a file, and what `Tree.write` and `Tree.remove` raise.
+    Raises Conflict if a file is not as its change expects, ValueError if two changes concern one file or one
+    needs a folder where another writes a file, and the errors of `Tree.write` and `Tree.remove`.
     """
     steps = []
     folders: dict[str, None] = {}
@@ -52,7 +52,7 @@ def plan_transaction(tree: Tree, changes: Sequence[Write | Remove]) -> Record:
 
 
 def fingerprint_entry(place: FolderEntry) -> str | None:
-    """Fingerprint of a file's content or of a link's text; None when nothing stands there."""
+    """Return the fingerprint of a file's content or of a link's text; None if it does not exist."""
     found = place.stat()
     if found is None:
         return None
@@ -68,7 +68,7 @@ def fingerprint_entry(place: FolderEntry) -> str | None:
 
 
 def explain_difference(before: str | None, now: str | None) -> str:
-    """How a file differs from what a change expects, as a predicate; "" if it does not."""
+    """Return how a file differs from the expected one, as a predicate; "" if it does not."""
     if before == now:
         return ""
     if before is None:
@@ -77,19 +77,22 @@ def explain_difference(before: str | None, now: str | None) -> str:
 
 
 _NO_FILE = "no file"
-"""In place of a folder's, pipe's or device's fingerprint: unlike any."""
+"""Used in place of a fingerprint for a folder, pipe or device: equal to none."""
 
 
 class _Claims:
-    """What the changes so far lay hands on, so that no two of them are of one file."""
+    """Files claimed by the changes so far, so that no two changes concern the same file."""
 
     def __init__(self) -> None:
         self._by: dict[object, Write | Remove] = {}
 
     def add(self, change: Write | Remove, places: set[str], found: os.stat_result | None) -> None:
-        """places: a link and what it leads to. found: tells names apart that only look different."""
+        """Claim the files of a change.
+
+        places: a link and its target; found: identifies a file under several names
+        """
         keys: set[object] = {*places}
-        if found and found.st_nlink == 1:  # hard links are different files once one of them is changed
+        if found and found.st_nlink == 1:  # hard links become different files once one of them is changed
             keys.add((found.st_dev, found.st_ino))
         for key in keys:
             other = self._by.setdefault(key, change)
@@ -97,7 +100,7 @@ class _Claims:
                 raise ValueError(f"{other.path!r} and {change.path!r} are one file: change it once")
 
     def refuse_files_as_folders(self, written: Iterable[str]) -> None:
-        """No file is written where another one's folder has to be."""
+        """Raise ValueError if a file is to be written where another one needs a folder."""
         paths = set(written)
         for path in paths:
             parent = path.rpartition("/")[0]
@@ -108,7 +111,7 @@ class _Claims:
 
 
 def _resolve_named_path(tree: Tree, given: str, place: FolderEntry) -> str:
-    """What the path itself names: the link, when it leads to `place` by one."""
+    """Return the path of the entry itself: the link, if `given` is a link to `place`."""
     if given == place.path:
         return given
     with tree.open_entry(given, follow_last=False) as entry:
@@ -144,12 +147,12 @@ def _plan_removal(tree: Tree, change: Remove, place: FolderEntry) -> Step:
 
 
 def _links_to_content(tree: Tree, link: str, content: str) -> bool:
-    """The link leads to a file, inside the tree, that has this fingerprint."""
+    """Whether the link's target is a file in the tree with this fingerprint."""
     return tree.is_file(link) and compute_fingerprint(tree.read(link)) == content
 
 
 def _probe_removal_access(place: FolderEntry, found: os.stat_result) -> None:
-    """Fail as unlinking would, while nothing is changed yet."""
+    """Raise OSError if unlinking would fail, before anything is changed."""
     if not os.access(".", os.W_OK | os.X_OK, dir_fd=place.folder, effective_ids=True):
         sealed = os.fstatvfs(place.folder).f_flag & os.ST_RDONLY
         raise _build_os_error(errno.EROFS if sealed else errno.EACCES, place)
@@ -161,7 +164,7 @@ def _probe_removal_access(place: FolderEntry, found: os.stat_result) -> None:
         try:
             probe_write_access(place)
         except PermissionError as error:
-            if error.errno == errno.EPERM:  # it is immutable; a mode without "w" (EACCES) does not matter
+            if error.errno == errno.EPERM:  # immutable; a mode without "w" (EACCES) does not matter
                 raise
 
 

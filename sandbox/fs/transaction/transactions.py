@@ -1,17 +1,17 @@
-"""Changes of several files that are made wholly or not at all, also when the process is killed midway.
+"""Atomic changes of several files: all are made or none, even if the process is killed.
 
-1. An intent is put down in the journal: every file, every temporary name, every folder to be made.
-2. Each new content is written beside its target, with the mode and the owner that it is to have.
-3. Every target is compared once more with what the change expects of it.
+1. An intent is written to the journal: all files, temporary names and folders to be created.
+2. Each new content is written to a temporary file in its target's folder, with its final mode and owner.
+3. Every target is compared once more with the state that its change expects.
 4. The intent is renamed to a commit. This one rename decides.
-5. The new files are renamed over the old ones, files that are to go are removed, the record is dropped.
+5. The new files are renamed over the old ones, files to be removed are removed, the record is deleted.
 
-Whoever next asks for the tree ends what a killed process left: before 4 it takes away the temporary files
-and the new folders, from 4 on it does the rest. One change alone needs no 4: its own rename decides.
+The next process that locks the tree recovers from a kill: before 4 it removes the temporary files and new
+folders, from 4 on it does the remaining steps. A single change needs no 4: its own rename decides.
 
-What is synced: a killed process loses nothing that the system has taken, so that this is for a loss of power
-only. Contents are, before 4, all started and then waited for (200 small files: 30 ms instead of 200); so are
-the record and the mark when there is more than one change, and at the end the folders.
+Syncing: a killed process loses nothing that the kernel has accepted, so syncing only guards against a loss of
+power. Contents are, before 4, all started and then waited for (200 small files: 30 ms instead of 200); so are
+the record and the commit mark when there is more than one change, and at the end the folders.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ __all__ = ["Conflict", "Recovery", "Remove", "Transactions", "UnresolvedFile", "
 
 
 class Transactions:
-    """The way to change files of one tree. Blocking; threads may share it, or have one each.
+    """Transactions on the files of one tree. Blocking; threads may share it, or have one each.
 
-    journal: a folder of ours outside the tree, the same for all who work on the tree; made when needed, 0700
+    journal: a folder outside the tree, the same for all users of the tree; created when needed, mode 0700
     """
 
     def __init__(self, tree: Tree, journal: Path) -> None:
@@ -50,9 +50,10 @@ class Transactions:
 
     @contextmanager
     def lock_tree(self) -> Iterator[Recovery | None]:
-        """Be the only one, of all threads and processes, who reads files in order to change them.
+        """Hold the exclusive lock, across threads and processes, for reading files in order to change them.
 
-        Waits for its turn. Ends first what a killed process left: gives what was done about it.
+        Waits for the lock. First recovers an unfinished transaction of a killed process; yields the outcome
+        of that.
         """
         if self._holder == threading.get_ident():
             raise RuntimeError("exclusive() was entered twice by one thread, which would wait for ever")
@@ -64,12 +65,13 @@ class Transactions:
                 self._holder = None
 
     def commit(self, changes: Sequence[Write | Remove]) -> None:
-        """Make all of the changes or none; to be called inside `exclusive()`.
+        """Make all of the changes or none; call it inside `lock_tree()`.
 
-        Raises Conflict when a file is not as its change expects it, ValueError for two changes of one file,
-        otherwise what `Tree.write` and `Tree.remove` raise: always with the tree as it was. An interrupt, too,
-        leaves it as it was, or with all changes made. Only when somebody else changes a file in the moment
-        of its replacement are the others written without it: the Conflict says so, and where the content is.
+        Raises Conflict if a file is not as its change expects, ValueError for two changes of one file,
+        otherwise the errors of `Tree.write` and `Tree.remove`: always with the tree unchanged. An interrupt,
+        too, leaves it unchanged or with all changes made. Only if another process changes a file in the
+        moment of its replacement are the others written without it: the Conflict says so, and names the file
+        with the content.
         """
         if self._holder is None:
             raise RuntimeError("commit() has to be called inside exclusive()")
@@ -87,7 +89,7 @@ class Transactions:
             if several:
                 sync_folders(self._tree, record)
             self._journal.clear()
-        except BaseException as error:  # an interrupt, too: the journal says which way out is right
+        except BaseException as error:  # an interrupt, too: the journal decides the outcome
             recovery = self._recover()
             if recovery and recovery.left:
                 error.add_note(str(recovery))
@@ -96,7 +98,7 @@ class Transactions:
             raise Conflict("; ".join(map(str, left)), [each.path for each in left])
 
     def recover(self) -> Recovery | None:
-        """Finish or undo what a killed process left, if any; waits for those who are at work."""
+        """Finish or undo a transaction that a killed process left, if any; waits for the lock."""
         with self.lock_tree() as recovery:
             return recovery
 
@@ -115,7 +117,7 @@ class Transactions:
             sync_folders(self._tree, record)
             recovery = Recovery(outcome="finished", paths=paths, left=left)
         else:
-            alone = len(record.steps) == 1  # then the file's own rename was what decided
+            alone = len(record.steps) == 1  # then the file's own rename was the commit
             done = alone and is_step_done(self._tree, record.steps[0])
             left = undo_steps(self._tree, record)
             recovery = Recovery(outcome="finished" if done else "undone", paths=paths, left=left)

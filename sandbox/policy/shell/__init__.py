@@ -1,4 +1,4 @@
-"""What a shell command would do, judged by its parse before it runs."""
+"""Effects of a shell command, determined by parsing it before it runs."""
 
 from __future__ import annotations
 

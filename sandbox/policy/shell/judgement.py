@@ -1,4 +1,4 @@
-"""Judge a command line: every command that it can run, each with its effects."""
+"""Judge a command line: every command that it can run, with its effects."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from sandbox.policy.shell.parsing.syntax import (
 from sandbox.policy.shell.rule_suggestion import suggest_pattern
 
 MAX_LENGTH = 100_000
-"""Characters. The longest honest lines write a file by a here-document; reading takes 2 µs a character."""
+"""Characters. The longest legitimate lines write a file by a here-document; parsing takes 2 µs a character."""
 
 MAX_SEGMENTS = 2_000
-"""Commands, redirections and assignments in one line; more can't be shown to anybody who is asked about them."""
+"""Commands, redirections and assignments in one line; more cannot be shown to a user who is asked."""
 
 MAX_SCRIPTS = 4
 """Levels of `bash -c 'bash -c …'`."""
@@ -47,18 +47,18 @@ _NOT_POSIX = re.compile(
     r"\$['\"\[]|&>|>&\s*[^\s0-9-]|[<>]\(|\[\[|\(\(|\bfunction\b|(?<!\$)\{(?![\s}])|;;?&|\|&|<<<|\bcoproc\b|\btime\b"
     r"|\+=|=\(|\bselect\b|~[+-]|\$\{!"
 )
-"""What other shells read otherwise than bash does."""
+"""Syntax that other shells interpret differently from bash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """One command of a line, or one redirection or assignment that matters by itself.
 
-    text: as it stands in the source
-    argv: its arguments, when bash surely sees these; () for what is no command
-    why: in words for a person
-    forms: spellings under which a rule that asks or denies may know it, quoting undone, wrappers taken off
-    trusted_forms: those under which a rule that allows may know it: what was taken off changes nothing
+    text: as written in the source
+    argv: its arguments, if they are known exactly; () if it is no command
+    why: reason for the user
+    forms: spellings for rules that ask or deny: quoting undone, wrappers removed
+    trusted_forms: spellings for rules that allow: only parts that change nothing were removed
     """
 
     text: str
@@ -70,13 +70,13 @@ class Segment:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it only reads, and writes inside the workspace."""
+        """Whether it only reads, or writes inside the workspace."""
         return all(_is_harmless_effect(effect) for effect in self.effects)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """All that a command line may do. `problems`: why it was not understood as a whole; () when it was."""
+    """All possible effects of a command line. `problems`: parts that were not understood; () if none"""
 
     segments: tuple[Segment, ...]
     problems: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Judgement:
 
     @property
     def is_harmless(self) -> bool:
-        """Whether it is understood, only reads, and writes inside the workspace."""
+        """Whether it is understood, and only reads or writes inside the workspace."""
         return not self.problems and all(segment.is_harmless for segment in self.segments)
 
 
@@ -100,7 +100,7 @@ def judge_command_line(command: str, *, root: Path, cwd: Path | None = None) -> 
     line = _Line(command, start)
     found, after = line.run()
     if line.jumps and set(after.folders) != set(start.folders):
-        # Loops and functions come back to where they were left off: what holds at the end may hold anywhere.
+        # Loops and functions jump back: the working directories at the end are possible everywhere.
         line = _Line(command, replace(start, folders=after.folders))
         found, again = line.run()
         if set(again.folders) != set(after.folders):
@@ -113,7 +113,7 @@ def judge_command_line(command: str, *, root: Path, cwd: Path | None = None) -> 
 
 
 def suggest_rule(segment: Segment) -> str | None:
-    """What "always allow" stores for a segment: a pattern, or None where nothing wider than itself is wise."""
+    """Return the pattern that "always allow" stores for a segment, None if only the exact line is safe."""
     plain = segment.argv is not None and len(segment.forms) == 1
     return suggest_pattern(segment.argv or (), segment.effects, plain=plain)
 
@@ -131,7 +131,7 @@ def _explain_unfit(command: str) -> str:
         return f"it is longer than {MAX_LENGTH} characters"
     try:
         command.encode()
-    except UnicodeEncodeError:  # a lone surrogate: no bytes that we could know
+    except UnicodeEncodeError:  # a lone surrogate: its bytes are unknown
         return "it holds bytes that are no text"
     if _UNPRINTABLE.search(command):
         return "it holds a control character"
@@ -173,7 +173,7 @@ def _describe_harmless(effects: list[Effect]) -> str:
 
 
 def _mark_reshaped_writes(found: list[Segment], reshaping: list[int]) -> Iterator[Segment]:
-    """Where one command may have put a link, no path that another writes is known any more."""
+    """Mark writes as unknown if another command of the line may have put a link into their paths."""
     for place, segment in enumerate(found):
         if any(each != place for each in reshaping) and any(
             effect.kind == "write" for effect in segment.effects
@@ -185,7 +185,7 @@ def _mark_reshaped_writes(found: list[Segment], reshaping: list[int]) -> Iterato
 
 
 class _Line:
-    """One source and what its scripts run. Places change from command to command."""
+    """One source and the scripts that it runs. Working directories change from command to command."""
 
     def __init__(
         self, command: str, start: PathClassifier, *, level: int = 0, functions: frozenset[str] = frozenset()
@@ -267,7 +267,7 @@ class _Line:
             self._judge_script(script, reader)
 
     def _judge_script(self, script: str, reader: ScriptReader) -> None:
-        """Source that a command runs is judged like the line itself."""
+        """Judge source that a command runs in the same way as the line itself."""
         trouble = _explain_unfit(script)
         if not trouble and self._level >= MAX_SCRIPTS:
             trouble = "scripts run scripts run scripts"
@@ -333,7 +333,7 @@ class _Line:
     # ── Variables ────────────────────────────────────────────────────────────────────────────────
 
     def _check_variables(self, reading: ParsedSource) -> None:
-        """Arithmetic runs what stands in the variables it looks at; some variables must never be set."""
+        """Check variables: arithmetic evaluates the variables it uses; some variables must never be set."""
         assigned = {assignment.name for command in reading.commands for assignment in command.assignments}
         for name in sorted((self._bound - assigned) | self.calculated):
             if name and changes_execution(decode_source(name)):
@@ -349,11 +349,11 @@ _BUILTINS = parse_word_set(
     "echo printf true false : test [ cd pwd read exit return break continue shift wait set unset export local"
     " declare readonly typeset mapfile readarray type hash umask"
 )
-"""They ignore the environment that an assignment before them makes."""
+"""Builtins that ignore assignments before them."""
 
 
 def _find_input_text(reading: ParsedSource, command: SimpleCommand) -> str | None:
-    """The text on a command's input, when it is known."""
+    """Return the text on a command's input, if it is known."""
     for redirect in reversed(command.redirects):
         word = redirect.body or (redirect.target if redirect.operator == "<<<" else None)
         if reading.source[redirect.start] != "<":
@@ -367,14 +367,14 @@ def _find_input_text(reading: ParsedSource, command: SimpleCommand) -> str | Non
 
 
 def _collect_known_variables(reading: ParsedSource, start: PathClassifier) -> Mapping[str, str]:
-    """Variables whose value we know: those that come from outside and are not touched."""
+    """Return variables with a known value: those from the environment that the source does not change."""
     touched = {assignment.name for command in reading.commands for assignment in command.assignments}
     known = {"HOME": start.home}
     return {name: value for name, value in known.items() if name not in touched | reading.bound}
 
 
 def _find_noninteger_names(reading: ParsedSource) -> set[str]:
-    """Names that the source gives something else than an integer."""
+    """Return the names to which the source assigns other values than an integer."""
     found: set[str] = set()
     for command in reading.commands:
         for assignment in command.assignments:

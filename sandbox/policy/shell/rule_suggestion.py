@@ -1,4 +1,4 @@
-"""What "always allow" may store for a segment: never a whole interpreter, wrapper, or what may be anything."""
+"""Patterns that "always allow" stores for a segment: never a whole interpreter or wrapper, nor an unknown command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BANNED = parse_word_set("""
     npm npx pnpm pnpx yarn bunx pip pip3 pipx uv uvx poetry cargo go gem bundle composer make cmake ninja just task
     curl wget nc socat gdb strace vim vi nano emacs less man tmux screen
     """)
-"""Never stored alone, as `NAME *`: each runs whatever its arguments say."""
+"""Never stored alone, as `NAME *`: each runs arbitrary code given by its arguments."""
 
 BANNED_PAIRS = frozenset(
     """
@@ -30,7 +30,7 @@ BANNED_PAIRS = frozenset(
     .strip()
     .split("|")
 )
-"""Neither stored as `NAME WORD *`."""
+"""Likewise never stored as `NAME WORD *`."""
 
 _BANNED_PAIRS = frozenset(pair.strip() for pair in BANNED_PAIRS)
 
@@ -49,17 +49,17 @@ WORDS = {
     "git": 2,
     "make": 2,
 }
-"""How many words say what is done; of other commands it is the first, with the second where that is a verb."""
+"""Number of words that identify the operation; for other commands the first, with the second if it is a verb."""
 
 _VERBS = 3
-"""`npm run test`, `uv run pytest`: nothing needs more to be told apart."""
+"""`npm run test`, `uv run pytest`: no command needs more words to be identified."""
 
 
 def suggest_pattern(words: Sequence[str], effects: Sequence[Effect], *, plain: bool) -> str | None:
-    """A pattern that covers this command and its like, None where only the exact line may be allowed.
+    """Return a pattern for this command and similar ones, None if only the exact line may be allowed.
 
-    words: the arguments as they are when all is known
-    plain: there is no wrapper, and nothing that is not known before it runs
+    words: the arguments, if all are known
+    plain: there is no wrapper, and no part that is unknown before it runs
     """
     if not words or not plain or any(effect.kind in _NEVER or effect.outside for effect in effects):
         return None

@@ -1,4 +1,4 @@
-"""BM25F over the words of files: names of symbols, code, and prose are fields of different weight.
+"""BM25F over the words of files: symbol names, code and prose are fields of different weight.
 
 Robertson, Zaragoza, Taylor: "Simple BM25 extension to multiple weighted fields", CIKM 2004.
 """
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 K1 = 2.0
 B = 0.75
-"""How soon more of the same word stops counting, and how much a long file is held against it."""
+"""Saturation of repeated words, and length normalization."""
 
 NAMED, CODE, PROSE = 4.0, 1.0, 1.0
-"""How much a word counts in a symbol's name, in code, and in comments and strings."""
+"""Weights of a word in a symbol's name, in code, and in comments and strings."""
 
 
 def score_texts(
     index: Index, words: Mapping[str, float], among: Mapping[int, Sequence[str]] | None = None
 ) -> dict[int, float]:
-    """Text → score, of texts that have any of the words, which are given with their weights.
+    """Return text → score, of texts that contain any of the weighted words.
 
-    among: the texts that are looked at, all without it
+    among: the texts that are scored; all if None
     """
     counts, current = index.counts, index.by_text if among is None else among
     lengths = {

@@ -1,4 +1,4 @@
-"""The index of one workspace: brought up to date before it is asked, so that what it says is what the files say."""
+"""The index of one workspace, brought up to date with the files before each query."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tools.code.languages import Language
 Answered = TypeVar("Answered")
 
 FEW, SELDOM = 4, 16
-"""After more changes than so few the store is tidied, else every so many times."""
+"""A store with more changes than FEW is tidied at once, otherwise on every SELDOM-th generation."""
 
 
 class Index:
-    """What the files of a workspace define, use, import and speak of. Use it as a context, or close it.
+    """Index of the definitions, uses, imports and words of a workspace's files. Use it as a context, or close it.
 
     root: the workspace, an absolute path
-    database: where it is kept; None keeps it in memory
-    hidden: options for ripgrep that leave files out
+    database: its path; None keeps it in memory
+    hidden: options for ripgrep that exclude files
     """
 
     def __init__(self, root: Path, database: Path | None, hidden: Sequence[str] = ()) -> None:
@@ -41,14 +41,14 @@ class Index:
         self.store = Store(database)
         try:
             self._generation = self.store.generation()
-        except BaseException:  # a damaged database: whoever asked makes it anew
+        except BaseException:  # a damaged database: the caller recreates it
             self.store.close()
             raise
         self.others: Sequence[str] = ()
 
     @cached_property
     def _files(self) -> dict[str, tuple[Stamp, int, int]]:
-        """What the database says of each file. Read after the generation: what came between is looked at again."""
+        """The stored state of each file. Read after the generation, so that concurrent changes are checked again."""
         return self.store.files()
 
     def __enter__(self) -> Self:
@@ -65,9 +65,9 @@ class Index:
     # ── keeping up ─────────────────────────────────────────────────────────────────────────────────
 
     def refresh(self, only: Sequence[str] | None = None) -> int:
-        """Look at the files again, and read those that changed. Returns how many did.
+        """Check the files and index those that changed. Returns their number.
 
-        only: paths to look at; without it, all. Files that are made or removed elsewhere are not seen then.
+        only: paths to check; None for all. Files created or removed elsewhere are then not noticed.
         """
         known: Set[str]
         if only is None:
@@ -96,7 +96,7 @@ class Index:
             )
 
     def _compare_stamps(self, paths: Iterable[str]) -> tuple[dict[str, Stamp], set[str]]:
-        """Those of the known files that are not surely what they were, with their stamps, and those that are gone."""
+        """Return known files that may have changed, with their stamps, and those that no longer exist."""
         changed: dict[str, Stamp] = {}
         gone: set[str] = set()
         for path in paths:
@@ -111,7 +111,7 @@ class Index:
     def _index_changes(
         self, changed: dict[str, Stamp], gone: set[str], languages: dict[str, Language]
     ) -> int:
-        if self.store.generation() != self._generation:  # another session was here
+        if self.store.generation() != self._generation:  # another session changed the database
             self._reload()
         read = get_time_ns()
         files: dict[str, tuple[Stamp, int, int]] = {}
@@ -145,12 +145,12 @@ class Index:
         return count + len(gone)
 
     def _tidy_occasionally(self, changes: int) -> None:
-        """Now and then: to see what is to be tidied, all texts are counted, which takes longer than one edit does."""
+        """Tidy the store occasionally: counting all texts takes longer than indexing one edit."""
         if changes > FEW or self.store.generation() % SELDOM == 0:
             self.store.tidy()
 
     def _read_texts(self, tasks: list[tuple[Task, int]]) -> dict[str, int]:
-        """Numbers of texts that were not there, by their keys; each segment is written as it comes."""
+        """Return numbers of new texts, by their keys; each segment is stored as it arrives."""
         if not tasks:
             return {}
         start = self.store.next_number()
@@ -167,7 +167,7 @@ class Index:
         return found
 
     def _reload(self) -> None:
-        """Read from the database what is held of it in memory."""
+        """Reload the in-memory state from the database."""
         self._generation = self.store.generation()
         self._files = self.store.files()
         self._drop_views()
@@ -176,16 +176,16 @@ class Index:
         for name in ("by_text", "code", "code_by_text", "counts", "paths"):
             self.__dict__.pop(name, None)
 
-    # ── what is there ──────────────────────────────────────────────────────────────────────────────
+    # ── contents ───────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
     def paths(self) -> Sequence[str]:
-        """Every file that is indexed, sorted."""
+        """Every indexed file, sorted."""
         return sorted(self._files)
 
     @cached_property
     def code(self) -> Sequence[str]:
-        """Those that are no documents or data."""
+        """Indexed files except documents and data."""
         return [path for path in self.paths if not is_document(path)]
 
     @property
@@ -197,12 +197,12 @@ class Index:
         return path in self._files
 
     def get_text_number(self, path: str) -> int:
-        """The number of the file's text. Raises KeyError."""
+        """Return the number of the file's text. Raises KeyError."""
         return self._files[path][2]
 
     @cached_property
     def by_text(self) -> dict[int, list[str]]:
-        """The files that a text stands in."""
+        """Text → the files that have it."""
         found: dict[int, list[str]] = {}
         for path, (_, _, number) in self._files.items():
             found.setdefault(number, []).append(path)
@@ -210,7 +210,7 @@ class Index:
 
     @cached_property
     def code_by_text(self) -> dict[int, list[str]]:
-        """The same without documents and data."""
+        """Text → its files, without documents and data."""
         found: dict[int, list[str]] = {}
         for path in self.code:
             found.setdefault(self._files[path][2], []).append(path)
@@ -218,21 +218,21 @@ class Index:
 
     @cached_property
     def counts(self) -> dict[int, tuple[int, int, int]]:
-        """Text → how many words its symbols' names, its code and its prose have."""
+        """Text → numbers of words in its symbols' names, its code and its prose."""
         return self.store.read_word_counts()
 
     def outline(self, path: str) -> Outline:
-        """The symbols and imports of a file; of one that is not indexed, nothing."""
+        """Return the symbols and imports of a file; empty if it is not indexed."""
         return self.outlines([path]).get(path, NOTHING)
 
     def outlines(self, paths: Sequence[str]) -> dict[str, Outline]:
-        """The same of several."""
+        """Return the outlines of several files."""
         wanted = {path: self._files[path][2] for path in paths if path in self._files}
         found = {number: unpack_facts(data) for number, data in self.store.read_facts(set(wanted.values()))}
         return {path: found[number] for path, number in wanted.items() if number in found}
 
     def find_uses(self, path: str, only: str = "") -> dict[str, list[int]]:
-        """Name → lines, of a file as it is now (see `facts.marks`); only: a name, to which it is limited."""
+        """Return name → lines, of the current file (see `find_name_lines`). only: restricts the search to one name"""
         if path not in self._files:
             return {}
         for language, said in self.store.read_prose_ranges(self._files[path][2]):
@@ -240,14 +240,14 @@ class Index:
         return {}
 
     def find_files_with_name(self, name: str) -> list[tuple[str, int, int, int]]:
-        """Code that a name stands in: path, how often it is defined, used in all, and called. Sorted by path."""
+        """Return code files with a name, sorted by path: path, numbers of definitions, uses and calls."""
         found = []
         for number, defined, used, called in self.store.read_postings(NAME + name):
             found += [(path, defined, used, called) for path in self.by_text.get(number, ())]
         return sorted(found)
 
     def find_documents(self, name: str) -> list[str]:
-        """Documents that have a heading or key of this name, sorted."""
+        """Return documents that have a heading or key of this name, sorted."""
         return sorted(
             path
             for number, *_ in self.store.read_postings(ENTRY + name)
@@ -255,11 +255,11 @@ class Index:
         )
 
     def find_word(self, word: str) -> list[tuple[int, int, int, int]]:
-        """Texts that a word stands in: number, how often in symbols' names, in code, in prose."""
+        """Return texts with a word: number, occurrences in symbols' names, in code, in prose."""
         return [each for each in self.store.read_postings(word) if each[0] in self.by_text]
 
     def read_source(self, path: str) -> str:
-        """The file's text now, "" if it cannot be read."""
+        """Return the file's current text, "" if it cannot be read."""
         data = file_listing.read_content(self._root, path)
         return decode_text(data).replace("\r\n", "\n").replace("\r", "\n") if data is not None else ""
 
@@ -267,10 +267,10 @@ class Index:
 def ask_index(
     root: Path, cache: Path, hidden: Sequence[str], question: Callable[[Index], Answered]
 ) -> Answered:
-    """What a question answers, put to the workspace's index once that is up to date.
+    """Bring the workspace's index up to date and return the question's answer.
 
-    A database that is damaged is made again; where the cache cannot be written, the index is in memory.
-    cache: folder of ours; hidden: options for ripgrep that leave files out
+    A damaged database is recreated; if the cache is not writable, the index is in memory.
+    cache: Patchwright's cache folder; hidden: options for ripgrep that exclude files
     """
     try:
         database = _prepare_database_path(root, cache)
@@ -278,7 +278,7 @@ def ask_index(
         return _ask_once(root, None, hidden, question)
     try:
         return _ask_once(root, database, hidden, question)
-    except sqlite3.OperationalError:  # a full disk, a folder that is read-only
+    except sqlite3.OperationalError:  # a full disk, or a read-only folder
         return _ask_once(root, None, hidden, question)
     except sqlite3.DatabaseError:
         delete_database(database)

@@ -1,7 +1,7 @@
-"""Which test files ran which files' lines, as a coverage database of the workspace tells, if somebody recorded one.
+"""Test files that ran lines of other files, from a coverage database in the workspace, if one was recorded.
 
-Read from `.coverage` (coverage.py's SQLite format, version 5 and later) where it was recorded with contexts, as
-`pytest --cov --cov-context=test` does. It may be old: what it says is a hint among others.
+Read from `.coverage` (coverage.py's SQLite format, version 5 and later) if it was recorded with contexts, as by
+`pytest --cov --cov-context=test`. It may be outdated: it is one hint among others.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from pathlib import Path
 DATABASE = ".coverage"
 
 MOST_CONTEXTS = 100_000
-"""Tests of a database that are looked at."""
+"""Contexts that are read from a database."""
 
 
 def find_covering_tests(root: Path, changed: Iterable[str], tests: Sequence[str]) -> Mapping[str, set[str]]:
-    """Changed path → files of tests that ran a line of it; nothing without a database that says so.
+    """Return changed path → test files that ran a line of it; empty without a usable database.
 
-    tests: the workspace's files of tests, of which contexts name one ("tests/test_cart.py::test_total|run" as
-        pytest-cov writes, "tests.test_cart.test_total" as coverage itself does)
+    tests: the workspace's test files; contexts name one of them ("tests/test_cart.py::test_total|run" as written
+        by pytest-cov, "tests.test_cart.test_total" by coverage itself)
     """
     place = root / DATABASE
     if not place.is_file():
@@ -31,38 +31,33 @@ def find_covering_tests(root: Path, changed: Iterable[str], tests: Sequence[str]
         return {}
     try:
         return _read_contexts(connection, root, list(changed), _TestFileNames(tests))
-    except (
-        sqlite3.Error,
-        UnicodeError,
-    ):  # another program's file of that name, an older format, a broken one
+    except (sqlite3.Error, UnicodeError):  # a foreign file of that name, an older format, or damaged
         return {}
     finally:
         connection.close()
 
 
 class _TestFileNames:
-    """Files of tests by the ways in which contexts name them."""
+    """Test files by the names used for them in contexts."""
 
     def __init__(self, tests: Sequence[str]) -> None:
         self._paths = set(tests)
         self._modules: dict[str, str] = {}
         for path in tests:
             parts = path.removesuffix(".py").split("/")
-            for first in range(
-                len(parts)
-            ):  # runners import it from any folder above; "" where that is not one file
+            # Runners import it from any folder above; "" if the name is ambiguous.
+            for first in range(len(parts)):
                 name = ".".join(parts[first:])
                 self._modules[name] = "" if name in self._modules else path
 
     def find_test_file(self, context: str) -> str:
-        """The file of a context, "" for one that is none of ours."""
+        """Return the file of a context, "" if it is no test file of the workspace."""
         path, marked, _ = context.partition("::")
         if marked:
             return path if path in self._paths else ""
         parts = context.split(".")
-        for first in range(
-            len(parts)
-        ):  # a package of tests may lie in a folder, or a folder above be its root
+        # A package of tests may be in a folder, or have its root in a folder above.
+        for first in range(len(parts)):
             for last in range(len(parts) - 1, first, -1):
                 name = ".".join(parts[first:last])
                 if name in self._modules:
@@ -76,7 +71,7 @@ def _read_contexts(
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     found: dict[str, set[str]] = {}
     for path in changed:
-        spelled = (str(root / path), path)  # relative where coverage was told `relative_files`
+        spelled = (str(root / path), path)  # relative if coverage ran with `relative_files`
         for table in ("line_bits", "arc"):
             if table not in tables:
                 continue

@@ -1,4 +1,4 @@
-"""Which files a workspace has, and which of them changed: names by ripgrep, then the system's word on each."""
+"""Files of a workspace and their changes: names from ripgrep, stamps from the file system."""
 
 from __future__ import annotations
 
@@ -14,37 +14,38 @@ from tools.code.index.parsing.file_facts import MAX_BYTES, detect_language
 from tools.code.languages import Language
 
 GRAIN = 20_000_000
-"""Nanoseconds in which a file can be changed twice without a new time stamp: kernels count in ticks of up to 10 ms.
+"""Nanoseconds in which a file can change twice without a new time stamp: kernels count in ticks of up to 10 ms.
 
-A file that was changed so shortly before it was read is read again: git calls such an entry racily clean.
+A file changed within this time before it was read is read again: git calls such an entry racily clean.
 """
 
 
 class Stamp(NamedTuple):
-    """What the system says of a file: bytes, and when content and entry last changed (ns since 1970)."""
+    """Size in bytes, and modification times of content and entry (ns since 1970)."""
 
     size: int
     mtime: int
     ctime: int
 
     def is_settled(self, read: int) -> bool:
-        """The file had not changed for a while when it was read, so the same stamp means the same content."""
+        """Return whether the file was unchanged long enough when read that an equal stamp means equal content."""
         return max(self.mtime, self.ctime) < read - GRAIN
 
 
 ALONE = 20_000
-"""Files up to which one thread walks the folders: several wait for one another, and take twice the time in all."""
+"""Files up to which one thread walks the folders: several wait for each other, and take twice the CPU time.
+"""
 
 
 class Listing:
-    """Every file of a workspace that git does not ignore, looked for from now on: there is time for other work.
+    """A running listing of every file of a workspace that git does not ignore; other work can be done meanwhile.
 
-    known: how many files there were last time
-    hidden: options for ripgrep that leave out more
+    known: number of files last time
+    hidden: options for ripgrep that exclude more files
     """
 
     def __init__(self, root: Path, known: int, hidden: Sequence[str] = ()) -> None:
-        from tools.fs.search import BASE, find_ripgrep  # with all that tools need, which workers do not
+        from tools.fs.search import BASE, find_ripgrep  # imports all tool code, which workers do not need
 
         threads = ("--threads=1",) if 0 < known <= ALONE else ()
         self._process = subprocess.Popen(
@@ -56,9 +57,9 @@ class Listing:
         )
 
     def collect_names(self) -> list[str]:
-        """Relative to the root, sorted. To be asked once, always: it ends what the listing began.
+        """Return paths relative to the root, sorted. Call exactly once: it ends the process.
 
-        What ripgrep's code says is no matter: 1 is an empty folder, 2 that some folder is closed to us.
+        ripgrep's exit status is ignored: 1 is an empty folder, 2 an unreadable one.
         """
         said, _ = self._process.communicate()
         names = said.decode("utf-8", "surrogateescape").split("\n")
@@ -66,7 +67,7 @@ class Listing:
 
 
 def filter_indexed(paths: Iterable[str]) -> Iterator[tuple[str, Language]]:
-    """Those that are in a language that is indexed."""
+    """Yield paths in an indexed language."""
     for path in paths:
         name = path[path.rfind("/") + 1 :]
         dot = name.rfind(".")
@@ -81,10 +82,10 @@ def _detect_language_by_ending(ending: str) -> Language | None:
 
 
 def read_stamp(root: str, path: str) -> Stamp | None:
-    """None where there is no regular file, or one too large to read."""
+    """Return None if there is no regular file, or one too large to read."""
     try:
         there = os.lstat(f"{root}/{path}")
-    except (OSError, ValueError):  # gone since it was listed
+    except (OSError, ValueError):  # deleted since it was listed
         return None
     if not stat.S_ISREG(there.st_mode) or there.st_size > MAX_BYTES:
         return None
@@ -92,7 +93,7 @@ def read_stamp(root: str, path: str) -> Stamp | None:
 
 
 def read_content(root: str, path: str) -> bytes | None:
-    """The file's bytes; None if it cannot be read, is no regular file any more, or is too large."""
+    """Return the file's bytes; None if it cannot be read, is no longer a regular file, or is too large."""
     try:
         descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError):
@@ -105,7 +106,7 @@ def read_content(root: str, path: str) -> bytes | None:
 
 
 def compute_text_key(language: Language, data: bytes) -> str:
-    """What names a text in the index: its language, and the id that git would give it."""
+    """Return the key of a text in the index: its language and git object id."""
     import hashlib
 
     digest = hashlib.sha1(b"blob %d\0" % len(data), usedforsecurity=False)

@@ -1,8 +1,8 @@
-"""The index on disk: one SQLite database a workspace, in the user's cache. It can be deleted at any time.
+"""The index on disk: one SQLite database per workspace, in the user's cache. It can be deleted at any time.
 
-Texts are kept by the hash of their content, so that going back to a branch costs no parsing. Postings are kept in
-segments, as search engines do: a segment is written once and never changed; small ones are merged when there are
-many, and what no file has any more is dropped when there is much of it.
+Texts are keyed by the hash of their content, so that switching back to a branch needs no parsing. Postings are kept
+in segments, as in search engines: a segment is written once and never changed; small ones are merged when there are
+many, and texts that no file has any more are dropped when there are many of them.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from tools.code.index.file_listing import Stamp
 from tools.code.index.segment_format import Segment, unpack_postings
 
 VERSION = 11
-"""Of the tables and of what is read out of a text. Another one's database is made anew."""
+"""Version of the tables and of the extracted facts. A database of another version is recreated."""
 
 SMALL = 16
-"""Texts in a segment that is merged with others like it."""
+"""Texts in a segment that counts as small."""
 
 MANY = 48
-"""Small segments after which they are merged."""
+"""Small segments above which they are merged."""
 
 SPARE = 2_000
-"""Texts that no file has any more and that are kept all the same, besides twice as many as files have."""
+"""Unreferenced texts that are kept, in addition to twice the number of referenced ones."""
 
 _SCHEMA = """
 CREATE TABLE texts (
@@ -62,7 +62,7 @@ class Store:
         except sqlite3.DatabaseError as error:
             if self._path is None or isinstance(error, sqlite3.OperationalError):
                 raise
-            delete_database(self._path)  # not a database, or a damaged one: it can be made again
+            delete_database(self._path)  # not a database, or a damaged one: it can be rebuilt
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
@@ -79,7 +79,7 @@ class Store:
             [(version,)] = connection.execute("PRAGMA user_version")
             if version != VERSION:
                 self._create_tables(connection)
-        except BaseException:  # whatever it was, the connection is closed; the error goes on
+        except BaseException:  # close the connection on any error, and re-raise
             connection.close()
             raise
         return connection
@@ -87,7 +87,7 @@ class Store:
     def _create_tables(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         [(version,)] = connection.execute("PRAGMA user_version")
-        if version != VERSION:  # nobody else made it meanwhile
+        if version != VERSION:  # no other process created them meanwhile
             for name in ("texts", "files", "postings", "kept", "state"):
                 connection.execute(f"DROP TABLE IF EXISTS {name}")
             for statement in _SCHEMA.split(";"):
@@ -100,11 +100,11 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """One transaction: all of it or nothing, also under a kill."""
+        """One atomic transaction, also if the process is killed."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-        except BaseException:  # whatever it was, nothing of it stays; the error goes on
+        except BaseException:  # roll back on any error, and re-raise
             self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
@@ -112,7 +112,7 @@ class Store:
     # ── files ──────────────────────────────────────────────────────────────────────────────────────
 
     def generation(self) -> int:
-        """A number that grows with every change of the files."""
+        """Return a number that grows with every change of the files."""
         [(number,)] = self._connection.execute("SELECT generation FROM state")
         return int(number)
 
@@ -121,7 +121,7 @@ class Store:
         return int(count)
 
     def files(self) -> dict[str, tuple[Stamp, int, int]]:
-        """Path → stamp, when it was read (ns), number of its text."""
+        """Return path → stamp, time when it was read (ns), number of its text."""
         rows = self._connection.execute(
             "SELECT path, size, mtime, ctime, read, text FROM files ORDER BY path"
         )
@@ -131,7 +131,7 @@ class Store:
         }
 
     def put_files(self, files: Mapping[str, tuple[Stamp, int, int]], gone: Iterable[str]) -> None:
-        """Note files, and forget others."""
+        """Store files, and delete others."""
         self._connection.executemany(
             "DELETE FROM files WHERE path = ?", [(_encode_path(path),) for path in gone]
         )
@@ -147,7 +147,7 @@ class Store:
     # ── texts ──────────────────────────────────────────────────────────────────────────────────────
 
     def find_text_numbers(self, keys: Iterable[str]) -> dict[str, int]:
-        """Key → number, of those texts that are there."""
+        """Return key → number, of the stored texts."""
         found: dict[str, int] = {}
         for chunk in _split_chunks(list(keys)):
             marks = ",".join("?" * len(chunk))
@@ -173,30 +173,30 @@ class Store:
         )
 
     def read_facts(self, texts: Iterable[int]) -> Iterator[tuple[int, bytes]]:
-        """Number and packed facts."""
+        """Yield number and packed facts."""
         for chunk in _split_chunks(list(texts)):
             marks = ",".join("?" * len(chunk))
             yield from self._connection.execute(f"SELECT id, facts FROM texts WHERE id IN ({marks})", chunk)
 
     def read_prose_ranges(self, text: int) -> Iterator[tuple[str, bytes]]:
-        """A text's language, and packed, where its comments and strings are; nothing for one that is not there."""
+        """Yield a text's language and packed prose ranges; nothing if it is not stored."""
         for key, data in self._connection.execute("SELECT key, said FROM texts WHERE id = ?", (text,)):
             yield key.partition(":")[0], data
 
     def read_word_counts(self) -> dict[int, tuple[int, int, int]]:
-        """Number → how many words its symbols' names, its code and its prose have."""
+        """Return number → word counts of its symbols' names, its code and its prose."""
         rows = self._connection.execute("SELECT id, named, code, prose FROM texts")
         return {number: (named, code, prose) for number, named, code, prose in rows}
 
     # ── postings ───────────────────────────────────────────────────────────────────────────────────
 
     def read_postings(self, term: str) -> Iterator[tuple[int, int, int, int]]:
-        """Number of a text and three counts (see `packing`), of all texts that have the term."""
+        """Yield the postings of a term: text number and three counts (see `segment_format`)."""
         for (data,) in self._connection.execute("SELECT data FROM postings WHERE term = ?", (term,)):
             yield from unpack_postings(data)
 
     def find_terms(self, start: str, limit: int) -> list[str]:
-        """Terms that begin so."""
+        """Return terms with a prefix."""
         rows = self._connection.execute(
             "SELECT DISTINCT term FROM postings WHERE term >= ? AND term < ? LIMIT ?",
             (start, start + "\U0010ffff", limit),
@@ -204,15 +204,15 @@ class Store:
         return [term for (term,) in rows]
 
     def iter_names(self) -> Iterator[tuple[str, list[tuple[int, int, int, int]]]]:
-        """Every name, with its postings."""
+        """Yield every name with its postings."""
         rows = self._connection.execute("SELECT term, data FROM postings WHERE term >= '=' AND term < '>'")
         for term, group in groupby(rows, key=lambda row: row[0]):
             yield term[1:], [posting for _, data in group for posting in unpack_postings(data)]
 
-    # ── what can be computed from the rest ─────────────────────────────────────────────────────────
+    # ── computed data ───────────────────────────────────────────────────────────────────────────────
 
     def load_computed(self, name: str) -> tuple[int, bytes] | None:
-        """Something that was computed, and the generation that it was computed from."""
+        """Return computed data and the generation that it was computed from."""
         for generation, data in self._connection.execute(
             "SELECT generation, data FROM kept WHERE name = ?", (name,)
         ):
@@ -225,7 +225,7 @@ class Store:
     # ── tidying ────────────────────────────────────────────────────────────────────────────────────
 
     def tidy(self) -> None:
-        """Merge segments if there are many small ones; drop texts that no file has if there are more than others."""
+        """Merge segments if there are many small ones; drop unreferenced texts if they outnumber the others."""
         sizes = self._connection.execute("SELECT segment, count(*) FROM texts GROUP BY segment").fetchall()
         [(dead,)] = self._connection.execute(
             "SELECT count(*) FROM texts WHERE id NOT IN (SELECT text FROM files)"
@@ -262,7 +262,7 @@ class Store:
 
 @contextmanager
 def lock_database(path: Path | None) -> Iterator[None]:
-    """One session at a time; the system releases the lock of one that was killed. None: nobody else is there."""
+    """Lock the database for one session; the system releases the lock of a killed one. None needs no lock."""
     if path is None:
         yield
         return
@@ -274,13 +274,13 @@ def lock_database(path: Path | None) -> Iterator[None]:
 
 
 def delete_database(path: Path) -> None:
-    """Delete a database."""
+    """Delete a database with its WAL files."""
     for each in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         each.unlink(missing_ok=True)
 
 
 def get_time_ns() -> int:
-    """Nanoseconds since 1970, on the clock of the files' stamps."""
+    """Return nanoseconds since 1970, on the clock of the files' stamps."""
     return time.time_ns()
 
 

@@ -1,4 +1,4 @@
-"""Which file an import leads to, as far as names tell: no interpreter, compiler or build file is asked."""
+"""Resolution of imports to files by names alone: no interpreter, compiler or build file is used."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 _FOLDER_FILES = frozenset({"__init__", "index", "mod", "lib", "main"})
-"""Files that are imported by the name of their folder."""
+"""Modules imported by the name of their folder."""
 
 MAX_OF_FOLDER = 20
-"""Files of a folder that an import of the folder (Go, Java's `.*`) leads to."""
+"""Most files that an import of a folder (Go, Java's `.*`) resolves to."""
 
 
 class Modules:
@@ -34,7 +34,7 @@ class Modules:
                 self._folders_named.setdefault(folder[-1], []).append(folder)
 
     def resolve(self, module: str, names: Sequence[str], origin: str) -> list[str]:
-        """Files that an import in `origin` leads to, [] if it leads out of the workspace."""
+        """Return the files that an import in `origin` resolves to, [] for one outside the workspace."""
         if origin.endswith((".py", ".pyi")):
             return self._resolve_python(module, names, origin)
         if module.startswith("."):
@@ -66,7 +66,7 @@ class Modules:
         )
 
     def _find_absolute(self, parts: tuple[str, ...]) -> str:
-        """From the root, or from a folder that is no package itself (`src`, `lib`, `tests`)."""
+        """Find a module from the root, or from a folder that is not a package itself (`src`, `lib`, `tests`)."""
         if not parts:
             return ""
         for each, path in self._by_name.get(parts[-1], ()):
@@ -88,7 +88,7 @@ class Modules:
     def _find_by_suffix(self, module: str, origin: str) -> list[str]:
         ending = "/" + module
         if "/" in module or "." in module:
-            stem = get_module_parts(module)[-1:]  # with an ending, as C has it
+            stem = get_module_parts(module)[-1:]  # with a file extension, as in C
             whole = (
                 [path for _, path in self._by_name.get(stem[0], ()) if f"/{path}".endswith(ending)]
                 if stem
@@ -115,7 +115,7 @@ class Modules:
         return []
 
     def _find_in_folder(self, wanted: tuple[str, ...], suffix: str) -> list[str]:
-        """Files of a folder that is imported as a whole; Go puts the host and the project in front of its name."""
+        """Return files of a folder imported as a whole; in Go, host and project precede its name."""
         for drop in range(len(wanted)):
             end = wanted[drop:]
             for folder in self._folders_named.get(end[-1], ()):
@@ -127,7 +127,7 @@ class Modules:
 
 
 def get_module_parts(path: str) -> tuple[str, ...]:
-    """The parts of the name by which a file is imported: shop/cart/__init__.py → shop, cart."""
+    """Return the parts of the module name of a file: shop/cart/__init__.py → shop, cart."""
     folder, _, name = path.rpartition("/")
     stem = name.split(".")[0] if not name.startswith(".") else name
     parts = tuple(folder.split("/")) if folder else ()

@@ -1,6 +1,6 @@
-"""Reads texts in a process of its own: a chunk of files comes in as a line of JSON, a packed segment goes out.
+"""Worker process that parses texts: a chunk of files arrives as a line of JSON, a packed segment is returned.
 
-The process ends with its parent: it sees the end of its input. A grammar that crashes takes only the worker along.
+The process ends with its parent, at the end of its input. A grammar that crashes ends only the worker.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tools.code.index.parsing.file_facts import Facts, extract_facts, get_langua
 from tools.code.index.segment_format import Segment, build_segment
 
 Task = tuple[int, str, str, str]
-"""A text's number, its language, its key, and a path at which it stands."""
+"""A text's number, its language, its key, and a path of a file with it."""
 
 LENGTH = struct.Struct("<Q")
 
 
 def read_segment(root: str, tasks: Sequence[Task]) -> Segment:
-    """The facts of texts. One that is not what it was any more is left out: its file is looked at again."""
+    """Build a segment of texts. A text that changed meanwhile is omitted: its file is checked again."""
     return build_segment(_read_facts(root, tasks))
 
 
@@ -53,12 +53,12 @@ def _create_empty_facts(language: str) -> Facts:
 
 
 def build_empty_segment(tasks: Sequence[Task]) -> Segment:
-    """What stands for texts that no worker survived."""
+    """Build a segment without facts for texts that crashed every worker."""
     return build_segment((number, _create_empty_facts(name)) for number, name, _, _ in tasks)
 
 
 def decode_text(data: bytes) -> str:
-    """As UTF-8, else as Latin-1, in which no byte is wrong."""
+    """Decode as UTF-8, else as Latin-1, which accepts any bytes."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -67,7 +67,7 @@ def decode_text(data: bytes) -> str:
 
 def main(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     """Serve until the input ends."""
-    gc.disable()  # facts have no cycles: looking for some among so many of them takes a tenth of the time
+    gc.disable()  # facts have no cycles: collecting garbage among so many of them takes a tenth of the time
     for line in incoming:
         root, tasks = json.loads(line)
         reply = pickle.dumps(read_segment(root, [tuple(each) for each in tasks]), pickle.HIGHEST_PROTOCOL)

@@ -24,13 +24,13 @@ from tools.code.index.symbol_queries import (
 from tools.core.text import clip, format_count
 
 MOST = 40
-"""Lines of an answer; what is left out is counted."""
+"""Lines of an answer; omitted ones are counted."""
 
 MAX_CODE = 120
 """Characters of a line of code."""
 
 MAX_SHOWN = 200
-"""Lines of a definition that is shown."""
+"""Lines of a shown definition."""
 
 COUNTED = 2000
 """Uses after which counting stops."""
@@ -38,7 +38,7 @@ COUNTED = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """text: for a person or a model; data: the same for a program; empty: nothing was found"""
+    """text: for a user or a model; data: the same as JSON; empty: nothing was found"""
 
     text: str
     data: Any
@@ -46,7 +46,7 @@ class Answer:
 
 
 def answer_query(index: Index, action: str, target: str) -> Answer:
-    """Ask one thing. Raises UserError for an unknown action or a target that does not fit it."""
+    """Answer one query. Raises UserError for an unknown action or an invalid target."""
     act = ACTIONS.get(action)
     if act is None:
         raise UserError(Fault.USAGE, f"no action {action!r}", f"There are {', '.join(ACTIONS)}.")
@@ -143,7 +143,7 @@ def _answer_uses(index: Index, target: str, *, calls: bool) -> Answer:
 
 
 def format_uses(target: str, uses: Sequence[Use], whose: str, *, calls: bool) -> Answer:
-    """Uses as lines under their files. whose: what they are uses of, after the count ("of that name")"""
+    """Format uses as lines under their files. whose: text after the count ("of that name")"""
     word = "call" if calls else "use"
     lines, last = [], ""
     for each in uses:
@@ -238,7 +238,7 @@ ACTIONS: Mapping[str, Callable[[Index, str], Answer]] = {
     "similar": _answer_similar,
     "tests": _answer_tests,
 }
-"""What can be asked: outline and imports of a path, tests of paths, similar of a text, the others of a name."""
+"""Queries by action: outline and imports take a path, tests take paths, similar a text, the others a name."""
 
 
 def _answer_unknown_name(index: Index, target: str) -> Answer:

@@ -1,6 +1,6 @@
-"""Which file refers to which: a weighted graph, from the names that one file uses and another defines.
+"""Weighted graph of references between files, from names that one file uses and another defines.
 
-Kept with the index and computed again when files changed. Ranks over it are personalised PageRank (Haveliwala,
+Stored with the index and recomputed when files changed. Ranks are personalised PageRank (Haveliwala,
 "Topic-sensitive PageRank", WWW 2002), by power iteration.
 """
 
@@ -19,24 +19,23 @@ from tools.code.index.code_index import Index
 from tools.code.index.symbol_queries import is_test
 
 MOST_DEFINERS = 4
-"""Files that define a name after which a use of it says nothing of any of them."""
+"""Above this number of defining files a use of a name is ambiguous and adds no edge."""
 
 MOST_KNOWN = 16
-"""Names that are kept of a file."""
+"""Names that are kept per file."""
 
 DAMPING = 0.85
 ROUNDS = 15
-"""Of power iteration: the ranks' order stands by then."""
+"""Rounds of power iteration, after which the order of ranks is stable."""
 
 _KEY = "graph by targets"
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Edges from files that use to files that define, as numbers of `paths`, with weights; parallel arrays,
-    sorted by `targets`.
+    """Edges from using to defining files, as indices into `paths`, with weights; parallel arrays, sorted by `targets`.
 
-    known: for each file the names that it defines and others use, with how much they do, the most first
+    known: for each file the names that it defines and others use, with the weight of their uses, largest first
     """
 
     paths: list[str]
@@ -46,7 +45,7 @@ class Graph:
     known: list[list[tuple[str, float]]]
 
     def pagerank(self, seeds: Mapping[str, float]) -> dict[str, float]:
-        """Path → rank; the walk starts again at the seeds, or anywhere if there are none."""
+        """Return path → rank; the random walk restarts at the seeds, or anywhere if there are none."""
         count = len(self.paths)
         if not count:
             return {}
@@ -75,9 +74,9 @@ class Graph:
         return dict(zip(self.paths, rank, strict=True))
 
     def _group_incoming(self, leaving: list[float]) -> Iterator[tuple[int, list[int], list[float]]]:
-        """Each file that is referred to, with the files that do, and which share of their rank they pass on.
+        """Yield each target with its source files, and the share of their rank that they pass on.
 
-        At least two: of one alone, `itemgetter` gives no tuple.
+        At least two sources each: for a single index, `itemgetter` returns no tuple.
         """
         all_sources = self.sources.tolist()
         all_shares = [
@@ -96,7 +95,7 @@ class Graph:
 
 
 def get_graph(index: Index) -> Graph:
-    """The index's graph, as it was kept or made now."""
+    """Return the index's graph, stored or newly built."""
     paths = list(index.code)
     kept = index.store.load_computed(_KEY)
     if kept is not None and kept[0] == index.generation:
@@ -108,7 +107,7 @@ def get_graph(index: Index) -> Graph:
 
 def _build_graph(index: Index, paths: list[str]) -> Graph:
     number = {path: at for at, path in enumerate(paths)}
-    # Texts that several files have (empty ones, mostly) tell nothing of which is meant.
+    # Texts shared by several files (mostly empty ones) do not identify a file.
     alone = {
         text: number[there[0]]
         for text, there in index.by_text.items()
@@ -146,7 +145,7 @@ def _build_graph(index: Index, paths: list[str]) -> Graph:
 
 
 def _find_language_family(path: str) -> str:
-    """Languages whose files can use each other's names."""
+    """Return the family of languages whose files can use each other's names."""
     ending = path[path.rfind(".") + 1 :].lower()
     return next((family for family, endings in _FAMILIES.items() if ending in endings), ending)
 

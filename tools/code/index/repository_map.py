@@ -1,7 +1,7 @@
-"""A map of the code within a budget: the files that matter most, each with the heads of what others use of it.
+"""A map of the code within a token budget: the most important files, each with signatures that other files use.
 
-The idea of ranking a repository's files by PageRank over references, seeded by what is talked of, is aider's
-("Building a better repository map with tree sitter", 2023).
+Ranking a repository's files by PageRank over references, seeded by the topic, is aider's idea ("Building a better
+repository map with tree sitter", 2023).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tools.code.index.symbol_queries import is_test
 from tools.core.text import clip
 
 CHARACTERS = 4
-"""Of code in a token, about."""
+"""Characters of code per token, approximately."""
 
 TEST = 0.1
-"""Of its rank that a file of tests keeps: tests use everything."""
+"""Factor on the rank of a test file: tests use everything."""
 
 HEAD = 100
 """Characters of a signature that are shown."""
@@ -30,7 +30,7 @@ MOST_FILES = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapEntry:
-    """A file of the map. rank: of all files' ranks, which sum to 1"""
+    """A file of the map. rank: share of the ranks of all files, which sum to 1"""
 
     path: str
     rank: float
@@ -38,7 +38,7 @@ class MapEntry:
 
     @property
     def text(self) -> str:
-        """Its path, and a line a symbol."""
+        """Its path, and a line per symbol."""
         lines = [
             f" {each.line}: {'  ' * each.name.count('.')}{clip(each.signature, HEAD)}"
             for each in self.symbols
@@ -47,7 +47,7 @@ class MapEntry:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The same for a program."""
+        """The entry as JSON data."""
         symbols = [
             {"name": each.name, "line": each.line, "signature": each.signature} for each in self.symbols
         ]
@@ -55,9 +55,9 @@ class MapEntry:
 
 
 def build_map(index: Index, seeds: Mapping[str, float], tokens: int) -> list[MapEntry]:
-    """The files that matter most, as many as fit, in the order of their paths.
+    """Return the most important files that fit the budget, sorted by path.
 
-    seeds: paths that are talked of, with weights; none for a map of the whole
+    seeds: paths of the topic, with weights; empty for a map of the whole workspace
     """
     made = get_graph(index)
     ranks = {path: rank * (TEST if is_test(path) else 1.0) for path, rank in made.pagerank(seeds).items()}
@@ -65,7 +65,7 @@ def build_map(index: Index, seeds: Mapping[str, float], tokens: int) -> list[Map
     known = dict(zip(made.paths, made.known, strict=True))
     room = tokens * CHARACTERS
     chosen: list[MapEntry] = []
-    for start in range(0, len(best), 40):  # outlines of those only that are likely to fit
+    for start in range(0, len(best), 40):  # load only outlines that are likely to fit
         chunk = best[start : start + 40]
         outlines = index.outlines(chunk)
         for path in chunk:
@@ -83,7 +83,7 @@ def build_map(index: Index, seeds: Mapping[str, float], tokens: int) -> list[Map
 
 
 def _select_symbols(symbols: Sequence[Symbol], known: Mapping[str, float]) -> tuple[Symbol, ...]:
-    """What others use, and the classes around it, in the order of the lines."""
+    """Return symbols that other files use, and their enclosing classes, in line order."""
     wanted = {each.name for each in symbols if each.short in known and each.kind != "variable"}
     for name in list(wanted):
         while "." in name:

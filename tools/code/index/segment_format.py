@@ -1,8 +1,8 @@
-"""Facts of files as the index keeps them: JSON for what is read file by file, packed lists for what is looked up.
+"""Storage format of facts: compressed JSON for data read per file, packed lists for postings.
 
-A posting says of one term and one text how often it stands where: two unsigned numbers of 32 bits, the text's
-number and three counts. Words ("queryset") count symbols' names, code, and prose; names ("=QuerySet") count
-definitions, all uses, and calls.
+A posting counts one term in one text: two unsigned numbers of 32 bits, the text's number and three packed counts.
+Words ("queryset") count occurrences in symbols' names, code, and prose; names ("=QuerySet") count definitions, all
+uses, and calls.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from tools.code.index.parsing.identifier_words import count_name_words
 from tools.code.index.parsing.import_statements import Import
 
 _FAST = 1
-"""zlib's level: the texts are small and are written more often than read."""
+"""zlib level: the texts are small and are written more often than read."""
 
 NAME = "="
-"""Before a term that is a name, not a word. No word begins with it."""
+"""Prefix of a term that is a name, not a word. No word begins with it."""
 
 MOST_FIRST, MOST = 255, 4095
-"""What there is room for in a posting: of its first count, and of its second and third."""
+"""Largest counts in a posting: of the first, and of the second and third."""
 
 ENTRY = "#"
-"""The same for headings and keys of documents: no code means them."""
+"""Prefix of headings and keys of documents: code never refers to them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedText:
-    """One text's facts, ready to be stored. Counts of words: in symbols' names, in code, in prose."""
+    """One text's facts, ready to be stored. counts: words in symbols' names, in code, in prose"""
 
     blob: int
     facts: bytes
@@ -72,7 +72,7 @@ def build_segment(read: Iterable[tuple[int, Facts]]) -> Segment:
         for name, count in defined.items():
             if name in uses:
                 names[name].append(_pack_counts(count, *uses[name]) << _COUNTS | text)
-            else:  # names that are no identifier: `empty?`, operators
+            else:  # names that are not identifiers: `empty?`, operators
                 others[name].append(_pack_counts(count, count, 0) << _COUNTS | text)
         counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
         said = zlib.compress(array("I", facts.said).tobytes(), _FAST)
@@ -86,13 +86,13 @@ def build_segment(read: Iterable[tuple[int, Facts]]) -> Segment:
 
 
 _TEXT, _COUNTS = (0, 32) if sys.byteorder == "little" else (32, 0)
-"""How far a posting's two numbers of 32 bits are shifted in one of 64, so that they stand in this order in memory."""
+"""Shifts of a posting's two 32-bit numbers in one of 64 bits, so that they have this order in memory."""
 
 
 def _pack_word_counts(
     named: Mapping[str, int], code: Mapping[str, int], prose: Mapping[str, int]
 ) -> dict[str, int]:
-    """Word → its packed counts, of the words that stand in code or prose."""
+    """Return word → packed counts, of the words that occur in code or prose."""
     found = dict(prose) if max(prose.values(), default=0) <= MOST else _cap_counts(prose)
     there = found.get
     for word, count in code.items() if max(code.values(), default=0) <= MOST else _cap_counts(code).items():
@@ -108,14 +108,14 @@ def _cap_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _pack_counts(first: int, second: int, third: int) -> int:
-    """Three counts in 32 bits, each as large as there is room for."""
+    """Pack three counts into 32 bits, each capped at its maximum."""
     if first > MOST_FIRST or second > MOST or third > MOST:
         first, second, third = min(first, MOST_FIRST), min(second, MOST), min(third, MOST)
     return first << 24 | second << 12 | third
 
 
 def unpack_postings(data: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """The text's number and the three counts of each posting."""
+    """Yield text number and three counts of each posting."""
     numbers = array("I")
     numbers.frombytes(data)
     for at in range(0, len(numbers), 2):
@@ -124,7 +124,7 @@ def unpack_postings(data: bytes) -> Iterator[tuple[int, int, int, int]]:
 
 
 def pack_facts(facts: Facts) -> bytes:
-    """Everything but names, words, and where comments and strings are."""
+    """Pack all facts except names, words and prose ranges."""
     symbols = [
         (each.name, each.kind, each.first, each.line, each.last, each.signature, each.doc)
         for each in facts.symbols
@@ -135,7 +135,7 @@ def pack_facts(facts: Facts) -> bytes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What was packed of a text besides its terms, and where its comments and strings are."""
+    """The facts of a text that are stored outside the postings, without prose ranges."""
 
     language: str
     package: str
@@ -148,7 +148,7 @@ NOTHING = Outline(language="", package="", lines=0, symbols=(), imports=())
 
 
 def unpack_facts(data: bytes) -> Outline:
-    """The reverse of `pack_facts`; of no bytes (a text that could not be read), nothing."""
+    """Reverse `pack_facts`; empty for no bytes (a text that could not be read)."""
     if not data:
         return NOTHING
     language, package, lines, symbols, imports = json.loads(zlib.decompress(data))
@@ -167,7 +167,7 @@ def unpack_facts(data: bytes) -> Outline:
 
 
 def unpack_prose_ranges(data: bytes) -> array[int]:
-    """Where comments and strings begin and end, as `Facts.said` has it."""
+    """Return starts and ends of comments and strings, as in `Facts.said`."""
     said = array("I")
     if data:
         said.frombytes(zlib.decompress(data))

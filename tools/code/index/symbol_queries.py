@@ -1,4 +1,4 @@
-"""What is asked of an index: where something is defined, who uses it, what it uses, what tests reach it."""
+"""Queries of an index: definitions, references, callees, imports, similar files, impacted tests."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from tools.code.index.parsing.file_facts import Symbol
 from tools.code.index.parsing.identifier_words import count_words
 
 MAX_FILES = 400
-"""Files that a question about a name looks into: beyond that the name is too common to mean anything."""
+"""Files searched for a name: above this number the name is too common to be useful."""
 
 RAN = 12.0
-"""For a test that ran the file: more than for one that imports it and names some of what it defines."""
+"""Score of a test that ran the file: higher than for one that imports it and uses some names that it defines.
+"""
 
 _NEAR = 2000
-"""Names looked at for those that are most like an unknown one."""
+"""Candidate names for the closest matches of an unknown one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundDefinition:
-    """A definition and the file it stands in."""
+    """A definition and its file."""
 
     path: str
     symbol: Symbol
@@ -34,7 +35,7 @@ class FoundDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """A line on which a name stands. within: the symbol around it, "" at the top of a file."""
+    """A line with a use of a name. within: the enclosing symbol, "" at the top of a file"""
 
     path: str
     line: int
@@ -45,7 +46,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalledName:
-    """A name that is called in a symbol, and where the workspace defines it."""
+    """A name that is called in a symbol, and its definitions in the workspace."""
 
     name: str
     line: int
@@ -54,7 +55,7 @@ class CalledName:
 
 @lru_cache(maxsize=50_000)
 def is_test(path: str) -> bool:
-    """The file is one of tests, by its name or a folder's."""
+    """Return whether the file is a test, by its name or a folder's."""
     parts = path.lower().split("/")
     name = parts[-1]
     return (
@@ -70,7 +71,7 @@ _TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "__tests
 
 
 def split_name(name: str) -> tuple[str, ...]:
-    """`shop/cart.Cart#total(self)` → shop, cart, Cart, total."""
+    """Split `shop/cart.Cart#total(self)` into shop, cart, Cart, total."""
     bare = re.sub(r"\(.*", "", name.strip())
     bare = re.sub(r"<[^<>]*>", "", bare)
     words = bare.split()
@@ -79,7 +80,7 @@ def split_name(name: str) -> tuple[str, ...]:
 
 
 def find_definitions(index: Index, name: str) -> list[FoundDefinition]:
-    """Definitions of a name: short, qualified ("Cart.total"), or with its module in front. Tests last.
+    """Return definitions of a name: short, qualified ("Cart.total"), or with its module in front. Tests last.
 
     Without any, headings and keys of documents: "getting-started", "Getting started", "scripts.build".
     """
@@ -114,7 +115,7 @@ def _is_match(wanted: tuple[str, ...], name: str, path: str, package: str) -> bo
 
 
 def find_similar_names(index: Index, name: str) -> list[str]:
-    """Names that are defined somewhere and look like one that is not."""
+    """Return defined names that are similar to an unknown one."""
     import difflib
 
     wanted = split_name(name)
@@ -138,9 +139,9 @@ def find_similar_names(index: Index, name: str) -> list[str]:
 
 
 def find_references(index: Index, name: str, *, calls: bool = False) -> Iterator[Use]:
-    """Lines on which a name stands and is not defined, files that are no tests first; calls: only where it is called.
+    """Yield lines that use a name without defining it, test files last; calls: only where it is called.
 
-    A name is taken for itself: two methods of one name are not told apart.
+    Matching is by name alone: two methods of one name are not distinguished.
     """
     wanted = split_name(name)
     if not wanted:
@@ -177,13 +178,13 @@ def find_references(index: Index, name: str, *, calls: bool = False) -> Iterator
 
 
 def find_enclosing_symbol(symbols: Sequence[Symbol], line: int) -> str:
-    """The innermost symbol that a line stands in, "" for none."""
+    """Return the innermost symbol that contains a line, "" for none."""
     inside = [each for each in symbols if each.first <= line <= each.last and each.kind != "variable"]
     return min(inside, key=lambda each: each.last - each.first).name if inside else ""
 
 
 def find_callees(index: Index, where: FoundDefinition) -> list[CalledName]:
-    """What a symbol calls and the workspace defines, in the order of its lines."""
+    """Return names that a symbol calls and the workspace defines, in line order."""
     first, last = where.symbol.line, where.symbol.last
     found: dict[str, int] = {}
     for name, marks in index.find_uses(where.path).items():
@@ -204,7 +205,7 @@ def find_callees(index: Index, where: FoundDefinition) -> list[CalledName]:
 def resolve_imports(
     index: Index, path: str, modules: Modules | None = None
 ) -> list[tuple[int, str, tuple[str, ...]]]:
-    """What a file imports: line, module as written, and the workspace's files that it leads to."""
+    """Return the imports of a file: line, module as written, and the workspace's files that it resolves to."""
     modules = modules or Modules(index.code)
     return [
         (
@@ -217,7 +218,7 @@ def resolve_imports(
 
 
 def find_importers(index: Index, path: str, modules: Modules | None = None) -> list[str]:
-    """Files that import a file, sorted."""
+    """Return the files that import a file, sorted."""
     modules = modules or Modules(index.code)
     parts = get_module_parts(path)
     if not parts:
@@ -238,7 +239,7 @@ def find_importers(index: Index, path: str, modules: Modules | None = None) -> l
 
 
 def find_similar_files(index: Index, text: str, limit: int = 10) -> list[tuple[str, float]]:
-    """Files whose words are most like a text's, with their scores."""
+    """Return the files whose words are most similar to a text's, with their scores."""
     words = {word: 1.0 + min(count, 4) * 0.25 for word, count in count_words(text).items()}
     scores = score_texts(index, words)
     files = [(path, score) for number, score in scores.items() for path in index.by_text[number]]
@@ -246,10 +247,10 @@ def find_similar_files(index: Index, text: str, limit: int = 10) -> list[tuple[s
 
 
 def find_impacted_tests(index: Index, changed: Iterable[str], limit: int = 20) -> list[tuple[str, str]]:
-    """Files of tests that a change of these files may break, the nearest first, and why.
+    """Return test files that a change of these files may break, the nearest first, with reasons.
 
-    A test that is known to have run the file is nearest (see `covered`); one that imports it and names what it defines
-    is nearer than one that only does either.
+    A test recorded as having run the file is nearest (see `find_covering_tests`); one that imports it and uses
+    names it defines is nearer than one that does only either.
     """
     from tools.code.index.coverage_contexts import find_covering_tests
 

@@ -1,4 +1,4 @@
-"""Workers that read texts at the same time, one a processor. None is started for a few files."""
+"""Pool of worker processes that parse texts in parallel, one per processor. Few files need no worker."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tools.code.index.parse_worker import LENGTH, Task, build_empty_segment, rea
 from tools.code.index.segment_format import Segment
 
 ALONE = 400_000
-"""Bytes of text that this process reads by itself: starting workers would take longer."""
+"""Bytes of text that this process parses by itself: starting workers would take longer."""
 
 CHUNK = 1_500_000
 """Bytes of text in a chunk: a second of work."""
 
 LEAST = 300_000
-"""In one of the last chunks, which are smaller, so that no worker waits long for another one to end."""
+"""Bytes in one of the last chunks, which are smaller, so that no worker waits long for another."""
 
 MOST_FILES = 400
-"""In a chunk."""
+"""Files in a chunk."""
 
 MOST_WORKERS = 8
 
@@ -37,7 +37,7 @@ _START = (
 
 
 def read_segments(root: str, tasks: Sequence[tuple[Task, int]]) -> Iterator[Segment]:
-    """Read texts, given with their sizes in bytes; the segments come in any order."""
+    """Parse texts, given with their sizes in bytes; the segments arrive in any order."""
     count = min(MOST_WORKERS, count_processors())
     chunks = deque(_split_chunks(tasks, count))
     if sum(size for _, size in tasks) <= ALONE:
@@ -67,15 +67,16 @@ def read_segments(root: str, tasks: Sequence[tuple[Task, int]]) -> Iterator[Segm
 
 
 def count_processors() -> int:
-    """Those that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _split_chunks(tasks: Sequence[tuple[Task, int]], workers: int) -> Iterator[list[Task]]:
-    """Lots of work for so many workers, of half of what is left for each (guided self-scheduling: Polychronopoulos
-    and Kuck 1987), within limits."""
+    """Split work into chunks of half the remaining work per worker, within limits (guided self-scheduling:
+    Polychronopoulos and Kuck 1987).
+    """
     chunk: list[Task] = []
     total, left = 0, sum(size for _, size in tasks)
     for task, size in tasks:
@@ -91,7 +92,7 @@ def _split_chunks(tasks: Sequence[tuple[Task, int]], workers: int) -> Iterator[l
 
 
 class _Worker(Thread):
-    """Feeds one worker process; starts another when it dies, with half of what it died of."""
+    """Thread that feeds one worker process; restarts a crashed one with each half of the chunk."""
 
     def __init__(
         self,
@@ -112,14 +113,14 @@ class _Worker(Thread):
         try:
             while (chunk := self._take_chunk()) is not None:
                 self._done.put(self._read_chunk(chunk))
-        except Exception as error:  # handed to the thread that waits, which raises it
+        except Exception as error:  # passed to the waiting thread, which raises it
             self._done.put(error)
         finally:
             self._end_process()
             self._done.put(None)
 
     def stop(self) -> None:
-        """End the process and wait for the thread; called by another one."""
+        """End the process and wait for the thread; called from another thread."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
@@ -139,7 +140,7 @@ class _Worker(Thread):
     def _read_chunk(self, chunk: list[Task]) -> Segment:
         reply = self._request_segment(chunk)
         if reply is not None:
-            segment: Segment = pickle.loads(reply)  # our own process wrote it
+            segment: Segment = pickle.loads(reply)  # written by a worker process of this pool
             return segment
         self._end_process()
         if len(chunk) == 1 or self._stopped:
@@ -149,7 +150,7 @@ class _Worker(Thread):
         return _merge_segments(first, second)
 
     def _request_segment(self, chunk: list[Task]) -> bytes | None:
-        """The worker's reply; None if it died."""
+        """Return the worker's reply; None if it crashed."""
         with self._lock:
             if self._stopped:
                 return None
@@ -166,7 +167,7 @@ class _Worker(Thread):
                 return None
             [length] = LENGTH.unpack(head)
             reply = process.stdout.read(length)
-        except (OSError, ValueError):  # it has died, or was ended meanwhile
+        except (OSError, ValueError):  # it crashed, or was stopped meanwhile
             return None
         return reply if len(reply) == length else None
 
@@ -179,7 +180,7 @@ def _merge_segments(first: Segment, second: Segment) -> Segment:
 
 
 def _start_process() -> subprocess.Popen[bytes]:
-    """-I, -S: neither the environment, the current folder nor installed packages add to what is imported."""
+    """-I, -S: neither the environment, the current folder nor installed packages add to the import path."""
     floors = str(Path(__file__).resolve().parents[3])
     folders = [each for each in sys.path if os.path.isabs(each)]  # noqa: PTH117 (strings)
     return subprocess.Popen(
@@ -198,5 +199,5 @@ def _close_process(process: subprocess.Popen[bytes]) -> None:
         if pipe is not None:
             try:
                 pipe.close()
-            except BrokenPipeError:  # what was not sent yet
+            except BrokenPipeError:  # discard unsent data
                 continue

@@ -1,4 +1,4 @@
-"""From a text (an issue, a stack trace) to the files and functions that it speaks of, without a model."""
+"""Fault localization without a model: from a text (an issue, a stack trace) to files and functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LocalizationResult:
 
     @property
     def text(self) -> str:
-        """A few lines for a person or a model."""
+        """A few lines for a user or a model."""
         if not self.files:
             return "nothing in the code resembles the text"
         lines = ["files, the likeliest first"]
@@ -41,7 +41,7 @@ class LocalizationResult:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The same for a program."""
+        """The result as JSON data."""
         return {
             "files": [
                 {"path": each.path, "score": round(each.score, 4), "reasons": list(each.reasons)}
@@ -61,7 +61,7 @@ class LocalizationResult:
 
 
 def localize_text(index: Index, text: str, *, files: int = 10, functions: int = 10) -> LocalizationResult:
-    """What a text speaks of. The same text and the same files give the same answer."""
+    """Rank files and functions for a text. Deterministic for the same text and files."""
     from tools.code.localization.reranking import rank_results
     from tools.code.localization.text_evidence import extract_evidence
 
@@ -72,14 +72,14 @@ def localize_text(index: Index, text: str, *, files: int = 10, functions: int = 
 _NOWHERE: Mapping[str, float] = {}
 
 SEEDS = 8
-"""Files that a text speaks of, from which a map's ranks start."""
+"""Files localized from the text, from which a map's ranks start."""
 
 
 def build_map_answer(index: Index, text: str, tokens: int, near: Mapping[str, float] = _NOWHERE) -> Answer:
-    """A map of the code around what a text speaks of, or of the whole if the text is empty or speaks of nothing.
+    """Build a map of the code around the localized files, or of the whole workspace if there are none.
 
-    near: files that are at hand, with weights beside that of the text's first file, which is 1; they count only
-        where the text speaks of something
+    near: files in use, with weights relative to the first localized file's, which is 1; they count only if the
+        text localizes a file
     """
     from tools.code.index.query_answers import Answer
     from tools.code.index.repository_map import build_map

@@ -1,6 +1,6 @@
-"""What a repository's past says: commits whose message speaks of the same things, and the files that they changed.
+"""Evidence from git history: commits with similar messages, and the files that they changed.
 
-The newest commits are read once and kept with the index; afterwards only those that are new.
+The newest commits are read once and stored with the index; later only new ones are read.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from tools.code.index.parsing.identifier_words import count_words, split_identif
 from tools.code.index.symbol_queries import is_test
 
 MOST_COMMITS = 3000
-"""The newest ones: older ones are of a program that has changed since."""
+"""The newest ones: older ones describe a program that has changed since."""
 
 MOST_FILES = 30
-"""A commit that changes more is of no subject."""
+"""Commits that change more files have no single subject."""
 
 MOST_MESSAGE = 1000
 """Characters of a message that are read."""
 
 LIKE, GIVEN = 60, 80
-"""Commits that are taken for speaking of the same, by either measure."""
+"""Commits considered similar, for `score_by_messages` and `score_by_history_share`."""
 
 _KEY = "history"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """words: of its message, split, with spaces between; files: that it changed"""
+    """words: of its message, split, with spaces between; files: changed by it"""
 
     words: str
     files: Sequence[str]
 
 
 def load_commits(index: Index) -> list[Commit]:
-    """The newest commits of the workspace's repository, the newest first; none where there is no repository."""
+    """Return the newest commits of the workspace's repository, the newest first; empty without a repository."""
     from sandbox.errors import UserError
     from sandbox.fs.repository import read_head_commit
     from tools.core.action import ToolFailure
@@ -55,11 +55,11 @@ def load_commits(index: Index) -> list[Commit]:
         return known
     try:
         fresh = _read_log(index.root, f"{before}..{now}" if before else now)
-    except ToolFailure:  # what was kept is of a past that is gone
+    except ToolFailure:  # the stored commits are no longer in the history
         before, known = "", []
         try:
             fresh = _read_log(index.root, now)
-        except (ToolFailure, UserError):  # a repository that git itself refuses has no past for us
+        except (ToolFailure, UserError):  # git refuses the repository: no history is used
             return []
     except UserError:
         return []
@@ -88,7 +88,7 @@ def _read_log(root: Path, revisions: str) -> list[Commit]:
 
 
 def parse_log(log: str) -> list[Commit]:
-    """Commits out of git's log: \\x01, the message, \\x02, and a line a file."""
+    """Parse git's log into commits: \\x01, the message, \\x02, and a line per file."""
     found = []
     for entry in log.split("\x01")[1:]:
         message, _, names = entry.partition("\x02")
@@ -100,7 +100,7 @@ def parse_log(log: str) -> list[Commit]:
 
 
 def score_by_messages(index: Index, past: Sequence[Commit], words: Mapping[str, float]) -> dict[str, float]:
-    """Path → how much the commits that changed it speak as these words do, from 0 to 1."""
+    """Score files, from 0 to 1, by the similarity of the messages of commits that changed them."""
     documents = [Counter(each.words.split(" ")) for each in past]
     rarity = _compute_rarity(documents, words)
     likeness = []
@@ -124,10 +124,10 @@ def score_by_messages(index: Index, past: Sequence[Commit], words: Mapping[str, 
 def score_by_history_share(
     index: Index, past: Sequence[Commit], words: Mapping[str, float]
 ) -> dict[str, float]:
-    """Path → how much of its past, beside what else changed it, is of commits that speak as these words do.
+    """Score files, from 0 to 1, by the share of similar commits among all commits that changed them.
 
-    From 0 to 1. A file that every second commit changes is among those of any subject; one that only commits of this
-    subject change is what they are about. The names of the files changed are taken for words of the message.
+    A file that every second commit changes says little about a subject; one that only commits of this subject
+    change is closely related to it. The names of the changed files count as words of the message.
     """
     documents = [Counter(each.words.split(" ")) for each in past]
     changes: Counter[str] = Counter()
@@ -170,5 +170,5 @@ def _compute_rarity(documents: Sequence[Counter[str]], words: Mapping[str, float
 
 
 def _select_source_files(index: Index, commit: Commit) -> list[str]:
-    """What a commit changed of today's files, without tests."""
+    """Return the commit's changed files that still exist, without tests."""
     return [path for path in commit.files if path in index and not is_test(path)]

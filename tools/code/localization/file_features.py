@@ -1,4 +1,4 @@
-"""How the evidence of a text speaks for each file: a few numbers between 0 and 1 a file, each with its reason."""
+"""Features of each file from the evidence of a text: values between 0 and 1, each with its reason."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from tools.code.index.symbol_queries import FoundDefinition, find_definitions, i
 from tools.code.localization.text_evidence import Evidence
 
 MOST_DEFINERS = 60
-"""Files that define a name after which the name says nothing."""
+"""Above this number of defining files a name is no evidence."""
 
 MOST_QUOTED = 40
-"""Files that a quotation is looked for in."""
+"""Files in which a quotation is searched."""
 
 
 @dataclass(slots=True)
 class Features:
-    """name of the feature → value, and why, for a person."""
+    """Feature name → value, and reasons for the user."""
 
     values: dict[str, float] = field(default_factory=dict)
     reasons: list[tuple[float, str]] = field(default_factory=list)
 
 
 class FeatureTable:
-    """Features of files, as they are gathered."""
+    """Features of files, collected incrementally."""
 
     def __init__(self) -> None:
         self.files: dict[str, Features] = {}
@@ -58,7 +58,7 @@ class FeatureTable:
 
 
 def gather_features(index: Index, evidence: Evidence) -> FeatureTable:
-    """All features but those that need the others' result."""
+    """Collect all features except those that depend on the others' result."""
     gathered = FeatureTable()
     _add_lexical_features(index, evidence, gathered)
     _add_name_features(index, evidence, gathered)
@@ -97,7 +97,7 @@ def _add_lexical_features(index: Index, evidence: Evidence, gathered: FeatureTab
 
 
 def _add_stem_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
-    """Files whose whole name the text says, as `inspectdb` or "model checks"."""
+    """Add files whose whole name the text mentions, as `inspectdb` or "model checks"."""
     by_stem: dict[str, list[str]] = {}
     for path in index.code:
         if module := get_module_parts(path):
@@ -149,7 +149,7 @@ def _add_name_features(index: Index, evidence: Evidence, gathered: FeatureTable)
 
 
 def _weigh_kinds(index: Index, name: str, paths: Iterable[str]) -> dict[str, float]:
-    """A class says more of a file than a method, and a method more than a variable."""
+    """Weigh definitions: a class is stronger evidence for a file than a method, a method than a variable."""
     best: dict[str, float] = {}
     for path, outline in index.outlines(list(paths)).items():
         for symbol in outline.symbols:
@@ -180,7 +180,7 @@ def _add_module_features(
     weight: float,
     gathered: FeatureTable,
 ) -> bool:
-    """`a.b.C.d` where a/b is a module: the file, or what of the package defines C."""
+    """Add `a.b.C.d` where a/b is a module: the file, or the file of the package that defines C."""
     total = len(index.code)
     for length in range(len(segments), 1, -1):
         front, rest = segments[:length], segments[length:]
@@ -191,7 +191,7 @@ def _add_module_features(
         ]
         if not paths:
             continue
-        # A module that everybody imports says little: samples in reports begin by importing it.
+        # A module imported everywhere is weak evidence: samples in reports begin by importing it.
         users = len(index.find_files_with_name(front[-1]))
         weight *= max(0.25, math.log((total + 1) / (1 + users)) / math.log(total + 1))
         for path in paths[:4]:
@@ -222,7 +222,7 @@ def _add_module_features(
 
 
 def _find_members(index: Index, segments: tuple[str, ...]) -> list[FoundDefinition]:
-    """`Class.member` of the workspace, by its last two parts."""
+    """Return definitions of `Class.member` in the workspace, by the last two parts."""
     found = [
         each
         for each in find_definitions(index, ".".join(segments[-2:]))
@@ -247,7 +247,7 @@ def _add_path_features(index: Index, evidence: Evidence, gathered: FeatureTable)
 
 
 def _match_paths(written: str, by_name: dict[str, list[str]]) -> list[tuple[str, float]]:
-    """Files that a path may mean: one ends as the other, by whole names."""
+    """Return the files that a path may mean: one path is a suffix of the other, by whole names."""
     wanted = written.strip("./").split("/")
     found = []
     for path in by_name.get(wanted[-1], ()):
@@ -265,7 +265,7 @@ def _match_paths(written: str, by_name: dict[str, list[str]]) -> list[tuple[str,
 
 
 def _add_quote_features(index: Index, evidence: Evidence, gathered: FeatureTable) -> None:
-    """A message that a program printed stands in it, with holes where values were put in."""
+    """Add files that contain a message printed by the program, with gaps for formatted values."""
     for quote in evidence.quotes[:20]:
         pieces = [each.strip() for each in re.split(r"['\"`<>{}()\[\]%]|\b\w*\d\w*\b|\b\w*[_.]\w+\b", quote)]
         pieces = [each for each in pieces if len(each.split()) >= 2 and len(each) >= 8]

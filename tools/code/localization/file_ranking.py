@@ -1,6 +1,6 @@
-"""From a text to files: features weighed by a small, fixed model, then passed on a little along the imports.
+"""Ranking of files: features weighted by a small linear model with fixed weights.
 
-The weights were found by coordinate search over the issues of one repository (django) and tried on eleven others;
+The weights were found by coordinate search over the issues of one repository (django) and tested on eleven others;
 `docs/code-map.md` has the figures. They are the same for every repository.
 """
 
@@ -33,25 +33,25 @@ WEIGHTS: Mapping[str, float] = {
     "titled": 0.07,
     "coded": 1.0,
 }
-"""What each feature adds, at its most."""
+"""The largest contribution of each feature."""
 
 TEST = 0.35
-"""Of a score that a file of tests keeps: issues are seldom mended there."""
+"""Factor on the score of a test file: issues are seldom fixed there."""
 
 PACKAGE = 0.7
-"""Of a score that a package's `__init__` keeps that only gathers names."""
+"""Factor on the score of a package's `__init__` that only re-exports names."""
 
 SMALL, FEW = 600, 3
-"""An `__init__` only gathers names when it has fewer words of code and fewer functions and classes than these."""
+"""An `__init__` only re-exports names if it has fewer words of code and fewer functions and classes than these."""
 
 ASIDE = 0.5
-"""Examples, documentation, benchmarks, translations, migrations' templates, vendored code."""
+"""Factor for examples, documentation, benchmarks, translations, migrations' templates, vendored code."""
 
 READ = 200
-"""Files, of the likeliest, that are read for the codes of messages: the index has words without their numbers."""
+"""Likeliest files that are read for message codes: the index has words without their numbers."""
 
 MOST_CODED = 8
-"""Files with a code after which it says nothing."""
+"""Above this number of files with a code it is no evidence."""
 
 _ASIDE = re.compile(
     r"(^|/)(docs?|examples?|galleries|tutorials?|benchmarks?|asv_bench|vendor|node_modules|third_party|extern|locale|"
@@ -63,7 +63,7 @@ _SOURCE = re.compile(r"\.(html?|css|json|md|ya?ml|toml|min\.js)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedFile:
-    """A file and why it is here, the strongest reasons first."""
+    """A file with its score and reasons, the strongest first."""
 
     path: str
     score: float
@@ -72,13 +72,13 @@ class RankedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredFiles:
-    """Files with their features, and with the sums of these."""
+    """Files with their features and scores."""
 
     gathered: FeatureTable
     scores: Mapping[str, float]
 
     def order_paths(self) -> list[str]:
-        """Paths, that of the largest sum first."""
+        """Return paths by descending score."""
         return sorted(self.scores, key=lambda path: (-self.scores[path], path))
 
     def list_best(self, limit: int) -> list[RankedFile]:
@@ -91,7 +91,7 @@ class ScoredFiles:
 
 
 def score_files(index: Index, evidence: Evidence) -> ScoredFiles:
-    """How much speaks for each of the files of which anything does."""
+    """Score all files with any evidence."""
     gathered = gather_features(index, evidence)
     past = load_commits(index)
     for path, value in score_by_messages(index, past, evidence.words).items():
@@ -115,7 +115,7 @@ def _compute_scores(gathered: FeatureTable) -> dict[str, float]:
 
 
 def _add_code_features(index: Index, evidence: Evidence, best: Sequence[str], gathered: FeatureTable) -> None:
-    """The feature `coded`: a program's message has a code, and few files speak of it."""
+    """Add the feature `coded`: a program's message has a code, and few files contain it."""
     codes = build_code_pattern(evidence.codes)
     holders: dict[str, list[str]] = {}
     for path in best:
@@ -128,7 +128,7 @@ def _add_code_features(index: Index, evidence: Evidence, best: Sequence[str], ga
 
 
 def add_size_features(index: Index, files: Mapping[str, Features]) -> None:
-    """The feature `size`: where there is more code there are more mistakes."""
+    """Add the feature `size`: more code has more faults."""
     sizes = {path: index.counts[index.get_text_number(path)][1] for path in files}
     small = [path for path, code in sizes.items() if path.endswith("__init__.py") and code < SMALL]
     for path, outline in index.outlines(small).items():
@@ -139,13 +139,13 @@ def add_size_features(index: Index, files: Mapping[str, Features]) -> None:
 
 
 def compute_score(path: str, values: Mapping[str, float], weights: Mapping[str, float] = WEIGHTS) -> float:
-    """The weighted sum, less for places that are seldom meant."""
+    """Return the weighted sum, reduced for places that seldom have faults."""
     total = sum(weights.get(name, 0.0) * value for name, value in values.items())
     return total * compute_place_factor(path) * (PACKAGE if values.get("package") else 1.0)
 
 
 def compute_place_factor(path: str) -> float:
-    """What part of a score a file of this place keeps."""
+    """Return the factor on the score of a file in this place."""
     kept = 1.0
     if is_test(path):
         kept *= TEST

@@ -1,4 +1,4 @@
-"""Inside of the likeliest files: which functions, methods and classes a text speaks of."""
+"""Ranking of functions, methods and classes in the likeliest files."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from tools.code.localization.file_ranking import RankedFile
 from tools.code.localization.text_evidence import Evidence, build_code_pattern
 
 FILES = 12
-"""Files that are looked into."""
+"""Files that are searched."""
 
 FILE, FIRST = 1.1, 0.2
-"""How much the file's own score counts against the best file's, and its place among the files: FIRST / place."""
+"""Weights of the file's score relative to the best file's, and of its rank: FIRST / rank."""
 
 WORDS, DENSE, SAID = 0.4, 1.6, 1.0
-"""How much the text's words in the function count; those in it for its length (BM25); those in its qualified name."""
+"""Weights of the text's words in the function, of the same by BM25, and of those in its qualified name."""
 
 USUAL = 120
-"""Words of a function after which its length counts against it."""
+"""Words of a function above which its length reduces the score."""
 
 TITLED, NAME, OWNER, TRACED, DOTTED = 0.35, 0.15, 0.1, 0.3, 0.1
-"""What it adds when the first line names the function, the text does, names its class, a frame in it, or `Class.it`."""
+"""Added if the first line names the function, the text does, names its class, a frame is in it, or `Class.it`."""
 
 CODED = 0.3
-"""What it adds when a message's code stands in it."""
+"""Added if it contains a message's code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedFunction:
-    """A function, method or class of a file."""
+    """A function, method or class of a file, with its score."""
 
     path: str
     symbol: Symbol
@@ -43,7 +43,7 @@ class RankedFunction:
 def rank_functions(
     index: Index, evidence: Evidence, files: Sequence[RankedFile], limit: int = 20
 ) -> list[RankedFunction]:
-    """The functions that a text most likely speaks of, the likeliest first."""
+    """Return the likeliest functions for a text, best first."""
     if not files:
         return []
     rarity, codes = _compute_rarity(index, evidence), build_code_pattern(evidence.codes)
@@ -63,7 +63,7 @@ def rank_functions(
 
 
 def _select_functions(symbols: Sequence[Symbol]) -> list[Symbol]:
-    """Functions and methods; one inside of another belongs to the outer one."""
+    """Return functions and methods; nested ones belong to the outer one."""
     outer: list[Symbol] = []
     for each in symbols:
         if each.kind in ("function", "method", "macro") and not (
@@ -87,7 +87,7 @@ def _score_body(
     lines: Sequence[str],
     symbol: Symbol,
 ) -> float:
-    """The words of its lines, relative to all words of the text."""
+    """Score the words of a function's lines, relative to all words of the text."""
     words = count_words("\n".join(lines[symbol.first - 1 : symbol.last]))
     length = words.total()
     own, qualified = set(split_identifier(symbol.short)), set(split_identifier(symbol.name))

@@ -1,8 +1,8 @@
-"""The order of files behind the first one: by what the likeliest functions call, and by the past for the last place.
+"""Reranking of files after the first: by calls from the likeliest functions, and by history for the last place.
 
-The sum of features is good at the first place. Behind it many files have sums that are nearly alike, each of a little
-of everything; there it is better to ask what none of the features knows. A fault is often one call away from the
-function that a text describes. And what the past says is independent of the words of today's code.
+The feature sum is good at the first place. After it many files have nearly equal sums, a little of every feature,
+so independent evidence helps more. A fault is often one call away from the function that a text describes. And
+history is independent of the words of the current code.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from tools.code.localization.function_ranking import FILES, RankedFunction, rank
 from tools.code.localization.text_evidence import Evidence
 
 CALLERS = 3
-"""Functions, of the likeliest, whose calls count."""
+"""Likeliest functions whose calls count."""
 
 MOST_DEFINERS = 3
-"""Files that define a name after which it is not known which is called."""
+"""Above this number of defining files a call is ambiguous."""
 
 SHORTEST = 4
-"""Letters of a name that is followed."""
+"""Characters of a name that is followed."""
 
 NEAR, FURTHER = 0.2, 0.1
-"""What being called adds at its most: for the places up to NEAR_PLACES, and behind."""
+"""The largest addition for being called: up to NEAR_PLACES, and after."""
 
 NEAR_PLACES = 5
 
 LAST = 10
-"""The place that goes to what the past speaks for most of all that is not listed."""
+"""The place given to the unlisted file with the strongest history."""
 
 
 def rank_results(
     index: Index, evidence: Evidence, files: int, functions: int
 ) -> tuple[list[RankedFile], list[RankedFunction]]:
-    """The files and the functions that a text most likely speaks of, the likeliest first."""
+    """Return the likeliest files and functions for a text, best first."""
     found = score_files(index, evidence)
     first = found.list_best(FILES)
     inner = rank_functions(index, evidence, first, max(functions, CALLERS))
@@ -52,7 +52,7 @@ def rank_results(
 
 
 def _score_called_files(index: Index, callers: Sequence[RankedFunction]) -> dict[str, tuple[float, str]]:
-    """Path → how much the code in it is called by these functions, from 0 to 1, and by which."""
+    """Score files, from 0 to 1, by calls from these functions to their definitions; with the caller's name."""
     found: dict[str, tuple[float, str]] = {}
     most = callers[0].score if callers else 0.0
     for caller in callers if most > 0 else ():
@@ -70,7 +70,8 @@ def _score_called_files(index: Index, callers: Sequence[RankedFunction]) -> dict
             if 0 < len(definers) <= MOST_DEFINERS and caller.path not in definers:
                 for path in definers:
                     there[path] = max(there.get(path, 0.0), 1 / math.sqrt(len(definers)))
-        share = (caller.score / most) ** 2 / math.sqrt(1 + len(there) / 5)  # who calls everything says little
+        # A function that calls everything is weak evidence.
+        share = (caller.score / most) ** 2 / math.sqrt(1 + len(there) / 5)
         for path, value in there.items():
             if value * share > found.get(path, (0.0, ""))[0]:
                 found[path] = value * share, caller.symbol.name
@@ -78,7 +79,7 @@ def _score_called_files(index: Index, callers: Sequence[RankedFunction]) -> dict
 
 
 def _order_paths(found: ScoredFiles, called: Mapping[str, float]) -> list[str]:
-    """All paths in their order."""
+    """Return all paths in their final order."""
 
     def order_by_calls(order: Sequence[str], weight: float) -> list[str]:
         added = {path: weight * called.get(path, 0.0) * compute_place_factor(path) for path in order}
@@ -98,7 +99,7 @@ def _order_paths(found: ScoredFiles, called: Mapping[str, float]) -> list[str]:
 
 
 def _build_ranked_files(found: ScoredFiles, order: Sequence[str]) -> list[RankedFile]:
-    """Files with scores that fall along the order, for whoever takes them for weights."""
+    """Build files with non-increasing scores, for use as weights."""
     told: list[RankedFile] = []
     for path in order:
         each = found.build_ranked_file(path)

@@ -1,6 +1,6 @@
-"""What a text about a program says of places in it: words, names, dotted names, paths, stack frames, quotations.
+"""Extraction of evidence from a text about a program: words, names, dotted names, paths, stack frames, quotations.
 
-Nothing here knows the program: whether a name exists is asked of the index later.
+Independent of the program: whether a name exists is checked against the index later.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from enum import Enum
 from tools.code.index.parsing.identifier_words import IDENTIFIER, split_identifier
 
 MAX_TEXT = 60_000
-"""Characters of a text that are read; what is behind is logs."""
+"""Characters of a text that are read; the rest is logs."""
 
 MAX_LINE = 2_000
 """Characters of a line that are read: longer ones are data, and the time for a line grows with its square."""
 
 
 class Kind(Enum):
-    """What a line of the text is."""
+    """The kind of a line of the text."""
 
     TITLE = "title"
     PROSE = "prose"
@@ -30,12 +30,12 @@ class Kind(Enum):
 
 
 WEIGHTS = {Kind.TITLE: 2.5, Kind.PROSE: 1.0, Kind.CODE: 0.5}
-"""How much a word counts by the line that it stands on: the title says what it is about, the rest is often pasted."""
+"""Weight of a word by its line: the title states the subject, the rest is often pasted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A place in a stack trace. distance: frames between it and where the error was raised."""
+    """A place in a stack trace. distance: frames between it and the one that raised the error"""
 
     path: str
     line: int
@@ -45,13 +45,13 @@ class Frame:
 
 @dataclass(slots=True, kw_only=True)
 class Evidence:
-    """Weights say how strongly the text points there; they are sums over mentions, damped.
+    """Evidence with weights: damped sums over mentions.
 
     words: word → weight; names: identifier → weight; dotted: "a.b.C.d" → weight
     title: words and names of the first line, in lower case
-    paths: path as written → line named with it, 0 for none
-    quotes: what is quoted, and messages of errors
-    codes: of messages, as programs number them: "E108", "CS0246"
+    paths: path as written → its line number, 0 for none
+    quotes: quotations and error messages
+    codes: of numbered messages: "E108", "CS0246"
     """
 
     words: dict[str, float] = field(default_factory=dict)
@@ -92,10 +92,10 @@ _CODE_LINE = re.compile(
     r"['\"\[{(}\])].*[,\])}]\s*$)|"  # an item of a list
     r"(\t|    )\S.*[=(\[{:;]"
 )
-"""Trackers that know no fences have code between the prose as it is."""
+"""Lines that look like code: on trackers without fences code occurs unmarked between the prose."""
 
 _RAISED = re.compile(r"(Error|Exception|Warning)s?$")
-"""What is raised is seldom defined where it is wrong that it is."""
+"""Exceptions: the fault is seldom where they are defined."""
 
 _REPORTS = """
 about actual add added after all also and any are because been before behavior behaviour being bug but call
@@ -112,7 +112,7 @@ _NOISE = frozenset(_REPORTS.split())
 
 
 def extract_evidence(text: str) -> Evidence:
-    """Take a text apart."""
+    """Extract the evidence of a text."""
     text = "\n".join(line[:MAX_LINE] for line in text[:MAX_TEXT].replace("\r\n", "\n").split("\n"))
     found = Evidence()
     found.frames = list(_parse_frames(text))
@@ -136,12 +136,12 @@ def extract_evidence(text: str) -> Evidence:
 
 
 def build_code_pattern(codes: Sequence[str]) -> re.Pattern[str]:
-    """What finds codes of messages as they are written, and none that only begins so."""
+    """Return a pattern that matches message codes as whole words."""
     return re.compile("|".join(rf"(?<![A-Za-z0-9_]){re.escape(code)}(?![A-Za-z0-9_])" for code in codes))
 
 
 def _parse_frames(text: str) -> Iterator[Frame]:
-    """Of every trace in the text; Python names the innermost frame last, others first."""
+    """Yield the frames of every trace in the text; Python lists the innermost frame last, others first."""
     for trace in re.split(r"(?=Traceback \(most recent call last\))", text):
         python = _FRAME.findall(trace)
         for distance, (path, line, function) in enumerate(reversed(python)):
@@ -181,7 +181,7 @@ def _add_words(found: Evidence, lines: list[tuple[Kind, str]]) -> None:
     words: dict[str, float] = {}
     names: dict[str, float] = {}
     for kind, line in lines:
-        if kind is Kind.TRACE:  # its frames say more than their words
+        if kind is Kind.TRACE:  # the frames are stronger evidence than their words
             continue
         quoted = set(IDENTIFIER.findall(" ".join(re.findall(r"`([^`]+)`", line))))
         for match in IDENTIFIER.finditer(line):
@@ -198,7 +198,7 @@ def _add_words(found: Evidence, lines: list[tuple[Kind, str]]) -> None:
 
 
 def _weigh_name(name: str, after: str, quoted: bool, kind: Kind) -> float:
-    """How much a word looks like the name of something in a program, from 0 to 1."""
+    """Return how much a word looks like an identifier, from 0 to 1."""
     if len(name) < 3:
         return 0.0
     weight = 0.15

@@ -1,5 +1,5 @@
-"""Language servers that the user has and names in their settings: exact answers where there are some.
+"""Language servers named in the user's settings: exact answers where one is available.
 
-Nothing depends on one. A server runs in the sandbox, may write nothing, is started when it is first asked, and ends
+Nothing depends on one. A server runs in the sandbox without write access, is started on its first request and ends
 with the session. The protocol is Microsoft's "Language Server Protocol", 3.17.
 """

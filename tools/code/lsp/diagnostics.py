@@ -1,4 +1,4 @@
-"""What a language server newly finds wrong in a file after an edit."""
+"""New diagnostics of a language server after an edit."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ if TYPE_CHECKING:
     from tools.core.workspace import Workspace
 
 TIMEOUT = 5.0
-"""Seconds that an edit waits for advice, both versions together. A server that is slower to start goes on starting."""
+"""Seconds that an edit waits for diagnostics of both versions together; a slower server continues its start.
+"""
 
 MOST = 5
-"""A change that breaks something often breaks it in many places."""
+"""Diagnostics reported: a change that breaks something often breaks it in many places."""
 
 MOST_LETTERS = 200
-"""Of a message: some servers explain at length."""
+"""Characters of a message: some servers explain at length."""
 
 WARNING = 2
-"""Severities above it are hints."""
+"""Severities above this are hints."""
 
 
 async def find_new_diagnostics(at: Workspace, path: str, before: str, after: str) -> list[str]:
-    """Errors and warnings that the edit brought in, as "cart.py:12: undefined name 'x'".
+    """Return the errors and warnings that the edit introduced, as "cart.py:12: undefined name 'x'".
 
     before: "" for a new file
-    Nothing where no server is named for the file, and nothing in time.
+    Empty if no server is configured for the file, or on timeout.
     """
     server = at.servers.get_server(at, path) if at.servers is not None else None
     if server is None or before == after:
@@ -39,7 +40,7 @@ async def find_new_diagnostics(at: Workspace, path: str, before: str, after: str
         async with asyncio.timeout(TIMEOUT):
             known = await server.request_diagnostics(path, before) if before else []
             now = await server.request_diagnostics(path, after)
-    except (TimeoutError, ServerGone):  # advice is not worth a failure, nor a longer wait
+    except (TimeoutError, ServerGone):  # diagnostics are not worth a failure, nor a longer wait
         return []
     return [
         f"{path}:{each.line}: {clip(each.message, MOST_LETTERS)} ({server.name})"
@@ -48,7 +49,7 @@ async def find_new_diagnostics(at: Workspace, path: str, before: str, after: str
 
 
 def _filter_new(known: list[Diagnostic], now: list[Diagnostic]) -> list[Diagnostic]:
-    """Those that were not there before, on whatever line: an edit moves the lines behind it."""
+    """Return diagnostics absent before, on any line: an edit moves the lines after it."""
     left = Counter(each.message for each in known if each.severity <= WARNING)
     found = []
     for each in sorted(now, key=lambda one: (one.severity, one.line)):

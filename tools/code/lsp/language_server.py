@@ -1,4 +1,4 @@
-"""What is asked of one language server: definitions, references, a rename, and what it finds wrong in a file."""
+"""Requests to one language server: definitions, references, rename, diagnostics."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tools.code.lsp.server_process import ServerGone, ServerProcess
 from tools.core.surroundings import Surroundings
 
 START = 30.0
-"""Seconds until it has to be ready: large programs load large libraries."""
+"""Seconds for startup: large programs load large libraries."""
 
 ANSWER = 15.0
-"""Seconds for a question. The index answers in its place when they are over."""
+"""Seconds for a request; after that the index answers instead."""
 
 MOST_OPEN = 64
-"""Files that it holds open; the one that was looked at longest ago is closed."""
+"""Files that it holds open; the least recently used one is closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Diagnostic:
 
 @dataclass(slots=True)
 class _OpenDocument:
-    """A file as the server was told of it. heard: of which version it has said what is wrong, and what."""
+    """A file as last sent to the server. heard: set when diagnostics (said) of this version arrived"""
 
     version: int
     text: str
@@ -42,7 +42,7 @@ class _OpenDocument:
 
 
 class Server:
-    """One language server of a workspace, started by `ready`."""
+    """One language server of a workspace, started by `ensure_started`."""
 
     def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
         self.name = name
@@ -54,7 +54,7 @@ class Server:
         self._can: Mapping[str, Any] = {}
 
     async def ensure_started(self) -> None:
-        """Started, whoever asked first; a caller that goes away does not end the start. Raises ServerGone."""
+        """Start the server once; a cancelled caller does not cancel the start. Raises ServerGone."""
         if self._starting is None:
             self._starting = asyncio.create_task(self._start())
         await asyncio.shield(self._starting)
@@ -64,31 +64,31 @@ class Server:
         return self._process.alive
 
     async def close(self) -> None:
-        """End it, and what it started."""
+        """End the server and its child processes."""
         if self._starting is not None and not self._starting.done():
             self._starting.cancel()
             await asyncio.wait([self._starting])
         if self._starting is not None and not self._starting.cancelled():
-            self._starting.exception()  # a start that failed and that nobody waited for
+            self._starting.exception()  # retrieve the exception of a failed start that no caller awaited
         await self._process.close()
 
     async def request_definitions(self, place: Place) -> list[Place]:
-        """Where the name at a place is defined, as far as that is in the workspace. Raises ServerGone."""
+        """Return the definitions, in the workspace, of the name at a place. Raises ServerGone."""
         return await self._request_places("textDocument/definition", place, {})
 
     async def request_references(self, place: Place) -> list[Place]:
-        """Where what is named at a place is used, its definition left out. Raises ServerGone."""
+        """Return the uses of the symbol at a place, without its definition. Raises ServerGone."""
         return await self._request_places(
             "textDocument/references", place, {"context": {"includeDeclaration": False}}
         )
 
     async def request_rename(self, place: Place, to: str) -> Mapping[str, Any] | None:
-        """The edit that renames what is named at a place, in the protocol's words. Raises ServerGone."""
+        """Return the edit that renames the symbol at a place, as a protocol `WorkspaceEdit`. Raises ServerGone."""
         found = await self._request_at("textDocument/rename", place, {"newName": to})
         return found if isinstance(found, dict) else None
 
     async def request_diagnostics(self, path: str, text: str) -> list[Diagnostic]:
-        """What it finds wrong with a file of this text. Raises ServerGone; waits as long as it takes."""
+        """Return the server's diagnostics for a file with this text. Raises ServerGone; has no timeout."""
         await self.ensure_started()
         opened = self._sync_document(path, text)
         if self._can.get("diagnosticProvider"):
@@ -107,7 +107,7 @@ class Server:
         answer = await self._process.request(
             "initialize",
             {
-                "processId": None,  # it lives in a process space of its own
+                "processId": None,  # it runs in a PID namespace of its own
                 "rootUri": root,
                 "workspaceFolders": [{"uri": root, "name": self._at.root.name}],
                 "capabilities": _CAPABILITIES,
@@ -138,7 +138,7 @@ class Server:
         )
 
     def _parse_location(self, location: object) -> Place | None:
-        """A location, or a link to one, that lies in the workspace."""
+        """Return the place of a `Location` or `LocationLink`, None outside the workspace."""
         if not isinstance(location, dict):
             return None
         path = uri_to_path(self._at.root, location.get("uri", location.get("targetUri")))
@@ -153,14 +153,14 @@ class Server:
         return Place(path=path, line=line + 1, column=count_letters(lines[line], max(character, 0)))
 
     def _read_text(self, path: str) -> str:
-        """The file as it is now. Raises ServerGone."""
+        """Return the current text of the file. Raises ServerGone."""
         try:
             return self._at.files.read(path).decode("utf-8", "replace")
         except (OSError, ValueError) as error:
             raise ServerGone(f"{path} cannot be read: {error}") from None
 
     def _sync_document(self, path: str, text: str) -> _OpenDocument:
-        """Tell it of a file's text, if that is news."""
+        """Send a file's text to the server if it changed."""
         there = self._opened.get(path)
         document = {"uri": build_uri(self._at.root, path)}
         if there is None:
@@ -182,11 +182,11 @@ class Server:
         return there
 
     def _sync_open_documents(self) -> None:
-        """Bring every open file up to date: edits and commands change them beside us."""
+        """Synchronize every open file: edits and commands change them meanwhile."""
         for path in list(self._opened):
             try:
                 self._sync_document(path, self._read_text(path))
-            except ServerGone:  # it is no longer there
+            except ServerGone:  # the file no longer exists
                 del self._opened[path]
                 document = {"uri": build_uri(self._at.root, path)}
                 self._process.notify("textDocument/didClose", {"textDocument": document})
@@ -215,7 +215,7 @@ def _parse_diagnostic(told: object) -> Diagnostic | None:
 
 
 def _get_language_id(path: str) -> str:
-    """The protocol's name of the file's language."""
+    """Return the protocol's identifier of the file's language."""
     from tools.code.languages import match_languages
 
     found = match_languages(path)

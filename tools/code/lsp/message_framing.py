@@ -1,4 +1,4 @@
-"""Messages of the protocol on a stream: headers, an empty line, and JSON of the length that they tell."""
+"""Framing of protocol messages on a stream: headers, an empty line, and JSON of the stated length."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ MOST = 64 << 20
 """Bytes of one message: a server that sends a longer one is broken."""
 
 MOST_HEADERS = 16
-"""Lines before the empty one; the protocol knows two."""
+"""Lines before the empty one; the protocol defines two."""
 
 
 class BadMessage(Exception):
-    """The server does not keep to the protocol; its text says how."""
+    """A violation of the protocol by the server; the text says how."""
 
 
 def frame_message(content: Mapping[str, Any]) -> bytes:
-    """A message's bytes."""
+    """Return the bytes of a message."""
     data = json.dumps({"jsonrpc": "2.0", **content}, separators=(",", ":")).encode("utf-8", "replace")
     return b"Content-Length: %d\r\n\r\n" % len(data) + data
 
 
 async def read_framed_message(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next message, None at the end of the stream. Raises BadMessage."""
+    """Return the next message, None at the end of the stream. Raises BadMessage."""
     try:
         size = await _read_length(reader)
         if size is None:
@@ -41,7 +41,7 @@ async def read_framed_message(reader: asyncio.StreamReader) -> dict[str, Any] | 
 
 
 async def _read_length(reader: asyncio.StreamReader) -> int | None:
-    """What the headers say; None at the end of the stream. Raises BadMessage, ValueError."""
+    """Return the content length from the headers, None at the end of the stream. Raises BadMessage, ValueError."""
     size = -1
     for _ in range(MOST_HEADERS):
         line = await reader.readline()

@@ -1,4 +1,4 @@
-"""Places as the protocol has them (lines from 0, columns in UTF-16 units) and as we do (lines from 1, letters)."""
+"""Conversion of positions: the protocol's (lines from 0, UTF-16 units) and the index's (lines from 1, characters)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Place:
-    """path: relative to the workspace; line: from 1; column: letters before it"""
+    """path: relative to the workspace; line: from 1; column: characters before it"""
 
     path: str
     line: int
@@ -20,12 +20,12 @@ class Place:
 
 
 def build_uri(root: Path, path: str) -> str:
-    """The address by which a server knows a file."""
+    """Return the URI of a file for the server."""
     return "file://" + quote(str(root / path))
 
 
 def uri_to_path(root: Path, address: object) -> str | None:
-    """The file's path relative to the workspace, None for what lies outside of it."""
+    """Return the file's path relative to the workspace, None for a file outside it."""
     if not isinstance(address, str):
         return None
     parts = urlsplit(address)
@@ -36,19 +36,19 @@ def uri_to_path(root: Path, address: object) -> str | None:
 
 
 def count_utf16_units(line: str, column: int) -> int:
-    """UTF-16 units before a letter of a line."""
+    """Return the number of UTF-16 units before a column of a line."""
     return len(line[:column].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def count_letters(line: str, count: int) -> int:
-    """Letters before a place that is told in UTF-16 units; the line's length for what is behind it."""
+    """Return the number of characters before a UTF-16 offset, at most the line's length."""
     return len(line.encode("utf-16-le", "surrogatepass")[: 2 * count].decode("utf-16-le", "replace"))
 
 
 def resolve_position(lines: Sequence[str], position: Mapping[str, Any]) -> tuple[int, int]:
-    """Line (from 0) and letter of a position; a place behind the last line is the end of the text.
+    """Return line (from 0) and column of a position; after the last line it is the end of the text.
 
-    Raises KeyError, TypeError for what is no position.
+    Raises KeyError, TypeError for an invalid position.
     """
     line, character = int(position["line"]), int(position["character"])
     if line < 0 or character < 0:
@@ -59,6 +59,6 @@ def resolve_position(lines: Sequence[str], position: Mapping[str, Any]) -> tuple
 
 
 def find_column(line: str, name: str) -> int | None:
-    """Letters before a name on a line, None where it does not stand as a whole word."""
+    """Return the number of characters before a name on a line, None if it does not occur as a whole word."""
     found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", line)
     return found.start() if found else None

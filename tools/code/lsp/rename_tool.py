@@ -1,4 +1,4 @@
-"""`rename`: a name, everywhere that it means the same, as the language server of its file tells."""
+"""`rename`: rename a symbol and all its uses with the language server of its file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from tools.edit.edit_model import Update
 
 MOST_LEFT, MOST_COUNTED = 6, 500
-"""Places at which the old name still stands that are shown, and that are looked for."""
+"""Remaining places of the old name that are shown, and that are counted."""
 
 
 @tool(effect="write")
 async def rename(name: str, to: str, *, at: Workspace) -> Observation:
     """Rename a function, class, variable and all uses of that very one, in all files.
 
-    name: "Cart.total", or with a line that it stands on: "cart.py:12 total"
+    name: "Cart.total", or with a line that contains it: "cart.py:12 total"
     """
     from tools.code.code_tool import query_index
     from tools.code.lsp.server_questions import resolve_target
@@ -67,7 +67,7 @@ async def rename(name: str, to: str, *, at: Workspace) -> Observation:
 
 
 def _find_remaining_uses(index: Index, name: str) -> list[str]:
-    """Where the name still stands: a server that has not read every file renames less than it should."""
+    """Report where the old name remains: a server that has not read every file renames too little."""
     from itertools import islice
 
     from tools.code.index.symbol_queries import find_definitions, find_references
@@ -82,7 +82,7 @@ def _find_remaining_uses(index: Index, name: str) -> list[str]:
 
 
 def _build_updates(at: Workspace, edit: Mapping[str, Any]) -> Iterator[Update]:
-    """The server's edit as ours, a file each. Raises ToolFailure for what it must not change."""
+    """Convert the server's edit into an update per file. Raises ToolFailure for a change that is not allowed."""
     from tools.edit.edit_model import Replace, Update
 
     for address, edits in _group_by_file(edit):
@@ -101,7 +101,7 @@ def _build_updates(at: Workspace, edit: Mapping[str, Any]) -> Iterator[Update]:
 
 
 def _group_by_file(edit: Mapping[str, Any]) -> Iterator[tuple[object, list[Any]]]:
-    """Address and edits, out of either of the protocol's two forms."""
+    """Yield address and edits from either of the protocol's two forms."""
     documents = edit.get("documentChanges")
     if isinstance(documents, list):
         for each in documents:
@@ -114,7 +114,7 @@ def _group_by_file(edit: Mapping[str, Any]) -> Iterator[tuple[object, list[Any]]
 
 
 def apply_server_edits(text: str, edits: list[Any]) -> str:
-    """A text after a server's edits, which all speak of the text as it was. Raises ToolFailure for what is none."""
+    """Apply a server's edits, all relative to the original text. Raises ToolFailure if one is invalid."""
     lines = text.split("\n")
     starts = [0]
     for line in lines:

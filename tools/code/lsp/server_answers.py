@@ -1,4 +1,4 @@
-"""The tool `code` with a language server: what it answers, or why the index has to."""
+"""Answers of the tool `code` from a language server, or the reason for falling back to the index."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_CODE = 120
 async def answer_with_server(
     at: Workspace, servers: Servers, ask: AskIndex, action: str, target: str
 ) -> tuple[Answer | None, str]:
-    """The answer of the target's language server, None where the index has to give it; and a note on why, or ""."""
+    """Return the language server's answer, or None to fall back to the index, and a note on the reason or ""."""
     if action not in ACTIONS:
         return None, ""
     where = await asyncio.to_thread(ask, lambda index: resolve_target(index, target))
@@ -40,7 +40,7 @@ async def answer_with_server(
             places = await server.request_references(where.place)
     except ServerGone as gone:
         return None, await servers.give_up(server, gone)
-    if not places:  # it may not have read everything yet: the index has
+    if not places:  # it may not have read every file yet; the index has
         return None, ""
     return await asyncio.to_thread(
         ask, lambda index: _format_answer(index, action, where, places, server)

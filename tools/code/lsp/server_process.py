@@ -1,4 +1,4 @@
-"""A language server as a process in the sandbox: messages go in and come out, and it ends when we say so."""
+"""A language server as a process in the sandbox, with JSON-RPC requests and notifications."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from tools.code.lsp.message_framing import BadMessage, frame_message, read_frame
 from tools.core.surroundings import Surroundings
 
 FOREVER = 10.0 * 365 * 86_400
-"""A server lives as long as its session; its answers have limits of their own."""
+"""Seconds: a server lives as long as its session; its requests have limits of their own."""
 
 GRACE = 1.0
-"""Seconds that it has to leave by itself when it is told to."""
+"""Seconds to exit after a shutdown request."""
 
 _JOIN = 'exec "$@" </dev/fd/{read} >/dev/fd/{write} 2>/dev/null'
-"""Servers speak over their standard streams; pipes of ours are inherited under their own numbers. (Those of two
-digits cannot be named to `<&` in every shell.)"""
+"""Servers use their standard streams; the inherited pipes keep their own descriptor numbers. (Numbers of two
+digits cannot be given to `<&` in every shell.)
+"""
 
 
 class ServerGone(Exception):
-    """It did not start, ended, refused, or did not answer in time; the text says which, in a clause."""
+    """The server did not start, ended, refused, or did not answer in time; the text says which, in a clause."""
 
 
 class ServerProcess:
-    """A running server. Make it with `start`.
+    """A running server, started by `start`.
 
-    notified: called with the method and parameters of what it says unasked
-    most_line, farewell: bytes of a line, and whether it is told to shut down; servers of another protocol that speak
-        JSON-RPC as well have others, and their own way to write, read, answer and cancel
+    notified: called with the method and parameters of each notification
+    most_line, farewell: bytes of a line, and whether a shutdown request is sent; subclasses for other JSON-RPC
+        protocols override these and the methods to write, read, answer and cancel
     """
 
     most_line = 1 << 20
@@ -55,11 +56,9 @@ class ServerProcess:
         return self._running is not None and not self._running.done() and not self._problem
 
     async def start(self, argv: Sequence[str]) -> None:
-        """Start the program. That it cannot be started is told by the first request. Raises ServerGone."""
+        """Start the program. A failure to start is reported by the first request. Raises ServerGone."""
         loop = asyncio.get_running_loop()
-        caches = (
-            self._at.settings.cache / "servers"
-        )  # what it remembers of files; the person's own stays closed
+        caches = self._at.settings.cache / "servers"  # the server's own caches; the user's stay inaccessible
         try:
             caches.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -91,12 +90,12 @@ class ServerProcess:
             await asyncio.wait([self._running, waiting], return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
             self._reading = asyncio.create_task(self._read(reader))
-        finally:  # our copies of its ends: with them open, its end would not be seen
+        finally:  # copies of the server's pipe ends: left open, its exit would go unnoticed
             os.close(theirs_in)
             os.close(theirs_out)
 
     async def request(self, method: str, parameters: Mapping[str, Any], seconds: float) -> Any:
-        """What it answers. Raises ServerGone."""
+        """Return the result of a request. Raises ServerGone."""
         if not self.alive:
             raise ServerGone(self._problem or "it has ended")
         self._number += 1
@@ -117,27 +116,27 @@ class ServerProcess:
             del self._waiting[number]
 
     def cancel(self, number: int) -> None:
-        """Tell it that nobody waits for an answer any more."""
+        """Send a cancel notification: no caller waits for the answer any more."""
         self.notify("$/cancelRequest", {"id": number})
 
     def encode_message(self, content: Mapping[str, Any]) -> bytes:
-        """A message's bytes."""
+        """Return the bytes of a message."""
         return frame_message(content)
 
     async def read_message(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
-        """The next message, None at the end. Raises BadMessage, ValueError (a line that does not end)."""
+        """Return the next message, None at the end. Raises BadMessage, ValueError (an unterminated line)."""
         return await read_framed_message(reader)
 
     def answer_request(self, method: str, parameters: object) -> dict[str, Any]:
-        """Our answer to what it asks of us."""
+        """Return the response to a request of the server."""
         return _answer_editor_request(method, parameters)
 
     def notify(self, method: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Tell it something."""
+        """Send a notification."""
         self._send({"method": method, **({} if parameters is None else {"params": parameters})})
 
     async def close(self) -> None:
-        """End the server and all that it started; safe to call twice."""
+        """End the server and all its processes; safe to call twice."""
         if self.alive and self.farewell:
             with suppress(ServerGone):
                 await self.request("shutdown", {}, GRACE)
@@ -146,7 +145,7 @@ class ServerProcess:
                     await asyncio.wait([self._running], timeout=GRACE)
         tasks = [each for each in (self._running, self._reading) if each is not None]
         for each in tasks:
-            if not each.cancelling():  # a second word would disturb it while it ends its processes
+            if not each.cancelling():  # a second cancellation would interrupt the cleanup of its processes
                 each.cancel()
         if tasks:
             await asyncio.wait(tasks)
@@ -169,11 +168,11 @@ class ServerProcess:
             self._fail_waiting(_describe_exit(done))
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        """Take messages as they come. What they say is a stranger's word."""
+        """Dispatch messages as they arrive; their content is untrusted."""
         try:
             while (message := await self.read_message(reader)) is not None:
                 self._dispatch_message(message)
-        except (BadMessage, ValueError) as bad:  # ValueError: a line that does not end
+        except (BadMessage, ValueError) as bad:  # ValueError: an unterminated line
             self._fail_waiting(str(bad))
             if self._running is not None:
                 self._running.cancel()
@@ -192,7 +191,7 @@ class ServerProcess:
                 waiting.set_result(message.get("result"))
 
     def _fail_waiting(self, problem: str) -> None:
-        """Nothing more will come: whoever waits is told."""
+        """Fail all pending requests: no further answer will arrive."""
         self._problem = self._problem or problem
         for each in self._waiting.values():
             if not each.done():
@@ -200,7 +199,7 @@ class ServerProcess:
 
 
 def _answer_editor_request(method: str, parameters: object) -> dict[str, Any]:
-    """Our answer to what a server asks of an editor: it gets no settings, and changes no file."""
+    """Answer a server's request to the editor: no settings are given, no file is changed."""
     if method == "workspace/configuration":
         items = parameters.get("items") if isinstance(parameters, dict) else None
         return {"result": [None] * len(items) if isinstance(items, list) else []}

@@ -1,7 +1,7 @@
-"""Questions of the tool `code` that a language server answers better than names alone, with the index at hand.
+"""Requests of the tool `code` that a language server answers better than a search by name, combined with the index.
 
-The index finds the place of a name; the server tells what stands for the same thing. Without a server, or when it
-fails, the index's own answer is given.
+The index locates a name; the server resolves which symbol it is. Without a server, or when it fails, the index's
+own answer is given.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ Answered = TypeVar("Answered")
 
 
 class AskIndex(Protocol):
-    """Puts a question to the index of the workspace, which is brought up to date first."""
+    """A callable that queries the workspace's index after bringing it up to date."""
 
     def __call__(self, question: Callable[[Index], Answered], /) -> Answered: ...
 
 
 ACTIONS = ("find", "references", "callers")
-"""Those that a server takes part in; `find` only where a name's place is told, since by name the index knows."""
+"""Actions that use a server; `find` only with a given place, since the index finds a name by itself."""
 
 _AT = re.compile(r"(?P<path>[^\s:]+):(?P<line>\d+):?\s+(?P<name>[\w.$:]+)")
 _HEAD = 5
-"""Lines of a definition on which its name is looked for: decorators and return types stand before it."""
+"""Lines of a definition that are searched for its name: decorators and return types precede it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedPlace:
-    """A name and a place where it stands. given: the place was told, not found"""
+    """A name and its place. given: the place was in the request, not found by the index"""
 
     name: str
     place: Place
@@ -44,7 +44,7 @@ class NamedPlace:
 
 
 def resolve_target(index: Index, target: str) -> NamedPlace | None:
-    """The place that a target means: "cart.py:12 total", or the definition of a name that has only one."""
+    """Resolve a target to a place: "cart.py:12 total", or a name that has only one definition."""
     from tools.code.index.symbol_queries import find_definitions, split_name
 
     if told := _AT.fullmatch(target.strip()):
@@ -69,7 +69,7 @@ def resolve_target(index: Index, target: str) -> NamedPlace | None:
 
 
 def build_uses(index: Index, name: str, places: Sequence[Place], *, calls: bool) -> list[Use]:
-    """Places that a server told, as the index tells its own; calls: only those that the index sees called."""
+    """Convert a server's places into uses of the index. calls: only those that the index knows as calls"""
     from tools.code.index.symbol_queries import Use, find_enclosing_symbol, is_test
 
     found: list[Use] = []

@@ -1,4 +1,4 @@
-"""The language servers of a session: one a command line, started when a file of its language is first asked about."""
+"""The language servers of a session: one per command line, started on the first request for its language."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def _spare_nothing(path: str) -> bool:
-    """No rule speaks of any path."""
+    """Return False: no rule protects any path."""
     return False
 
 
 class Servers:
-    """commands: language → command line, as the user's settings name them
+    """commands: language → command line, from the user's settings
 
-    spared: whether a rule of the user's speaks against a change of a path: which files a rename changes is known
-        only when the policy has judged it already
+    spared: whether a user's rule forbids a change of a path; checked here because the files that a rename changes
+        are known only after the policy's decision
     """
 
     def __init__(self, commands: Mapping[str, str], spared: Callable[[str], bool] = _spare_nothing) -> None:
@@ -33,7 +33,7 @@ class Servers:
         self._failed: dict[str, str] = {}
 
     def get_server(self, at: Surroundings, path: str) -> Server | None:
-        """The server for a file; None where its language has none, or the one that it has failed before."""
+        """Return the server for a file; None if its language has none, or if the server has failed before."""
         names = [each.name for each in match_languages(path)]
         command = next((self._commands[each] for each in reversed(names) if each in self._commands), "")
         if not command or command in self._failed:
@@ -44,7 +44,7 @@ class Servers:
         return self._running[command]
 
     async def give_up(self, server: Server, gone: ServerGone) -> str:
-        """Do without a server that failed, for the rest of the session if it is gone. What to tell the model."""
+        """Close a server that ended, for the rest of the session, and return a note to the model."""
         if not server.alive:
             command = next((each for each, known in self._running.items() if known is server), "")
             if command:
@@ -54,7 +54,7 @@ class Servers:
         return f"(by name: the language server {server.name} has no answer, {gone})"
 
     async def close(self) -> None:
-        """End them all. What is asked afterwards starts them again."""
+        """End all servers. A later request starts them again."""
         running, self._running = list(self._running.values()), {}
         for each in running:
             await each.close()

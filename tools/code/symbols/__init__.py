@@ -1,4 +1,4 @@
-"""The symbols of a file: where each is defined, by which names it is found, and how it is replaced."""
+"""The symbols of a file: definitions, lookup by name, replacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a file's functions, methods, classes and types are defined, in every language that has a grammar."""
+"""Definitions of functions, methods, classes and types in a file, for every language that has a grammar."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query, Tree
 
 Captures = Mapping[str, "Sequence[Node]"]
-"""What one match of a query names."""
+"""The named nodes of one query match."""
 
 _CLASSES = frozenset({"class", "interface", "struct", "enum", "trait", "object", "container", "union"})
-"""Kinds that make a method of a function in them."""
+"""Kinds in which a function is a method."""
 
 _NO_NAMES = frozenset({"", "this", "self", "prototype", "module", "exports", "companion"})
-"""Parts of an assigned name that say nothing: `module.exports.f`, `Cart.prototype.total`."""
+"""Parts of an assigned name that identify nothing: `module.exports.f`, `Cart.prototype.total`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A symbol and its lines, which count from 1 and include both ends.
+    """A symbol and its lines, from 1, both ends included.
 
-    name: qualified by what it stands in, "Cart.total"
+    name: qualified by the enclosing symbol, "Cart.total"
     kind: "function", "method", "class", "struct", "interface", "enum", "type", "namespace" …
-    head_first: with the comment above that belongs to it
-    first: with its decorators (attributes, annotations)
+    head_first: including the comment above that belongs to it
+    first: including its decorators (attributes, annotations)
     own_first: the definition alone; `first` unless decorators have lines of their own
-    body_first: where its body begins; on the definition's first line in many languages
-    decorators: the lines between head_first and own_first that are no comment
+    body_first: start of its body; on the definition's first line in many languages
+    decorators: the lines between head_first and own_first that are not comments
     lead, tail: other text on its first and last line ("" for almost every definition)
     language: name in `tools.code.languages`
-    package: what the file says the whole of it belongs to, "" if it does not
+    package: the package or namespace declared for the whole file, or ""
     """
 
     name: str
@@ -55,14 +55,14 @@ class Definition:
 
     @property
     def parent(self) -> str:
-        """The qualified name of what it stands in, "" at the top level."""
+        """The qualified name of the enclosing symbol, "" at the top level."""
         return self.name.rpartition(".")[0]
 
 
 def list_definitions(path: str, text: str) -> list[Definition]:
-    """Every symbol that the file defines, in the order of the text. None for a language without a grammar."""
+    """Return every symbol that the file defines, in text order; empty for a language without a grammar."""
     languages = [each for each in detect_languages(path) if each.name in SHAPES]
-    if len(languages) > 1:  # a header of C or of C++: the one that is understood better
+    if len(languages) > 1:  # a header of C or of C++: prefer the language that parses without errors
         languages.sort(key=lambda each: parse_text(each, text).root_node.has_error)
     if not languages:
         return []
@@ -70,33 +70,33 @@ def list_definitions(path: str, text: str) -> list[Definition]:
 
 
 def list_definitions_in_tree(language: Language, text: str, tree: Tree) -> list[Definition]:
-    """Every symbol of a text that was parsed already. None for a language without definitions."""
+    """Return every symbol of a parsed text; empty for a language without definitions."""
     return _Reader(language, text).read(tree) if language.name in SHAPES else []
 
 
 def list_matched_definitions(language: Language, text: str, matches: Iterable[Captures]) -> list[Definition]:
-    """The same from what the language's `patterns` match, by whoever asks for more in the same walk of the tree."""
+    """Return every symbol from matches of `build_patterns`, for callers that run them within a larger query."""
     return _Reader(language, text).read_matches(matches) if language.name in SHAPES else []
 
 
 def list_definitions_between(
     language: Language, text: str, first: int, last: int, *, before: str | None = None
 ) -> list[Definition]:
-    """Those that begin and end between two lines.
+    """Return the definitions that begin and end between two lines.
 
-    before: the text before an edit, whose remembered tree saves time
+    before: the text before an edit, whose cached tree saves time
     """
     near = _Reader(language, text).read(parse_text(language, text, before=before), (first - 1, last))
     return [each for each in near if first <= each.own_first <= each.last <= last]
 
 
 _WITHOUT_BRACES = frozenset({"python", "lua"})
-"""Languages whose definitions never end in a brace that a comment may follow (see `_end`)."""
+"""Languages whose definitions never end in a brace that a comment may follow (see `_find_end`)."""
 
 _WRAPPERS_OF_STATEMENTS = frozenset(
     {"expression_statement", "variable_declaration", "argument_list", "type_declaration"}
 )
-"""Nodes around a definition that may begin where it does, or above a blank line, and end behind it."""
+"""Nodes around a definition that may begin on its line, or above a blank line, and end after it."""
 
 
 @dataclass(slots=True)
@@ -107,7 +107,7 @@ class _Scope:
 
 
 class _Reader:
-    """Reads the definitions out of one tree."""
+    """Reader of the definitions in one tree."""
 
     def __init__(self, language: Language, text: str) -> None:
         self._language = language
@@ -116,7 +116,7 @@ class _Reader:
         self._package = ""
 
     def read(self, tree: Tree, rows: tuple[int, int] | None = None) -> list[Definition]:
-        """All definitions; with rows only those that touch them."""
+        """Return all definitions; with rows only those that touch them."""
         from tree_sitter import QueryCursor
 
         cursor = QueryCursor(_build_query(self._language))
@@ -125,7 +125,7 @@ class _Reader:
         return self.read_matches(captures for _, captures in cursor.matches(tree.root_node))
 
     def read_matches(self, matches: Iterable[Captures]) -> list[Definition]:
-        """The definitions that were matched, each once."""
+        """Return the matched definitions, each once."""
         found: list[tuple[Node, str, Node, Node | None]] = []
         seen: set[int] = set()
         for captures in matches:
@@ -193,9 +193,9 @@ class _Reader:
         )
 
     def _is_alone(self, row: int, column: int) -> bool:
-        """Nothing can belong to a definition: it begins its line, and there is a blank one above.
+        """Return whether nothing can be attached: the definition begins its line, below a blank one.
 
-        A parent or a sibling is only found by a walk from the root, which for most definitions is not needed.
+        Finding a parent or a sibling takes a walk from the root, which most definitions do not need.
         """
         return (
             not (self._shape.wrappers & _WRAPPERS_OF_STATEMENTS)
@@ -204,7 +204,7 @@ class _Reader:
         )
 
     def _find_attached_above(self, outer: Node) -> tuple[Node, int, set[int]]:
-        """The topmost node that belongs to a definition, the first row of its decorators, and rows of comments."""
+        """Return the topmost attached node, the first row of the decorators, and the rows of comments."""
         top, first_row, comments = outer, outer.start_point[0], set[int]()
         while (near := _find_previous(top)) is not None:
             is_comment = near.type in COMMENTS
@@ -215,7 +215,7 @@ class _Reader:
                 break
             row, column = near.start_point
             if _text_before(self._lines[row], column):
-                break  # it ends a line of other code
+                break  # it follows other code on its line
             if is_comment:
                 if end_row == top.start_point[0]:
                     break
@@ -234,7 +234,7 @@ def _build_query(language: Language) -> Query:
 
 
 def build_patterns(language: Language) -> str:
-    """The query that finds a language's definitions; "" for a language without."""
+    """Return the query for a language's definitions; "" if it has none."""
     if language.name not in SHAPES:
         return ""
     shape = SHAPES[language.name]
@@ -246,7 +246,7 @@ def build_patterns(language: Language) -> str:
 
 @cache
 def count_patterns(language: Language) -> int:
-    """How many patterns `patterns` has: in a query that begins with these, those behind have higher numbers."""
+    """Return the number of patterns in `build_patterns`; those appended to them have higher numbers."""
     return _build_query(language).pattern_count if language.name in SHAPES else 0
 
 
@@ -255,13 +255,13 @@ def _decode_node(node: Node) -> str:
 
 
 def _split_name(node: Node) -> tuple[str, ...]:
-    """The parts of a name: of `n::A<T>::m`, of `*Type[K]`, of `module.exports.f`, of a declarator around it."""
+    """Return the parts of a name: of `n::A<T>::m`, of `*Type[K]`, of `module.exports.f`, of an enclosing declarator."""
     inner: Node | None = node
     while inner is not None and inner.type.endswith("declarator"):
         node = inner
         inner = node.child_by_field_name("declarator") or next(reversed(node.named_children), None)
     text, operator = _decode_node(inner or node), tuple[str, ...]()
-    if text.isidentifier() and text not in _NO_NAMES:  # nothing to take apart, as almost always
+    if text.isidentifier() and text not in _NO_NAMES:  # the usual case: nothing to split
         return (text,)
     if cut := re.search(r"\boperator\b\W", text):
         text, operator = text[: cut.start()], (re.sub(r"\s+", "", text[cut.start() :]),)
@@ -273,7 +273,7 @@ def _split_name(node: Node) -> tuple[str, ...]:
 
 
 def _find_outermost(node: Node, shape: Shape) -> Node:
-    """The definition with `export`, `template <…>` and such, unless these hold other definitions as well."""
+    """Return the definition with `export`, `template <…>` and such, unless these hold other definitions as well."""
     while (around := node.parent) is not None and around.type in shape.wrappers:
         if sum(each.type == node.type for each in around.named_children) > 1:
             break
@@ -282,14 +282,14 @@ def _find_outermost(node: Node, shape: Shape) -> Node:
 
 
 def _find_own_row(outer: Node, shape: Shape) -> int:
-    """The row on which the definition goes on after decorators inside of it."""
+    """Return the row after the decorators inside the definition."""
     node = outer
     while True:
         rest = _skip_decorators(node, shape)
         if rest is None or not (rest.type in shape.modifiers or _has_decorator(rest, shape)):
             break
         inner = _skip_decorators(rest, shape)
-        if inner is None:  # modifiers that are decorators alone
+        if inner is None:  # modifiers that consist of decorators only
             after = rest.next_sibling
             return after.start_point[0] if after is not None else rest.start_point[0]
         node = rest
@@ -311,13 +311,13 @@ def _has_decorator(node: Node, shape: Shape) -> bool:
 def _find_body_row(node: Node) -> int:
     value = node.child_by_field_name("value") or node.child_by_field_name("right") or node
     body = value.child_by_field_name("body") or value.child_by_field_name("type")
-    if body is None:  # grammars without a field for it
+    if body is None:  # grammars without a field for the body
         body = next((each for each in node.named_children if each.type.endswith("body")), node)
     return body.start_point[0]
 
 
 def _find_previous(node: Node) -> Node | None:
-    """What stands before a node; before the first one of a block, what stands before the block."""
+    """Return the previous sibling; for the first node of a block, the block's."""
     near = node.prev_sibling
     around = node.parent
     if near is None and around is not None and around.type in BLOCKS:
@@ -326,7 +326,7 @@ def _find_previous(node: Node) -> Node | None:
 
 
 def _find_end(outer: Node) -> tuple[int, int]:
-    """Where a definition ends. Where semicolons are optional, grammars take a comment behind it for a part."""
+    """Return the end of a definition, without a trailing comment that grammars with optional semicolons include."""
     node = outer
     while (count := node.child_count) and (last := node.child(count - 1)) is not None:
         if last.type in COMMENTS:

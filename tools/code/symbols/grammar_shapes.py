@@ -1,4 +1,4 @@
-"""What defines a symbol in each language: node types of its grammar, as data."""
+"""Definition node types of each language's grammar, as data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How definitions look in one grammar.
+    """The definitions of one grammar.
 
     kinds: kind of a symbol → node types that define one and have a field `name`
-    patterns: queries for those that have not, with the captures @name, @scope (what a method belongs to) and
-        the kind; @container qualifies what is inside and is no definition itself, @package says what the whole
-        file belongs to
+    patterns: queries for node types without that field, with the captures @name, @scope (the type of a method)
+        and the kind; @container qualifies its contents and is no definition itself, @package is the package of
+        the whole file
     wrappers: nodes around a definition that are part of it (`export`, `template <…>`)
-    decorators: attributes and annotations, inside of the definition or above it
+    decorators: attributes and annotations, inside the definition or above it
     modifiers: nodes among whose children decorators are found
     """
 
@@ -30,10 +30,10 @@ class Shape:
 
 
 COMMENTS = frozenset({"comment", "line_comment", "block_comment", "multiline_comment"})
-"""Nodes that are comments, in any of the grammars."""
+"""Comment nodes of all grammars."""
 
 BLOCKS = frozenset({"block", "body_statement", "class_body", "declaration_list", "statement_block"})
-"""Nodes before whose first child a comment may stand outside."""
+"""Blocks whose first child's comment may precede the block."""
 
 _JS_VALUES = "[(arrow_function) (function_expression) (generator_function)]"
 

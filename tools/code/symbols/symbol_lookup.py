@@ -1,4 +1,4 @@
-"""Find one symbol by the name that a model or a person gives it: exactly one, or a list of what there is."""
+"""Lookup of exactly one symbol by the name that a model or a user gives, or an error that lists candidates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_LISTED = 8
 """Names or places in a message."""
 
 _NO_MODULES = frozenset({"__init__", "index", "mod", "lib", "main"})
-"""Files that are named by their folder."""
+"""Modules that are named after their folder."""
 
 
 class SymbolNotFound(ValueError):
@@ -23,7 +23,7 @@ class SymbolAmbiguous(ValueError):
 
 
 def find_symbol(path: str, text: str, name: str) -> Definition:
-    """The definition of a symbol. Raises SymbolNotFound, SymbolAmbiguous.
+    """Return the definition of a symbol. Raises SymbolNotFound, SymbolAmbiguous.
 
     name: "total", "Cart.total", "Cart::total", "Cart#total", "total()", with or without the module in front
     """
@@ -49,12 +49,11 @@ def find_symbol(path: str, text: str, name: str) -> Definition:
 
 
 def _split_qualified_name(name: str) -> tuple[str, ...]:
-    """`shop/cart.Cart#total(self)` → shop, cart, Cart, total."""
+    """Split `shop/cart.Cart#total(self)` into shop, cart, Cart, total."""
     bare = name.strip()
     if "operator" not in bare:
-        bare = re.sub(
-            r"(?<=[\w?!>\]])\s*\(.*", "", bare, flags=re.DOTALL
-        )  # parameters, but not (*Cart).Total
+        # Strip parameters, but not (*Cart).Total.
+        bare = re.sub(r"(?<=[\w?!>\]])\s*\(.*", "", bare, flags=re.DOTALL)
     if "operator" in bare:
         head, _, operator = bare.partition("operator")
         return (*_split_parts(head), re.sub(r"\s+", "", "operator" + operator))
@@ -70,7 +69,7 @@ def _split_parts(name: str) -> tuple[str, ...]:
 
 
 def _find_matching(path: str, there: Sequence[Definition], wanted: tuple[str, ...]) -> list[Definition]:
-    """By the whole qualified name, else by its end, else with the module that the file is in front."""
+    """Match the whole qualified name, else its end, else the name after the file's module."""
     named = [(tuple(each.name.split(".")), each) for each in there]
     if not wanted:
         return []
@@ -81,7 +80,7 @@ def _find_matching(path: str, there: Sequence[Definition], wanted: tuple[str, ..
     if ends:
         return ends
     modules = _split_module_path(path)
-    for count in range(1, len(wanted)):  # the least that is taken for a module
+    for count in range(1, len(wanted)):  # the shortest module prefix first
         module, rest = wanted[:count], wanted[count:]
         inside = [
             each

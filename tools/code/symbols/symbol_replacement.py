@@ -1,4 +1,4 @@
-"""Put new text in a definition's place: at its depth, with what the new text left out kept above it."""
+"""Replacement of a definition by new text at its depth, keeping decorators and comment if the new text has none."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _TAIL = re.compile(r"[;,)]*\s*((//|#|/\*).*)?")
-"""What may stand behind a definition on its last line: it stays there."""
+"""Text that may follow a definition on its last line; it is kept."""
 
 _DECORATOR = re.compile(r"\s*(@(?!interface\b)|#?\[)")
-"""How decorators, attributes and annotations begin."""
+"""Start of a decorator, attribute or annotation."""
 
 _STRINGS = ("string", "heredoc", "nowdoc")
-"""Parts of the names that grammars give to strings."""
+"""Parts of the grammars' names of string nodes."""
 
 
 def build_replacement(text: str, definition: Definition, new: str) -> tuple[int, int, str]:
-    """The lines that `new` replaces (from 1, both ends included), and the text to put there.
+    """Return the lines that `new` replaces (from 1, both ends included), and the text to put there.
 
-    The new text may stand at any depth; it gets the definition's, in the file's tabs or spaces. What it leaves
-    out stays: decorators if it has none, the comment above if it begins with none. It must define something in
-    the same place (another name is a renaming); it may define more besides. Raises ValueError.
+    The new text may have any depth; it gets the definition's, in the file's tabs or spaces. Omitted parts are kept:
+    decorators if it has none, the comment above if it begins with none. It must define a symbol in the same scope
+    (another name is a rename), and may define more. Raises ValueError.
     """
     language = next(each for each in LANGUAGES if each.name == definition.language)
     if definition.lead or not _TAIL.fullmatch(definition.tail):
@@ -56,7 +56,7 @@ def _trim_blank_lines(new: str) -> list[str]:
 def _find_new_definition(
     language: Language, text: str, lines: list[str], definition: Definition, given: list[str]
 ) -> Definition:
-    """What the new text defines once it stands where the old definition stood. Lines count from its own first one."""
+    """Return the definition in the new text, parsed in place of the old one. Lines count from the new text's first."""
     start = definition.head_first - 1
     whole = "\n".join([*lines[:start], *given, *lines[definition.last :]])
     there = list_definitions_between(language, whole, start + 1, start + len(given), before=text)
@@ -95,7 +95,7 @@ def _compose_replacement(
 
 
 def _extract_tail(line: str, tail: str) -> str:
-    """The tail as it stands in its line, with the space before it."""
+    """Return the tail as it appears in its line, with the space before it."""
     start = line.rindex(tail)
     return line[len(line[:start].rstrip()) :].rstrip()
 
@@ -103,7 +103,7 @@ def _extract_tail(line: str, tail: str) -> str:
 def _indent_to_definition(
     language: Language, lines: list[str], definition: Definition, given: list[str]
 ) -> list[str]:
-    """The new lines at the definition's depth, in the file's kind of indentation."""
+    """Return the new lines at the definition's depth, in the file's kind of indentation."""
     old = lines[definition.own_first - 1 : definition.last]
     target = indent_of(old[0])
     given = _restore_first_indent(language, old, given, target)
@@ -121,18 +121,18 @@ def _indent_to_definition(
         if mapped is None:
             mapped = target + indent[len(base) :] if indent.startswith(base) else indent
         moved = mapped + line[len(indent) :]
-        if row in fixed:  # inside of a string, white space is content
+        if row in fixed:  # inside a string, white space is content
             stays = moved not in known and (line in known or len(indent) <= len(base))
         elif not line.strip():
             stays, moved = base == target, ""
-        else:  # the preprocessor's lines stand at the margin
+        else:  # preprocessor lines begin at the margin
             stays = line.startswith("#") and bool(row) and language.name in ("c", "cpp")
         result.append(line if stays else moved)
     return result
 
 
 def _restore_first_indent(language: Language, old: Sequence[str], given: list[str], target: str) -> list[str]:
-    """A first line that lost its indentation while the others kept theirs gets it back."""
+    """Restore the indentation of a first line that lost it while the others kept theirs."""
     rest = given[1:]
     if not target or indent_of(given[0]) or not rest:
         return given
@@ -146,14 +146,14 @@ def _restore_first_indent(language: Language, old: Sequence[str], given: list[st
 
 
 def _find_least_indent(language: Language, lines: Sequence[str]) -> str:
-    """The smallest indentation of lines; in Python a closing bracket tells nothing about depth."""
+    """Return the smallest indentation of lines; in Python a closing bracket does not show depth."""
     closing = (")", "]", "}") if language.name == "python" else ()
     indents = [indent_of(line) for line in lines if line.strip() and not line.lstrip().startswith(closing)]
     return min(indents, key=len, default="")
 
 
 def _find_string_rows(language: Language, given: Sequence[str]) -> set[int]:
-    """Rows that begin inside of a string that is no docstring."""
+    """Return the rows that begin inside a string other than a docstring."""
     rows: set[int] = set()
     depth = len(indent_of(given[0]))
     shifted = [line[min(depth, len(indent_of(line))) :] for line in given]

@@ -1,4 +1,4 @@
-"""Syntax errors that a change brought into a file: reported to the model, and by setting a reason to refuse."""
+"""Syntax errors introduced by a change: reported to the model, and optionally a reason to refuse the edit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MAX_CHARACTERS = 2_000_000
 """Longer files are not checked: parsing them would take a second, and they are generated."""
 
 MAX_PROBLEMS = 5
-"""One mistake makes many errors; the first ones are the ones to look at."""
+"""Errors reported: one mistake causes many, and the first ones matter."""
 
 
 def find_new_problems(path: str, before: str | None, after: str) -> list[Problem]:
-    """Syntax errors of `after` that `before` (None: no file) did not have. Empty for unknown languages."""
+    """Return syntax errors of `after` that `before` (None: no file) did not have; empty for unknown languages."""
     if len(after) > MAX_CHARACTERS or before == after:
         return []
     name = path.lower()
@@ -37,7 +37,7 @@ def find_new_problems(path: str, before: str | None, after: str) -> list[Problem
 
 
 def format_new_problems(path: str, before: str | None, after: str) -> str:
-    """New syntax errors as a line each for the model, "" if there are none."""
+    """Return new syntax errors for the model, one line each, "" if there are none."""
     return "\n".join(
         f"syntax error: {path}:{each.line}: {each.message}" for each in find_new_problems(path, before, after)
     )
@@ -47,4 +47,4 @@ DATA = (
     (("package.json", "composer.json", ".ipynb"), find_json_problems),  # other .json may have comments
     ((".toml",), find_toml_problems),
 )
-"""Formats with a parser of their own, by the end of the file's name."""
+"""Formats with a parser of their own, by file name suffix."""

@@ -1,4 +1,4 @@
-"""Syntax of Python: the compiler decides. In a long file only the functions around a change are compiled."""
+"""Syntax check of Python by its compiler; in a long file only the functions around a change are compiled."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LONG = 60_000
 PYTHON = next(each for each in LANGUAGES if each.name == "python")
 
 _STATEMENTS = (b"def ", b"class ", b"async def ")
-"""Beginnings of statements that can stand in no bracket: where they stand outside of strings, nothing is open."""
+"""Starts of statements that cannot occur in brackets: outside strings, no bracket is open there."""
 
 _DEPTHS = ((b"    ", b"class Before:\n"), (b"", b""))
-"""Indentation at which the code around a change is cut out, and what it is put into: methods, else the top level."""
+"""Indentation at which the code around a change is cut out, and the wrapper for it: methods, else the top level."""
 
 _NEWER = re.compile(
     r"""^\s*type\s+\w+.*=              # aliases of types, 3.12
@@ -27,11 +27,11 @@ _NEWER = re.compile(
     """,
     re.VERBOSE,
 )
-"""Lines that a later Python may accept where the one that runs us does not."""
+"""Lines that a later Python may accept although the running one does not."""
 
 
 def find_python_problems(before: str | None, after: str) -> list[Problem]:
-    """Errors of `after` that `before` did not have, the first one as the compiler words it."""
+    """Return errors of `after` that `before` did not have, the first one with the compiler's message."""
     if before is not None and len(after) > LONG and _is_sound_around_change(before, after):
         return []
     now = _find_problems(after)
@@ -41,7 +41,7 @@ def find_python_problems(before: str | None, after: str) -> list[Problem]:
 
 
 def _find_problems(source: str) -> list[Problem]:
-    """The compiler finds the first error; tree-sitter, which recovers, finds the others."""
+    """Combine the compiler's first error with the others that tree-sitter, which recovers, finds."""
     first = _find_first_error(source)
     if first is None:
         return []
@@ -58,20 +58,20 @@ def _find_first_error(source: str) -> Problem | None:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a doubtful escape is no syntax error
+            warnings.simplefilter("ignore")  # an invalid escape is not a syntax error
             compile(source, "<edit>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except SyntaxError as error:
         return Problem(line=error.lineno or 1, message=error.msg)
-    except (ValueError, MemoryError, RecursionError):  # a NUL, or nested too deeply to be judged
+    except (ValueError, MemoryError, RecursionError):  # a NUL, or nested too deeply to check
         return None
     return None
 
 
 def _is_sound_around_change(before: str, after: str) -> bool:
-    """The methods or top-level statements around the change compile by themselves, as they did before it.
+    """Return whether the methods or top-level statements around the change compile alone, before and after it.
 
-    They reach from an unchanged `def` or `class` to the next one after the change. This only ever answers that
-    nothing is wrong; in doubt the whole file is compiled.
+    They extend from an unchanged `def` or `class` to the next one after the change. Only the absence of errors is
+    decided here; in doubt the whole file is compiled.
     """
     old, new = encode_text(before), encode_text(after)
     start, tail = measure_common_ends(old, new)
@@ -87,10 +87,10 @@ def _is_compilable_at(indent: bytes, around: bytes, old: bytes, new: bytes, line
     end = min((at for each in marks if (at := old.find(each, rest)) >= 0), default=len(old) - 1) + 1
     head = old[:begin]
     if head.endswith(b"\\\n") or head.count(b'"""') % 2 or head.count(b"'''") % 2:
-        return False  # what is cut out may stand in a string
+        return False  # the excerpt may begin inside a string
     if end - begin > LONG:
         return False
-    # Decorators of the statement after the end are among the lines: this gives them something to decorate.
+    # The excerpt may end with decorators of the next statement: give them a function to decorate.
     ending = b"\n" + indent + b"def after(): 0\n"
     parts = (old[begin:end], new[begin : len(new) - (len(old) - end)])
     return all(_find_first_error((around + part + ending).decode()) is None for part in parts)

@@ -1,4 +1,4 @@
-"""What a syntax error is to the model: a line and a few words."""
+"""A syntax error as reported to the model: a line and a short message."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A syntax error. line: counted from 1, in the text after the change"""
+    """A syntax error. line: from 1, in the text after the change"""
 
     line: int
     message: str
 
 
 def filter_new_problems(before: str, old: list[Problem], after: str, now: list[Problem]) -> list[Problem]:
-    """Those of the errors now that were not there before.
+    """Return the errors that are new.
 
-    Errors are known again by the text of their lines: line numbers move with every edit.
+    Errors are matched by the text of their lines: line numbers move with every edit.
     """
     known = {_get_problem_line(before, each) for each in old}
     return [each for each in now if _get_problem_line(after, each) not in known]

@@ -1,9 +1,9 @@
-"""Syntax of the languages that have a tree-sitter grammar.
+"""Syntax check of languages with a tree-sitter grammar.
 
-A grammar knows less than a compiler: macros, dialects and the newest syntax are errors to it. So an error is told
-where the grammar understood the file before the change; in a file that it did not understand, and in the languages
-that have macros or move fast, brackets or quotes must have stopped to match as well. Matching is counted by the
-tokens of the tree, which are found in the parts that are not understood too.
+A grammar knows less than a compiler: it reports macros, dialects and the newest syntax as errors. So an error is
+reported only if the file parsed without errors before the change; in other files, and in languages that have macros
+or change fast, brackets or quotes must also have become unbalanced. Balance is counted on the tokens of the tree,
+which exist in unparsed parts as well.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 LOOSE = frozenset({"c", "cpp", "csharp", "css", "html", "jsonc", "tsx", "typescript"})
-"""More than one valid change in 200 of these brings in what the grammar does not know (real histories, 2010-2025)."""
+"""Languages where over one valid change in 200 adds syntax unknown to the grammar (real histories, 2010-2025)."""
 
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 _QUOTES = frozenset({'"', "'", "`", '"""', "'''"})
 _OTHER_APOSTROPHES = frozenset({"c", "cpp", "rust"})
-"""Languages in which a single ' may be no quote: a lifetime, a separator of digits, a word of an `#error`."""
+"""Languages in which a single ' may be no quote: a lifetime, a digit separator, a word of an `#error`."""
 
 _IF = frozenset({"#if", "#ifdef", "#ifndef"})
 _END = "#endif"
@@ -37,7 +37,7 @@ _UNMARKED = bytes(set(range(256)) - set(b"()[]{}\"'`/*\\#$@<>!-"))
 
 
 def find_tree_problems(languages: Sequence[Language], before: str | None, after: str) -> list[Problem]:
-    """Errors that a change brought in; where a file may be in one of several languages, it must be wrong in all."""
+    """Return errors that a change introduced; for a file of several possible languages, only if all report errors."""
     found: list[Problem] = []
     for language in languages:
         found = _find_problems(language, before, after)
@@ -47,7 +47,7 @@ def find_tree_problems(languages: Sequence[Language], before: str | None, after:
 
 
 def find_parse_errors(language: Language, source: str) -> list[Problem]:
-    """What the grammar does not understand."""
+    """Return the nodes that the grammar cannot parse."""
     return list(_iter_errors(parse_text(language, source)))
 
 
@@ -79,7 +79,7 @@ def _find_problems(language: Language, before: str | None, after: str) -> list[P
 
 
 def _has_same_marks(before: str, after: str) -> bool:
-    """The lines that changed have the same brackets, quotes and beginnings of comments, in the same order."""
+    """Return whether the changed lines kept their brackets, quotes and comment starts, in the same order."""
     old, new = encode_text(before), encode_text(after)
     start, tail = measure_common_ends(old, new)
     first = old.rfind(b"\n", 0, start) + 1
@@ -91,7 +91,7 @@ def _has_same_marks(before: str, after: str) -> bool:
 
 
 def _iter_errors(tree: Tree) -> Iterator[Problem]:
-    """Without recursion: a tree that is full of errors can be thousands of nodes deep."""
+    """Yield errors without recursion: a tree full of errors can be thousands of nodes deep."""
     left: list[Node] = [tree.root_node]
     lines: set[int] = set()
     while left:
@@ -110,7 +110,7 @@ def _iter_errors(tree: Tree) -> Iterator[Problem]:
 
 
 def _filter_changed_lines(problems: Iterator[Problem], before: str | None, after: str) -> list[Problem]:
-    """Those that stand in changed lines: a bracket that is missing makes errors all over the file."""
+    """Return problems in changed lines: a missing bracket causes errors all over the file."""
     new = encode_text(after)
     start, tail = measure_common_ends(encode_text(before or ""), new)
     first, last = new.count(b"\n", 0, start) + 1, new.count(b"\n", 0, len(new) - tail) + 1
@@ -124,16 +124,16 @@ class _Token:
 
 
 def _collect_tokens(language: Language, tree: Tree) -> list[_Token]:
-    """Brackets and quotes in the order in which they stand in the text.
+    """Return brackets and quotes in text order.
 
-    Of the branches of conditional compilation only the first counts: each may open the same bracket.
+    Only the first branch of a conditional compilation counts: each may open the same bracket.
     """
     ignored = "'" if language.name in _OTHER_APOSTROPHES else ""
     found: list[_Token] = []
     skipping = 0
     for node in _iter_leaves(tree):
         kind = node.type
-        if kind == "preproc_directive":  # what a directive is where the grammar does not understand its place
+        if kind == "preproc_directive":  # a directive in a place where the grammar does not expect one
             kind = (node.text or b"").decode("utf-8", "replace").replace(" ", "")
         if not _is_counted_token(kind) or kind == ignored:
             continue
@@ -147,7 +147,7 @@ def _collect_tokens(language: Language, tree: Tree) -> list[_Token]:
 
 
 def _iter_leaves(tree: Tree) -> Iterator[Node]:
-    cursor = tree.walk()  # far faster than a query for trees that are full of errors
+    cursor = tree.walk()  # far faster than a query for trees full of errors
     while True:
         if cursor.goto_first_child():
             continue
@@ -164,7 +164,7 @@ def _is_counted_token(kind: str) -> bool:
 
 
 def _find_unmatched(tokens: Sequence[_Token]) -> Problem | None:
-    """The first bracket that does not match, None if all do."""
+    """Return the first unbalanced bracket, None if all match."""
     still_open: list[tuple[str, int]] = []
     for token in tokens:
         for character in token.kind:
@@ -186,6 +186,6 @@ def _find_unmatched(tokens: Sequence[_Token]) -> Problem | None:
 
 
 def _find_odd_quotes(tokens: Sequence[_Token]) -> set[str]:
-    """Quotes of which there is an odd number."""
+    """Return the kinds of quotes that occur an odd number of times."""
     counted = Counter(token.kind for token in tokens if token.kind in _QUOTES)
     return {kind for kind, count in counted.items() if count % 2}

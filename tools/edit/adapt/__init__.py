@@ -1,1 +1,1 @@
-"""How the new text is adapted to the file: indentation, blank lines, quotes and words."""
+"""Adaptation of the new text to the file: indentation, blank lines, quotes and words."""

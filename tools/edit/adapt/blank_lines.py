@@ -1,4 +1,4 @@
-"""Blank lines that `old` has and the file has not: they are taken out of `old`, and of `new` where it repeats them."""
+"""Removal of blank lines of `old` that the file lacks, and of their repetitions in `new`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tools.edit.match.ambiguous import AmbiguousEdit
 def remove_absent_blank_lines(
     old: Sequence[str], new: Sequence[str], ghosts: Sequence[int]
 ) -> tuple[list[str], list[str]]:
-    """Both texts without the blank lines of `old` that these numbers name.
+    """Return both texts without the blank lines of `old` with these numbers.
 
-    In `new` a blank line goes if it stands beside the same line as in `old`. Raises Unclear if there are several
-    such places, or none can be told because what stood beside it is new.
+    A blank line of `new` is removed if it is adjacent to the same line as in `old`. Raises AmbiguousEdit if
+    there are several such places, or none can be identified because the adjacent lines are new.
     """
     kept_new = list(new)
     runs = _group_runs(ghosts)
@@ -42,7 +42,9 @@ def _group_runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _cut_start(lines: list[str], count: int, after: str | None, framed: bool) -> None:
-    """Framed by blank lines a text is quoted; blank lines only before it may be what is to be added."""
+    """Cut blank lines at the start: framed by blank lines a text is quoted; only leading ones may be an
+    addition.
+    """
     blank = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     if not blank:
         return
@@ -54,7 +56,9 @@ def _cut_start(lines: list[str], count: int, after: str | None, framed: bool) ->
 
 
 def _cut_end(lines: list[str], count: int, given: int) -> None:
-    """count: blank lines at the end of `old` that the file has not. given: all that `old` has there"""
+    """Cut blank lines at the end. count: those at the end of `old` that the file lacks. given: all that `old`
+    has there
+    """
     blank = _count_trailing_blank(lines)
     if given - count < blank < given:
         raise AmbiguousEdit("`old` ends with a blank line that the file has not: leave it out in both texts")
@@ -67,7 +71,7 @@ def _count_trailing_blank(lines: Sequence[str]) -> int:
 
 
 def _cut_between(lines: list[str], count: int, before: str, after: str) -> None:
-    """Take out as many blank lines between these two, or beside the one of them that is left."""
+    """Cut as many blank lines between these two, or adjacent to the remaining one of them."""
     blank = [
         i for i in range(len(lines) - count + 1) if not any(line.strip() for line in lines[i : i + count])
     ]

@@ -1,7 +1,7 @@
-"""How deep the further lines of `new` stand when `old` is one line given without all of its indentation.
+"""Indentation of the further lines of `new` when `old` is one line given without all of its indentation.
 
-Two readings are common: the model left out the indentation of the first line only, or of all lines. Where they
-differ, brackets or the syntax decide; where these do not, nobody can know.
+Two readings are common: the model left out the indentation of the first line only, or of all lines. Where
+they differ, brackets or the syntax decide; where these do not, the edit is ambiguous.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _BRACES_TOO = (".scss", ".swift", ".ts", ".tsx", ".mjs", ".cjs", ".scala", ".dar
 
 
 _ALONE = ("begin", "do", "else", "ensure", "finally", "loop", "repeat", "rescue", "then", "try")
-"""Lines of one word, in languages whose blocks have no brackets, behind which lines are deeper."""
+"""Lines of one word, in languages whose blocks have no brackets, that are followed by deeper lines."""
 
 _ITEM = re.compile(r"(?:[-*+]|\d+[.)])\s")
 
 
 def indent_later_lines(source: Source, start: int, old: str, new: str, path: str) -> str:
-    """`new` with the indentation of its further lines as it is meant. Raises EditRefused if that is not clear."""
+    """Return `new` with its further lines indented as intended. Raises EditRefused if that is ambiguous."""
     text = source.text
     line_start = text.rfind("\n", 0, start) + 1
     indent = text[line_start:start]
@@ -71,8 +71,9 @@ def indent_later_lines(source: Source, start: int, old: str, new: str, path: str
 
 
 def _remove_repeated_indent(source: Source, start: int, old: str, new: str, path: str, indent: str) -> str:
-    """For `new` that begins with what `old` left out of its indentation: it has that in all lines, and is not to stand
-    deeper by it. Raises EditRefused where that may be meant as well."""
+    """Handle `new` that begins with the indentation that `old` left out: all its lines have it, and it is not
+    added again. Raises EditRefused where a deeper `new` may be meant.
+    """
     given = new.removeprefix(indent)
     if given == old:
         return new  # else nothing would change
@@ -104,8 +105,9 @@ def _choose_by_syntax(path: str, before: str, results: list[str]) -> int | None:
 def _choose_by_shape(
     old: str, first: str, later: list[str], indent: str, path: str, below: str, unit: int
 ) -> int | None:
-    """0: as given, 1: all shifted. indent: what of the file's `old` has not; below: the file's next line; unit: columns
-    of one of its levels"""
+    """Return 0: as given, 1: all shifted, None: ambiguous. indent: the part of the file's that `old` lacks;
+    below: the file's next line; unit: columns of one of its levels
+    """
     given = indent_of(old)
     indent += given
     least = min((indent_of(line) for line in later), key=len)
@@ -113,22 +115,20 @@ def _choose_by_shape(
         return 1 if least.startswith(given) else None
     if len(least) >= len(indent):
         if len(indent_of(below)) > len(indent) and not first.rstrip().endswith(OPENERS):
-            return None  # no bracket says so, but it opens a block
+            return None  # no bracket shows it, but it opens a block
         if _ITEM.match(first) and _ITEM.match(later[0].lstrip()):
-            return None  # an item beside it, or one below it
+            return None  # a sibling item, or a nested one
         if first.strip() in _ALONE and len(indent_of(later[0])) == len(indent):
-            return None  # no bracket says so, but it opens a block
+            return None  # no bracket shows it, but it opens a block
         opens = first.rstrip().endswith(OPENERS)
         deeper = len(indent_of(later[0])) - len(indent)
         if deeper not in (0, unit):
-            return None  # as if aligned: with the first line as it is given, or as it stands in the file
+            return None  # as if aligned: with the first line as given, or as in the file
         return 0 if opens == (deeper > 0) else None
     if indent_of(later[0]) and not first.rstrip().endswith(OPENERS):
         return None  # deeper than the first line for no reason, if all are shifted
     if len(indent_of(below)) < len(indent) and below.strip()[:1] not in tuple(")]}"):
-        return (
-            None  # no bracket ends the block here, as in a comment: brackets do not tell what belongs to it
-        )
+        return None  # no bracket ends the block here, as in a comment: brackets do not decide
     if path.endswith(_BRACES + _BRACES_TOO):
         return (
             0 if compute_min_bracket_depth("\n".join([first, *later])) < compute_min_bracket_depth(old) else 1

@@ -1,7 +1,8 @@
-"""Lines that `old` and `new` share but for their indentation: what they tell of how `new` is written.
+"""Lines shared by `old` and `new` except for indentation: evidence of how `new` is indented.
 
-A model that means a change of indentation shows its reason: the line that opens or closes a block around the moved
-lines. Where all of `new` is moved without one, or only its first line has lost its indentation, it is a slip.
+A model that intends a change of indentation shows its reason: the line that opens or closes a block around
+the moved lines. Where all of `new` is moved without one, or only its first line has lost its indentation, it
+is a slip.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from tools.edit.match.matchers import Site, Source
 
 
 def refuse_lost_indentation(old: Sequence[str], new: Sequence[str]) -> None:
-    """For old lines that stand in the file as they are given. Raises Unclear.
+    """Raise AmbiguousEdit if `new` lost its indentation, for old lines that occur in the file as given.
 
-    A change of white space alone is no slip: it is what is asked. Nor is one that only takes lines away, or only adds
-    some, all others being as they were.
+    A change of white space alone is intended, no slip. Nor is one that only removes lines, or only adds some,
+    with all others unchanged.
     """
     if _is_subsequence(new, old) or _is_subsequence(old, new):
         return
@@ -33,7 +34,7 @@ def refuse_lost_indentation(old: Sequence[str], new: Sequence[str]) -> None:
         or not _count_filled_lines(old)
     ):
         return
-    # a bracket at two depths: which of them stands for which is not known
+    # a bracket at two depths: it is unknown which corresponds to which
     pairs = [(i, j) for i, j in pairs if indent_of(old[i]) == indent_of(new[j]) or new[j] not in old]
     moved = [(i, j) for i, j in pairs if indent_of(old[i]) != indent_of(new[j])]
     indents = [(indent_of(old[i]), indent_of(new[j])) for i, j in moved]
@@ -52,10 +53,10 @@ def refuse_lost_indentation(old: Sequence[str], new: Sequence[str]) -> None:
 
 
 def reindent_old_lines(source: Source, hunk: Hunk, site: Site) -> Hunk:
-    """The hunk with old lines indented as in the file, if the new ones are so, and only the old ones were not.
+    """Reindent the old lines as in the file if only they, and not the new ones, are indented wrongly.
 
-    Raises Unclear if one slip in both texts explains the old lines as well (then a line that both have is moved), if
-    the shared lines contradict one another, or if there are none and it may be so.
+    Raises AmbiguousEdit if one slip in both texts explains the old lines as well (then a line of both is
+    moved), if the shared lines contradict one another, or if there are none and it may be so.
     """
     rows = dict(site.pairs)
     old, new = hunk.old, hunk.new
@@ -63,10 +64,10 @@ def reindent_old_lines(source: Source, hunk: Hunk, site: Site) -> Hunk:
     wrong = {i for i, depth in depths.items() if normalize_indent(old[i]) != depth}
     filled = [line for line in new if line.strip()]
     if not wrong or not filled or any(old[i] in new for i in wrong):
-        return hunk  # or they are indented alike, whatever else of it stands in `new` again
+        return hunk  # or they are indented alike, whatever else of it recurs in `new`
     least = min(depths.values(), key=len)
     if not all(normalize_indent(line).startswith(least) for line in filled):
-        return hunk  # one of them is outside of where they go: they are not indented as the file is
+        return hunk  # one of them is outside of the block: they are not indented as the file is
     pairs = [(i, j) for i, j in pair_shared_lines(old, new) if i in wrong]
     right = [(i, j) for i, j in pairs if normalize_indent(new[j]) == depths[i]]
     first = min(depths)
@@ -80,14 +81,16 @@ def reindent_old_lines(source: Source, hunk: Hunk, site: Site) -> Hunk:
 
 
 def _is_one_slip(source: Source, old: Sequence[str], new: Sequence[str], depths: Mapping[int, str]) -> bool:
-    """All old lines are indented otherwise in the same way, and the new ones may be, too: less, more, by tabs."""
+    """Return whether one mapping explains the old lines' indentation and fits the new ones: less, more, by
+    tabs.
+    """
     pairs = [(normalize_indent(old[i]), depth) for i, depth in depths.items()]
     mapping = fit_constant_shift(pairs) or fit_indent_mapping(pairs, new, source.lines, source.tabs)
     return mapping is not None and all(mapping(normalize_indent(line)) is not None for line in new)
 
 
 def pair_shared_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Numbers of lines that are equal but for white space around them; blank ones do not count."""
+    """Yield the numbers of lines that are equal except for white space around them; blank ones do not count."""
     from difflib import SequenceMatcher
 
     mine = [(i, line.strip()) for i, line in enumerate(old) if line.strip()]
@@ -98,7 +101,7 @@ def pair_shared_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[
 
 
 def _is_subsequence(few: Sequence[str], many: Sequence[str]) -> bool:
-    """To the letter and in this order; blank lines do not count."""
+    """Return whether `few` occurs exactly and in order within `many`; blank lines do not count."""
     others = iter(many)
     return all(line in others for line in few if line.strip())
 
@@ -114,13 +117,14 @@ def _measure_indent(line: str) -> int:
 def _is_indent_change_intended(
     old: Sequence[str], new: Sequence[str], pairs: Sequence[tuple[int, int]]
 ) -> bool:
-    """Deeper, and a new line is less deep than they are now; or less deep, and an old one that goes was so before. A
-    fence around them takes the place of indentation."""
+    """Return whether a change of indentation is intended: deeper below a new line that is less deep, or less
+    deep after the removal of an old one that was. A fence around the lines replaces indentation.
+    """
     if any(line.startswith(FENCES) for line in new):
         return True
     steps = {_measure_indent(new[j]) - _measure_indent(old[i]) for i, j in pairs}
     if min(steps) < 0 < max(steps):
-        return True  # some this way, some that: nothing moves all lines so by mistake
+        return True  # some deeper, some less deep: no slip moves all lines so
     if max(steps) > 0:
         kept = {j for _, j in pairs}
         least = min(_measure_indent(new[j]) for _, j in pairs)
@@ -135,10 +139,10 @@ def _is_indent_change_intended(
 def _is_first_at_margin(
     old: Sequence[str], new: Sequence[str], pairs: Sequence[tuple[int, int]], moved: Sequence[tuple[int, int]]
 ) -> bool:
-    """The first new line has lost its indentation: it is the first old one, of which no other has moved; or it takes
-    the place of that, no old line stands at the margin, and no other new one does.
+    """Return whether the first new line has lost its indentation: it is the first old one and the only one
+    moved; or it replaces that one, no old line is at the margin, and no other new one is.
 
-    A line for the preprocessor stands at the margin whatever is around it.
+    A preprocessor line is at the margin whatever surrounds it.
     """
     first, *others = [j for j, line in enumerate(new) if line.strip()]
     if indent_of(new[first]) or new[first].startswith("#"):

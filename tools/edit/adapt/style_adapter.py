@@ -1,4 +1,6 @@
-"""The manner of a file: added lines take on its indentation, its quotes and, where they are versions, its words."""
+"""Adaptation of added lines to the file's indentation, quotes and, where they are versions of old lines,
+words.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +25,22 @@ from tools.edit.match.ambiguous import AmbiguousEdit
 from tools.edit.match.matchers import LOOK_ALIKES, Rung, Source, has_distinctive_word
 
 APPROXIMATE = (Rung.PUNCTUATION, Rung.ANCHORS)
-"""Rungs at which words of the file and of the model's old lines differ, so that the new lines are merged with them."""
+"""Rungs at which words of the file and of the model's old lines differ, so that the new lines are merged with
+them.
+"""
 
 
 Pair = tuple[str, str]
 """The model's indentation of a line, and the file's."""
 
 _BLOCK = ("{", ":")
-"""How a line ends whose block stands deeper, on the next line."""
+"""Endings of a line whose block is deeper, on the next line."""
 
 _CLOSERS = "})]{"
 
 
 class StyleAdapter:
-    """Brings added lines into the manner of the file, as far as the matched lines show it."""
+    """Adapts added lines to the style of the file, as far as the matched lines show it."""
 
     def __init__(self, source: Source, lines: Sequence[Line], row_of: dict[int, int], rung: Rung) -> None:
         self._source, self._lines, self._row_of, self._rung = source, lines, row_of, rung
@@ -49,7 +53,9 @@ class StyleAdapter:
             self._refuse_flat_block()
 
     def _refuse_flat_block(self) -> None:
-        """Old lines lack indentation, and a new block opens without any: how deep its lines are is lost."""
+        """Raise AmbiguousEdit if old lines lack indentation and a new block opens without any: the depth of
+        its lines is lost.
+        """
         lost = (
             normalize_indent(self._lines[i].text) != indent_of(self._source.lines[row])
             for i, row in self._row_of.items()
@@ -67,8 +73,10 @@ class StyleAdapter:
                 )
 
     def _has_spurious_trailing_space(self) -> bool:
-        """All lines of the model have the same white space at their ends, where the file has none. Raises Unclear if
-        only some have it, and some of these are new: then it may be meant."""
+        """Return whether all lines of the model end in the same white space, which the file lacks.
+
+        Raises AmbiguousEdit if only some do, and some of these are new: then it may be intended.
+        """
         old = [(self._lines[i].text, self._source.lines[row]) for i, row in self._row_of.items()]
         old = [(text, line) for text, line in old if text.strip()]
         new = [line.text for line in self._lines if line.op == "+" and line.text.strip()]
@@ -77,14 +85,14 @@ class StyleAdapter:
         if not any(_has_trailing_space(text) for text, _ in old):
             return False
         ends = {text[len(text.rstrip()) :] for text in (*new, *(text for text, _ in old))}
-        if len(ends) > 1:  # without any is another, too
+        if len(ends) > 1:  # no white space counts as a different ending
             raise AmbiguousEdit(
                 "whether white space at the ends of lines is meant is not clear: give it as in the file"
             )
         return True
 
     def adapt_lines(self, removed: Sequence[int], added: Sequence[int]) -> Iterator[str]:
-        """The added lines that take the place of removed ones, both by their numbers. Raises Unclear."""
+        """Adapt the added lines that replace removed ones, both by their numbers. Raises AmbiguousEdit."""
         for line in self._adapt_unstripped(removed, added):
             yield line.rstrip() if self._strips else line
 
@@ -102,8 +110,9 @@ class StyleAdapter:
             yield self._adapt_words(indented, bases.get(i))
 
     def _map_old_lines(self) -> dict[str, str]:
-        """For a line of the old text the file's: where the new text has it too, moved, that is what is meant. Where it
-        has more of them, some are new."""
+        """Map each old line to the file's: a moved line of the new text is taken from there. If the new text
+        has more of them, some are new, and none is mapped.
+        """
         if self._rung is Rung.EXACT:
             return {}
         known: dict[str, set[str]] = {}
@@ -114,7 +123,9 @@ class StyleAdapter:
         return {text: lines.pop() for text, lines in known.items() if len(lines) == 1 and more[text] <= 0}
 
     def _adapt_blank_line(self, text: str) -> str:
-        """Raises Unclear if it is of white space and the lines are indented otherwise: it may be, too, or not."""
+        """Adapt a blank line. Raises AmbiguousEdit if it is of white space and the lines are indented
+        differently.
+        """
         if not text or self._rung is Rung.EXACT or self._indent is None or self._indent(text) in (text, None):
             return text
         meant = {self._source.lines[row] for i, row in self._row_of.items() if self._lines[i].text == text}
@@ -129,7 +140,7 @@ class StyleAdapter:
         self._odd_first: tuple[str, str] | None = None
         given = [indent_of(text) for text in added if text.strip()]
         if self._rung is Rung.EXACT and not has_mixed_indentation(given, self._source.tabs):
-            return str  # as they are: no quoted line is indented otherwise
+            return str  # unchanged: no quoted line is indented differently
         pairs = [
             (normalize_indent(self._lines[i].text), indent_of(self._source.lines[row]))
             for i, row in self._row_of.items()
@@ -158,8 +169,9 @@ class StyleAdapter:
         return fit_indent_mapping(pairs, added, self._source.lines, self._source.tabs)
 
     def _refuse_two_slips(self, first: Pair, rest: Sequence[Pair], added: Sequence[str]) -> None:
-        """The first line lacks indentation, and the others are not indented as in the file either: a new line that is
-        as deep as none of these is told by that line, or by the others."""
+        """Raise AmbiguousEdit if the first line lacks indentation, the others differ from the file, too, and
+        a new line at another depth could follow either.
+        """
         (given, there), known = first, {model for model, _ in rest}
         mapping = fit_indent_mapping(rest, added, self._source.lines, self._source.tabs)
         seen = mapping(given) if mapping else None
@@ -179,7 +191,9 @@ class StyleAdapter:
                 )
 
     def _refuse_merged_depths(self) -> None:
-        """Two depths are one in the file, neither of them that of the first line alone: other lines may be meant."""
+        """Raise AmbiguousEdit if two depths, neither only the first line's, are one in the file: other lines
+        may be meant.
+        """
         pairs = {
             (normalize_indent(self._lines[i].text), indent_of(self._source.lines[row]))
             for i, row in self._row_of.items()
@@ -191,8 +205,9 @@ class StyleAdapter:
             )
 
     def _refuse_other_depth(self) -> None:
-        """Some lines stand as deep as they are given, and one of brackets alone, beside which lines are added, or which
-        alone is as deep as they are, does not: it may be another one."""
+        """Raise AmbiguousEdit if some lines match at the given depth, and one of brackets alone does not,
+        although lines are added next to it, or new lines share only its depth: it may be another one.
+        """
         same, other = list[int](), list[int]()
         for i, row in self._row_of.items():
             if self._lines[i].text.strip():
@@ -213,7 +228,7 @@ class StyleAdapter:
                 )
 
     def _has_insertion_beside(self, number: int) -> bool:
-        """Right before or behind this line others are added, in the place of none."""
+        """Return whether lines are only added directly before or after this line."""
         for by in (-1, 1):
             at, ops = number + by, set[str]()
             while 0 <= at < len(self._lines) and (op := self._lines[at].op) != " ":
@@ -224,7 +239,8 @@ class StyleAdapter:
         return False
 
     def _refuse_two_depths(self, given: str, indent: str) -> None:
-        """Of one line without its indentation, the others to add may have theirs, or lack as much of it.
+        """Raise AmbiguousEdit for one line without its indentation, if the added ones may have theirs, or
+        lack as much.
 
         given: the model's indentation of that line; indent: the file's
         """
@@ -245,8 +261,9 @@ class StyleAdapter:
             )
 
     def _is_leaving_block(self, indent: str) -> bool:
-        """The block ends behind the one line of it that is given, and after a blank line new ones stand at the
-        margin: of the block, or of the file."""
+        """Return whether the block ends after its one given line, and new lines at the margin follow a blank
+        one: the margin may be the block's, or the file's.
+        """
         last = max(self._row_of.values())
         below = next((line for line in self._source.lines[last + 1 :] if line.strip()), "")
         new = [line for line in self._lines if line.op != "-"]
@@ -257,8 +274,9 @@ class StyleAdapter:
         return apart and len(indent_of(below)) < len(indent)
 
     def _is_continued_outside(self, indent: str) -> bool:
-        """New lines at the margin, behind the one that is given without its indentation, may be meant there: the file
-        goes on less deep, or they close what that line stands in."""
+        """Return whether new lines at the margin, after the one given without its indentation, may be meant
+        there: the file continues less deep, or they close the block of that line.
+        """
         new = [line for line in self._lines if line.op != "-" and line.text.strip()]
         if not any(line.op == "+" and not indent_of(line.text) for line in new[1:]):
             return False
@@ -270,7 +288,7 @@ class StyleAdapter:
         )
 
     def _has_block_opener(self) -> bool:
-        """Before the first of the new lines that is indented stands one that opens a block."""
+        """Return whether the line before the first indented new line opens a block."""
         new = [line.text for line in self._lines if line.op != "-" and line.text.strip()]
         first = next((i for i, text in enumerate(new) if indent_of(text)), 0)
         above = new[first - 1].rstrip() if first > 0 else ""
@@ -309,7 +327,9 @@ class StyleAdapter:
         return mapped + text[len(indent_of(text)) :]
 
     def _may_be_tabs(self, indent: str) -> bool:
-        """So many spaces may stand for tabs, as wide as those of another line that is given with spaces."""
+        """Return whether so many spaces may represent tabs, as wide as those of another line given with
+        spaces.
+        """
         pairs = (
             (indent_of(self._lines[i].text), indent_of(self._source.lines[row]))
             for i, row in self._row_of.items()
@@ -329,7 +349,9 @@ class StyleAdapter:
         return any(line.op != "-" and line.text.strip() for line in self._lines[:number])
 
     def _find_nearest_indent(self, number: int, indent: str, base: int | None) -> str | None:
-        """Without one mapping for all lines: that of the line it replaces, or what the indentation means elsewhere."""
+        """Return, without one mapping for all lines, the indentation of the replaced line, or its meaning
+        elsewhere.
+        """
         if base is not None and indent_of(self._lines[base].text) == indent:
             return indent_of(self._source.lines[self._row_of[base]])
         meant = {
@@ -352,8 +374,9 @@ class StyleAdapter:
         return text
 
     def _adapt_character(self, character: str) -> str:
-        """One kind of look-alike is proven to be the model's own. One of another kind may be, too, or be meant: it
-        is, where the file has it, or the model writes the plain one as well."""
+        """Adapt a look-alike of another kind than the proven ones. It is intended if the file has it, or if
+        the model writes the plain one as well. Raises AmbiguousEdit otherwise.
+        """
         plain = LOOK_ALIKES.get(ord(character), character)
         if plain == character or character in self._source.text:
             return character
@@ -368,9 +391,10 @@ class StyleAdapter:
         )
 
     def _learn_characters(self) -> dict[str, str]:
-        """Look-alikes of an ASCII character, by the matched lines, in which the file has that character.
+        """Learn from the matched lines the look-alikes of an ASCII character that is plain in the file.
 
-        What holds for one of its look-alikes holds for all: opening quotes are learned from closing ones.
+        A rule for one look-alike holds for all of its character: opening quotes are learned from closing
+        ones.
         """
         learned: set[str | None] = set()
         spoiled: set[str | None] = set()
@@ -397,6 +421,6 @@ def _has_trailing_space(line: str) -> bool:
 
 
 def normalize_indent(text: str) -> str:
-    """The indentation of a model's line; what looks like a space there is one."""
+    """Return the indentation of a model's line, with look-alikes of a space as spaces."""
     indent = indent_of(text)
     return indent if indent.isascii() else indent.translate(LOOK_ALIKES)

@@ -1,4 +1,4 @@
-"""Words of a line, and lines that are versions of one another: what changed in one is done to the other."""
+"""Three-way merge of a line's words, and pairing of lines that are versions of one another."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from tools.edit.match.matchers import LOOK_ALIKES
 
 
 def merge_words(base: str, ours: str, theirs: str) -> str:
-    """Three-way merge of one line by words: what changed from `base` to `theirs`, done to `ours`.
+    """Merge one line by words, three-way: apply the changes from `base` to `theirs` to `ours`.
 
-    Where both changed the same words, and for white space, `theirs` stands. Raises Unclear where that would lose words
-    that only `ours` has: if `theirs` has changed what stands beside them, what they are more than, or some but not all
-    of what they replace; and where `theirs` keeps a word that `ours` has otherwise, by more than its punctuation: the
-    slip may be in both, or in `base` alone.
+    Where both changed the same words, and for white space, `theirs` is taken. Raises AmbiguousEdit where that
+    would lose
+    words that only `ours` has: if `theirs` has changed the words next to them, the words they extend, or some
+        but not all of those they replace; and where `theirs` keeps a word that `ours` has differently, by
+        more than its punctuation: the slip may be in both, or in `base` alone.
     """
     if ours.split() == theirs.split():
         return theirs
     base_words, our_words, their_words = _split_words(base), _split_words(ours), _split_words(theirs)
     kept = dict(_match_equal_words(base_words, their_words))  # word of base → the same word in theirs
-    pieces = ["", *their_words]  # one more before them: what is put in goes behind another
+    pieces = ["", *their_words]  # one more before them: insertions go after a word
     for start, end, words in _find_replaced_words(base_words, our_words):
         solid = [i for i in range(start, end) if base_words[i].strip(" \t")]
         if not solid:
@@ -45,7 +46,7 @@ def merge_words(base: str, ours: str, theirs: str) -> str:
         if words and any(base.count(each) != theirs.count(each) for each in base_words[start:end]):
             raise _build_line_mismatch(
                 ours
-            )  # which of those in `theirs` is the one that the file has otherwise
+            )  # it is unclear which of those in `theirs` the file has differently
         pieces[1 + kept[start] : 1 + kept[end - 1] + 1] = ["".join(words), *[""] * (end - 1 - start)]
     return "".join(pieces)
 
@@ -53,8 +54,10 @@ def merge_words(base: str, ours: str, theirs: str) -> str:
 def _find_left_word(
     base: Sequence[str], theirs: Sequence[str], kept: Mapping[int, int], start: int, end: int, ours: str
 ) -> int:
-    """The word of `theirs`, from 1 (0: none), behind which that goes which the file has in place of base's white space,
-    or of nothing, from `start` to `end`. Raises Unclear unless in `theirs` the same stands on both sides of it."""
+    """Return the word of `theirs`, from 1 (0: none), after which the file's replacement of base's white
+    space, or of nothing, from `start` to `end` is inserted. Raises AmbiguousEdit unless `theirs` has the same
+    on both sides of it.
+    """
     left = kept.get(start - 1) if start else -1
     right = kept.get(end) if end < len(base) else len(theirs)
     if left is None or right is None or list(theirs[left + 1 : right]) != list(base[start:end]):
@@ -63,7 +66,7 @@ def _find_left_word(
 
 
 def _has_added_words(base: Sequence[str], theirs: Sequence[str], words: Sequence[str]) -> bool:
-    """The words that the file has, and `base` lacks, come with `theirs`."""
+    """Return whether `theirs` adds the words that the file has and `base` lacks."""
     wanted = [word for word in words if word.strip(" \t")]
     return _count_runs(theirs, wanted) > _count_runs(base, wanted)
 
@@ -74,7 +77,7 @@ def _count_runs(words: Sequence[str], wanted: Sequence[str]) -> int:
 
 
 def _normalize_words(words: Sequence[str]) -> str:
-    """Without what differs in punctuation, or in how accents are put together."""
+    """Normalize punctuation and the composition of accents."""
     return unicodedata.normalize("NFC", "".join(words)).translate(LOOK_ALIKES)
 
 
@@ -85,7 +88,7 @@ def _build_line_mismatch(line: str) -> AmbiguousEdit:
 
 
 _WORDS = re.compile(r"\w+|[ \t]+|[^\w \t]")
-"""A no-break space is a character of the file's, not white space that anybody may change."""
+"""A no-break space is a character of the file's, not white space that may be changed."""
 
 
 def _split_words(text: str) -> list[str]:
@@ -113,7 +116,7 @@ def _find_replaced_words(base: Sequence[str], ours: Sequence[str]) -> list[tuple
 def pair_versions(
     lines: Sequence[Line], removed: Sequence[int], added: Sequence[int]
 ) -> Iterator[tuple[int, int]]:
-    """(added, removed) lines that are versions of one another, in order."""
+    """Yield (added, removed) lines that are versions of one another, in order."""
     from difflib import SequenceMatcher
 
     start = 0

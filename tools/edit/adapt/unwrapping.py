@@ -1,7 +1,7 @@
-"""What is wrapped around `new` only, `old` being exact: taken off if it cannot be meant.
+"""Removal of wrappings around `new` only, `old` being exact, if they cannot be intended.
 
-It cannot where the result parses without it, and else does not; nor can some of it in any language: numbers that
-are those of the lines, a fence in a file that is no prose and has none, white space at the end of every line of code.
+They cannot if only the unwrapped result parses; nor can some in any language: numbers that are those of the
+lines, a fence in a file that is no prose and has none, white space at the end of every line of code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tools.edit.match.typography import replace_look_alikes
 
 
 def unwrap_new_text(path: str, text: str, start: int, old: str, new: str) -> tuple[str, str]:
-    """(`new` as it is meant, what was undone: "" if it is meant as given), for `old` found at `start`."""
+    """Return (the intended `new`, the correction made: "" if none), for `old` found at `start`."""
     if sure := _strip_unintended_wrapping(path, text, text.count("\n", 0, start) + 1, old, new):
         return sure
     candidates = list(_generate_candidates(old, new))
@@ -42,11 +42,11 @@ def unwrap_new_text(path: str, text: str, start: int, old: str, new: str) -> tup
 
 _PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".org")
 _HOLD_FENCES = (*_PROSE, ".ipynb", ".py", ".pyi")
-"""Ends of the names of files that may have fences: prose, and docstrings (in Python the syntax decides)."""
+"""Extensions of files that may have fences: prose, and docstrings (in Python the syntax decides)."""
 
 
 def _strip_unintended_wrapping(path: str, text: str, line: int, old: str, new: str) -> tuple[str, str] | None:
-    """text: of the file; line: number, from 1, of that at which `old` stands"""
+    """Strip wrappings that no language allows. text: of the file; line: number, from 1, of the start of `old`"""
     if parse_first_line_number(new) == line and parse_first_line_number(old) is None:
         for plain in (strip_line_numbers(new, like=new), strip_numbers_keeping_space(new, like=new)):
             if plain is not None and _measure_min_indent(plain) == _measure_min_indent(old):
@@ -73,7 +73,7 @@ def _strip_unintended_wrapping(path: str, text: str, line: int, old: str, new: s
 
 
 def _measure_min_indent(text: str) -> int:
-    """Of the line that is indented least."""
+    """Return the indentation of the least indented line."""
     return min((len(indent_of(line)) for line in text.split("\n") if line.strip()), default=0)
 
 
@@ -98,7 +98,7 @@ def _generate_candidates(old: str, new: str) -> Iterator[tuple[str, str]]:
 
 
 def _indent_like_old(old: str, new: str) -> str | None:
-    """All lines moved by the indentation of the first line of `old`, when that of `new` has none."""
+    """Shift all lines by the indentation of the first line of `old`, when that of `new` has none."""
     first = next((line for line in old.split("\n") if line.strip()), "")
     given = next((line for line in new.split("\n") if line.strip()), "")
     indent = indent_of(first)

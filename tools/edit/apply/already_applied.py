@@ -1,4 +1,4 @@
-"""Edits that are recognised as made before, or as leaving something out."""
+"""Detection of edits that were applied before, and of edits that leave code out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.edit.match.refusal_messages import EditRefused
 
 
 def refuse_placeholders(source: Source, lines: Iterable[Line]) -> None:
-    """New lines that only say that there are more. Dots do so where they take the place of lines that are given."""
+    """Raise EditRefused for added lines that are placeholders, or for dots in place of several given lines."""
     lines = list(lines)
     _refuse_elisions(source, lines)
     old = {line.text.strip() for line in lines if line.op != "+"}
@@ -28,7 +28,9 @@ def refuse_placeholders(source: Source, lines: Iterable[Line]) -> None:
 
 
 def _refuse_elisions(source: Source, lines: Sequence[Line]) -> None:
-    """Dots that stand for several lines of `old`. For one they may be Python's `...`, the whole of a body."""
+    """Raise EditRefused for dots that replace several lines of `old`. For one line they may be Python's `...`
+    as a body.
+    """
     for i, line in enumerate(lines):
         if line.op != "+" or not is_elision(line.text) or line.text in source.lines:
             continue
@@ -39,7 +41,9 @@ def _refuse_elisions(source: Source, lines: Sequence[Line]) -> None:
 
 
 def _count_elided_lines(lines: Sequence[Line], number: int) -> int:
-    """Lines with text that go where this one is added, those left out that other new ones take the place of."""
+    """Return how many non-blank removed lines the added line replaces, not counting those that other added
+    lines replace.
+    """
     first, last = number, number + 1
     while first and lines[first - 1].op != " ":
         first -= 1
@@ -50,7 +54,7 @@ def _count_elided_lines(lines: Sequence[Line], number: int) -> int:
 
 
 def refuse_repeated_insertion(source: Source, start: int, reading: Reading) -> None:
-    """An insertion whose result already stands there was made before."""
+    """Raise EditRefused for an insertion whose result is already at this place."""
     old, new = reading.old, reading.new
     if not (new.startswith(old) or new.endswith(old)) or not old.strip():
         return
@@ -64,7 +68,7 @@ def refuse_repeated_insertion(source: Source, start: int, reading: Reading) -> N
 
 
 def refuse_already_replaced(source: Source, old: str, new: str) -> None:
-    """`old` is nowhere, and `new`, which is a version of it, stands at one place."""
+    """Raise EditRefused if `old` is absent and `new`, which resembles it, occurs exactly once."""
     from difflib import SequenceMatcher
 
     stripped = new.strip("\n")
@@ -76,7 +80,9 @@ def refuse_already_replaced(source: Source, old: str, new: str) -> None:
 
 
 def refuse_already_applied_hunk(source: Source, hunk: Hunk) -> None:
-    """The old lines stand nowhere, however they are indented, and the new ones, context included, at one place."""
+    """Raise EditRefused if the old lines are absent at any indentation, and the new ones with context occur
+    once.
+    """
     if not any(line.op == " " and line.text.strip() for line in hunk.lines):
         return
     step = next(step for step in STEPS if step.rung is Rung.INDENTATION)
@@ -85,7 +91,7 @@ def refuse_already_applied_hunk(source: Source, hunk: Hunk) -> None:
 
 
 def is_already_inserted(source: Source, splice: LineSplice) -> bool:
-    """Lines that are only added, and are there already, just before or just behind."""
+    """Return whether lines that are only added are already present directly before or after the place."""
     size, at = len(splice.lines), splice.first
     if splice.end > at or not any(line.strip() for line in splice.lines):
         return False

@@ -1,4 +1,4 @@
-"""From the sites where an edit could be made to what it makes of the one that is meant."""
+"""Choose among the candidate sites of an edit and compute the splices of the chosen one."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ from tools.edit.match.readings import Reading, split_reading
 from tools.edit.match.refusal_messages import EditRefused, format_several_places
 
 MAX_COMPARED = 5
-"""Sites whose results are compared: equal ones (two equal lines, one to go) are no ambiguity."""
+"""Sites whose results are compared: if the results are equal (one of two equal lines is removed), the edit is
+unambiguous.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedEdit:
-    """Where an edit was found, how, and what it puts there.
+    """Where an edit was found, at which rung, and its splices.
 
-    note: what was undone in the given text
+    note: corrections made to the given text
     apart: each splice is a place of its own
     """
 
@@ -45,7 +47,7 @@ class LocatedEdit:
 def resolve_sites(
     source: Source, found: Sequence[Site], hunk: Hunk, rung: Rung, reading: Reading | None = None
 ) -> LocatedEdit:
-    """The edit at its one site. Raises EditRefused if there are several that differ in what they would give."""
+    """Place the edit at its one site. Raises EditRefused for several sites with different results."""
     note = reading.note if reading else ""
     if reading and rung is not Rung.EXACT and has_surplus_newline(reading):
         found, hunk = _extend_by_blank_line(source, found, hunk, reading)
@@ -63,14 +65,14 @@ def resolve_sites(
 
 
 def has_surplus_newline(reading: Reading) -> bool:
-    """`old` ends with a newline and `new` does not: a slip, or a blank line is meant that `new` has elsewhere."""
+    """Return whether only `old` ends with a newline: a slip, or a blank line that `new` has elsewhere."""
     return reading.old.endswith("\n") and bool(reading.new) and not reading.new.endswith("\n")
 
 
 def _extend_by_blank_line(
     source: Source, found: Sequence[Site], hunk: Hunk, reading: Reading
 ) -> tuple[Sequence[Site], Hunk]:
-    """The newline taken for a blank line, as the exact rung takes it, where each site has one behind it."""
+    """Take the newline for a blank line, as the exact rung does, if each site is followed by one."""
     last = len(hunk.old) - 1
     follows = [
         site.pairs[-1][0] == last and site.end < len(source.lines) and not source.lines[site.end].strip()
@@ -116,7 +118,9 @@ def place_edit(source: Source, site: Site, hunk: Hunk, rung: Rung, note: str) ->
 
 
 def _has_conflicting_lines(source: Source, site: Site, hunk: Hunk) -> bool:
-    """Lines that are alike in `old`, or in `new` and there, are not in the file: it tells which of them stay."""
+    """Return whether lines equal in `old`, or in `new` and `old`, differ in the file, which matters for those
+    that are kept.
+    """
     there: dict[str, str] = {}
     old, new = hunk.old, hunk.new
     return any(
@@ -129,8 +133,10 @@ def _has_conflicting_lines(source: Source, site: Site, hunk: Hunk) -> bool:
 def _refuse_other_new_lines(
     source: Source, site: Site, hunk: Hunk, rung: Rung, made: Sequence[LineSplice]
 ) -> None:
-    """For lines made of two texts, where a line is skipped or made up: of lines that stand several times, others may be
-    the ones that stay. However early or late each is kept, it has to come to the same. Raises EditRefused."""
+    """Check, for a hunk computed from two texts with a skipped or invented line, that the result does not
+    depend on which
+    of several equal lines is kept: the earliest and the latest choice must agree. Raises EditRefused.
+    """
     result = apply_splices(source, [to_text_splice(source, splice) for splice in made])
     for lines in find_extreme_diffs(hunk.old, hunk.new):
         try:
@@ -138,7 +144,7 @@ def _refuse_other_new_lines(
                 source, [to_text_splice(source, each) for each in build_splices(source, lines, site, rung)]
             )
         except AmbiguousEdit:
-            other = None  # what it comes to is not clear itself
+            other = None  # that choice is itself ambiguous
         if other != result:
             raise EditRefused(
                 f"`old` was found at line {site.first + 1} ({rung}), but which of the lines that stand several "
@@ -147,7 +153,7 @@ def _refuse_other_new_lines(
 
 
 def _remove_absent_blanks(hunk: Hunk, site: Site) -> tuple[Hunk, Site]:
-    """A hunk made of two texts, made anew without the blank lines of the old one that the file has not."""
+    """Recompute a hunk made of two texts without the blank lines of the old one that the file lacks."""
     old, new = hunk.old, hunk.new
     paired = {number for number, _ in site.pairs}
     ghosts = [i for i, line in enumerate(old) if not line.strip() and i not in paired]

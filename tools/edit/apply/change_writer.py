@@ -1,4 +1,6 @@
-"""How a tool changes files: planned, checked against what the model saw, written at once, described."""
+"""Plan the changes of a tool call, check them against the versions the model saw, write them at once,
+describe them.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,15 @@ from tools.edit.apply.planner import plan_changes
 from tools.edit.edit_model import FileChange
 
 NEIGHBOURHOOD = 3
-"""Lines around an edit that have to be as the model saw them, when the file has changed since."""
+"""Lines around an edit that must be as the model saw them, when the file has changed since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppliedChange:
-    """A file that was changed, or was as it should be.
+    """A file that was changed, or already had the wanted content.
 
-    notes: lines for the model on what it should know of it
-    made_before: how it is known that the change was made before, when that was seen only by its edits
+    notes: lines for the model about the change
+    made_before: evidence that the change was already applied, when only its edits show it
     """
 
     planned: PlannedFile
@@ -54,10 +56,10 @@ class AppliedChange:
 
 
 def apply_changes(at: Workspace, tool: str, changes: Sequence[FileChange]) -> list[AppliedChange]:
-    """Make all of the changes or none. Raises ToolFailure, in words for the model, when one of them cannot be made.
+    """Apply all changes or none. Raises ToolFailure, worded for the model, if one of them cannot be applied.
 
-    Files that come out as they were are among the results, with an empty diff; so are those of a call of which
-    every change had been made before.
+    The result includes unchanged files, with an empty diff, and those of a call of which every change had
+    been applied before.
     """
     at.written = {}
     transactions = at.transactions
@@ -129,7 +131,7 @@ def _format_problem(at: Workspace, tool: str, problem: Problem) -> str:
 def _write_planned(
     at: Workspace, transactions: Transactions, tool: str, planned: Sequence[PlannedFile]
 ) -> None:
-    """Write everything, having noted what was there; where nothing is written nothing stays noted."""
+    """Write all files after recording their previous content; drop the record if nothing was written."""
     changing = [each for each in planned if each.has_changes]
     at.written = None
     noted = [each.path for each in changing if each.path not in at.changed]
@@ -141,7 +143,7 @@ def _write_planned(
             real = {_resolve_real_path(at, each): each.after for each in changing}
             _commit_transaction(at, transactions, tool, changing)
         at.written = real
-    except BaseException:  # a conflict, a full disk, an interrupt: the error goes on
+    except BaseException:  # a conflict, a full disk, an interrupt: the error is re-raised
         if not _was_any_written(at, changing):
             at.written = {}
             for path in noted:
@@ -151,7 +153,7 @@ def _write_planned(
 
 
 def _resolve_real_path(at: Workspace, planned: PlannedFile) -> str:
-    """Where the file lies: what is written through a link lies elsewhere; of what is removed the link itself goes."""
+    """Return the path actually written: the target of a link; the link itself if it is removed."""
     with at.files.open_entry(planned.path, follow_last=planned.after is not None) as place:
         return place.path
 
@@ -170,13 +172,15 @@ def _commit_transaction(
 
 
 def _was_any_written(at: Workspace, changing: Sequence[PlannedFile]) -> bool:
-    """Some change of a plan came to be."""
+    """Return whether any file of a plan was written."""
     writes = [each for each in changing if each.after is not None and each.after != each.before]
     return any(at.files.is_file(each.path) and at.files.read(each.path) == each.after for each in writes)
 
 
 def _check_conflicts(at: Workspace, tool: str, planned: PlannedFile) -> list[str]:
-    """What changed on disk since the model read the file. Raises ToolFailure if that touches what is edited."""
+    """Return notes on changes on disk since the model read the file. Raises ToolFailure if they touch the
+    edit.
+    """
     if planned.to or not planned.has_changes:
         return []
     if planned.source and (lost := _find_unseen_changes(at, planned.path, planned.before)):
@@ -200,7 +204,7 @@ def _check_conflicts(at: Workspace, tool: str, planned: PlannedFile) -> list[str
 def _find_unseen_changes(
     at: Workspace, path: str, content: bytes | None
 ) -> tuple[list[str], list[tuple[int, int]]] | None:
-    """A file's lines, and the ranges of those that the model has not seen; None if it knows all, or never knew any."""
+    """Return a file's lines and the ranges unseen by the model; None if it saw all, or never read the file."""
     seen = at.read.get(path)
     if seen is None or content is None or seen.fingerprint == compute_fingerprint(content):
         return None
@@ -238,7 +242,7 @@ def _format_excerpt(lines: Sequence[str], first: int, end: int) -> str:
 
 
 def _refuse_redacted_overwrite(tool: str, planned: PlannedFile) -> None:
-    """What the model was shown redacted must not be written back over what stands there."""
+    """Raise ToolFailure if text shown redacted to the model would overwrite the original."""
     from sandbox.secrets.child_environment import MARKER, explain_overwrite
 
     if MARKER in planned.new_text and (why := explain_overwrite(planned.old_text, planned.new_text)):
@@ -258,7 +262,7 @@ def _check_syntax(at: Workspace, tool: str, planned: PlannedFile) -> list[str]:
 def _record_seen_version(
     at: Workspace, planned: PlannedFile, seen: SeenVersion | None, *, stale: bool
 ) -> None:
-    """The model knows what it has written; of a file that it never read it knows no more than that."""
+    """Record the version that the model now knows: its own text; for a file that it never read, nothing more."""
     if planned.after is not None and seen is not None and stale:
         at.read[planned.path] = update_after_edit(seen, planned.old_text, planned.new_text)
     elif planned.after is not None and (seen or (planned.before is None and not planned.source)):

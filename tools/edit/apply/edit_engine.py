@@ -1,4 +1,4 @@
-"""Apply edits to one text: each at exactly one place, or a refusal that says what is there instead."""
+"""Apply edits to one text, each at exactly one place, or refuse with the state of the file."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["EditRefused", "EditedText", "Place", "edit_text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an edit was made. Lines count from 1, in the text that resulted.
+    """Where an edit was made. Lines count from 1, in the resulting text.
 
     edit: number of the edit, from 0
     first, last: the changed lines (last < first: lines were only removed, before line `first`)
-    note: what was undone in the given text before it fitted
+    note: corrections made to the given text before it matched
     """
 
     edit: int
@@ -35,7 +35,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedText:
-    """A text after its edits, and where each was made; origins: whose line ending each line has, if that was asked."""
+    """A text after its edits, and the place of each; origins: source of each line's ending, if requested."""
 
     text: str
     places: tuple[Place, ...]
@@ -50,12 +50,12 @@ def edit_text(
     strictest: bool = False,
     origins: Origins | None = None,
 ) -> EditedText:
-    """Make every edit, in order, or none: raises EditRefused (its `edit` is the number of the one that failed).
+    """Apply every edit, in order, or none: raises EditRefused (its `edit` is the number of the failed one).
 
     text: with "\\n" for every line ending
-    path: tells the language, for symbols and where only the syntax decides between two readings
+    path: gives the language, for symbols and where only the syntax decides between two readings
     strictest: only the exact rung
-    origins: of the text's lines, to learn those of the result's
+    origins: origins of the text's lines, to compute those of the result
     """
     places: list[Place] = []
     written: list[tuple[int, int]] = []
@@ -80,7 +80,9 @@ def edit_text(
 
 
 def _count_simultaneous_edits(edits: Sequence[Edit], position: int) -> int:
-    """How many edits, from a position on, speak of the same text: the hunks of a diff do, all others go one by one."""
+    """Return how many edits from a position on refer to the same text: hunks of a diff do, others apply one
+    by one.
+    """
     count = 0
     while position + count < len(edits) and isinstance(edits[position + count], Hunk | Lines):
         count += 1
@@ -88,7 +90,9 @@ def _count_simultaneous_edits(edits: Sequence[Edit], position: int) -> int:
 
 
 def _is_no_op(edit: Edit) -> bool:
-    """Old and new are the same: alone a mistake to be told, among others no reason to refuse these."""
+    """Return whether old and new are equal: alone a mistake to report, among others no reason to refuse
+    these.
+    """
     return isinstance(edit, Replace) and edit.old == edit.new
 
 
@@ -109,8 +113,9 @@ def _locate_edit(
 def _collect_origin_splices(
     source: Source, edits: Sequence[Edit], found: Sequence[tuple[int, LocatedEdit]]
 ) -> tuple[TextSplice, ...]:
-    """The splices of one step, in order: those of a diff as its marks say, those of two texts as one, since these do
-    not tell which of two equal lines goes."""
+    """Return the splices of one step, in order: those of a diff as marked, those of two texts merged into
+    one, since two texts do not show which of two equal lines is removed.
+    """
     parts: list[TextSplice] = []
     for number, each in found:
         if isinstance(edits[number], Replace) and not each.apart and len(each.splices) > 1:
@@ -126,7 +131,7 @@ def _apply_splices(
     places: Sequence[Place],
     written: Sequence[tuple[int, int]],
 ) -> tuple[str, list[Place], list[tuple[int, int]]]:
-    """The text with all splices in place; earlier places and written ranges move with what changes before them."""
+    """Return the text with all splices applied; earlier places and written ranges are shifted accordingly."""
     splices = sorted(
         ((splice, number) for number, each in found for splice in each.splices),
         key=lambda item: (item[0].start, item[0].end),
@@ -167,7 +172,7 @@ def _apply_splices(
 
 
 class _LineCounter:
-    """Line numbers, from 1, of offsets asked for in rising order: the text is walked once."""
+    """Line numbers, from 1, of offsets requested in ascending order: the text is scanned once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -190,7 +195,7 @@ def _refuse_overlaps(source: Source, splices: Sequence[tuple[TextSplice, int]]) 
 
 
 def _shift_range(splices: Sequence[TextSplice], start: int, end: int) -> tuple[int, int]:
-    """A range of the old text in the new one; what was cut out of it is gone from it."""
+    """Return a range of the old text in the new one, without the parts that were removed from it."""
     low = high = 0
     for splice in splices:
         growth = len(splice.new) - (splice.end - splice.start)

@@ -1,4 +1,4 @@
-"""What a model is told of the edits it made: what matched and how, and the lines as they stand now."""
+"""Observation of an edit call: which rung matched, and the lines around each change."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from tools.edit.apply.edit_engine import Place
 from tools.edit.match.matchers import Rung
 
 CONTEXT = 3
-"""Lines shown around a change: enough to see whether it stands where it was meant to."""
+"""Lines shown around a change: enough to see whether it is at the intended place."""
 
 MAX_SHOWN = 4
 """Changed places of a file that are shown with their context."""
 
 MAX_LINES = 60
-"""Lines of one place that are shown: the model has just written them."""
+"""Lines shown of one place: the model has just written them."""
 
 MAX_FILES = 10
-"""Files of which places are shown; of more there is one line each."""
+"""Files whose places are shown; each further file gets one line."""
 
 _PLAIN = (Rung.EXACT, Rung.POSITION, Rung.SYMBOL)
 
 
 def build_observation(tool: str, changes: Sequence[AppliedChange]) -> Observation:
-    """One observation for all files of a call."""
+    """Build one observation for all files of a call."""
     lines: list[str] = []
     made = [each for each in changes if each.planned.has_changes]
     if len(changes) > 1 and not made:
@@ -56,7 +56,7 @@ def _merge_data(made: Sequence[AppliedChange]) -> dict[str, Any]:
 
 
 def summarize_change(change: AppliedChange) -> str:
-    """What became of one file, in a line."""
+    """Summarize the change of one file in a line."""
     planned = change.planned
     counts = f"(+{change.added} −{change.removed})"
     if planned.after is None:
@@ -74,7 +74,7 @@ def summarize_change(change: AppliedChange) -> str:
 
 
 def _format_match_notes(places: Sequence[Place]) -> str:
-    """The rungs that were not plain, and what was undone in the given text."""
+    """Format the rungs that were not plain, and the corrections to the given text."""
     rungs = list(dict.fromkeys(place.rung.value for place in places if place.rung not in _PLAIN))
     notes = list(dict.fromkeys(place.note for place in places if place.note))
     words = [f"matched by {', '.join(rungs)}"] if rungs else []

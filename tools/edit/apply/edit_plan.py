@@ -1,4 +1,4 @@
-"""What a plan is made of: what becomes of each file, and what stands against a change."""
+"""Data of an edit plan: the planned state of each file, and the problems that prevent a change."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from tools.edit.apply.edit_engine import Place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFile:
-    """What becomes of one file. Content is None where there is no file; of a link that is removed it is its text.
+    """Planned state of one file. Content is None where there is no file; for a removed link it is the link's
+    text.
 
     places: where each edit was made
-    source: the path of the file that moved here, "" if it was here
-    to: where the file that was here moved, "" if it did not
+    source: the path from which the file moved here, "" if it was here
+    to: the path to which the file moved, "" if it did not
     mode: permission bits to set, None to keep them
     """
 
@@ -40,8 +41,8 @@ class PlannedFile:
 class Problem:
     """Why one change cannot be made.
 
-    already: because it is made. folder: the path is that of a folder. missing: the path, if there is no such file
-    gone: it is missing because it was to be removed
+    already: it was made before. folder: the path is a folder. missing: the path, if there is no such file
+    gone: the missing file was to be removed
     """
 
     path: str
@@ -55,8 +56,8 @@ class Problem:
 class PlanRefused(ValueError):
     """Some of the changes cannot be made, so none is.
 
-    fitting: how many of the others could be
-    already: there is nothing to do, because all of them are made
+    fitting: how many of the others could be made
+    already: nothing is left to do, because all of them were made before
     """
 
     def __init__(self, problems: Sequence[Problem], fitting: int, *, already: bool = False) -> None:
@@ -75,7 +76,7 @@ class ChangeRefused(Exception):
 
 
 def build_writes(planned: Sequence[PlannedFile]) -> list[Write | Remove]:
-    """What a transaction has to do for a plan."""
+    """Return the writes and removals of a plan, for a transaction."""
     writes: list[Write | Remove] = []
     for each in planned:
         before = None if each.before is None else compute_fingerprint(each.before)

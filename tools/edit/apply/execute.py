@@ -1,4 +1,4 @@
-"""What every edit tool does at last: make the changes, and tell the model what came of them."""
+"""Apply the edits and build the observation."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from tools.edit.apply.edit_plan import PlannedFile
 from tools.edit.edit_model import FileChange
 
 MAX_LINTED = 3
-"""Files of a call that are linted: each takes a tenth of a second or more, and a sweep over many is for the tests."""
+"""Files of a call that are linted: each takes a tenth of a second or more; larger sweeps are left to the
+tests.
+"""
 
 
 async def execute_changes(at: Workspace, tool: str, changes: Sequence[FileChange]) -> Observation:
-    """Make all of the changes or none. Raises ToolFailure, in words for the model."""
+    """Apply all changes or none. Raises ToolFailure, worded for the model."""
     done = await asyncio.to_thread(apply_changes, at, tool, changes)
     return await add_diagnostics(at, build_observation(tool, done), done)
 
@@ -26,7 +28,7 @@ async def execute_changes(at: Workspace, tool: str, changes: Sequence[FileChange
 async def add_diagnostics(
     at: Workspace, observation: Observation, changes: Sequence[AppliedChange]
 ) -> Observation:
-    """The observation with what the project's own linter, and a language server, newly say of the changes."""
+    """Return the observation with new diagnostics of the project's linter and of a language server."""
     written = [
         each.planned for each in changes if each.planned.has_changes and each.planned.after is not None
     ]

@@ -1,4 +1,4 @@
-"""From a site to the new lines: context keeps the file's bytes, added lines take on the file's manner."""
+"""Merge a hunk into a site: context keeps the file's bytes, added lines adopt the file's style."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tools.edit.match.ambiguous import AmbiguousEdit
 from tools.edit.match.matchers import Rung, Site, Source
 
 NEAR = 3
-"""Lines beyond the matched ones among which one may be that `old` has."""
+"""Lines around the matched ones that are searched for a line that `old` has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSplice:
-    """Lines `first` to `end` (not included, from 0) of a file are replaced by `lines`."""
+    """Replacement of the lines `first` to `end` (not included, from 0) of a file by `lines`."""
 
     first: int
     end: int
@@ -27,11 +27,11 @@ class LineSplice:
 
 @dataclass(slots=True, kw_only=True)
 class _Block:
-    """Removed and added lines that stand together, and the file's lines that context before and after them is.
+    """Adjacent removed and added lines, and the file's rows of the context before and after them.
 
-    torn: a line of context within it, or right behind it, is not in the file
-    loose: the line of context right before it is not in the file
-    ghost: a blank line of context beside them is not in the file; ghost_first: one before them
+    torn: a line of context within it, or directly after it, is not in the file
+    loose: the line of context directly before it is not in the file
+    ghost: an adjacent blank line of context is not in the file; ghost_first: one before the block
     lost: blank lines to be removed that are not in the file
     """
 
@@ -47,7 +47,7 @@ class _Block:
 
 
 def build_splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung) -> list[LineSplice]:
-    """What to replace by what, for a hunk whose old lines were found at a site. Raises Unclear."""
+    """Build the splices of a hunk whose old lines were found at a site. Raises AmbiguousEdit."""
     old_numbers = [i for i, line in enumerate(lines) if line.op != "+"]
     row_of = {old_numbers[wanted]: row for wanted, row in site.pairs}
     adapt = StyleAdapter(source, lines, row_of, rung)
@@ -75,8 +75,10 @@ def build_splices(source: Source, lines: Sequence[Line], site: Site, rung: Rung)
 
 
 def refuse_invented_line(lines: Sequence[Line], site: Site) -> None:
-    """For lines made of two texts: one that both have and the file has not, and that `new` has once more. Which of
-    those is the made-up one, and which is to be added, nobody knows. Raises Unclear."""
+    """Raise AmbiguousEdit if both texts have a line that the file lacks and `new` has one more of it.
+
+    For lines made of two texts: it is undecidable which of them is invented and which is to be added.
+    """
     paired = {number for number, _ in site.pairs}
     added = {line.text.strip() for line in lines if line.op == "+"} - {""}
     for number, line in enumerate(line for line in lines if line.op != "+"):
@@ -87,8 +89,11 @@ def refuse_invented_line(lines: Sequence[Line], site: Site) -> None:
 
 
 def refuse_floating_change(source: Source, lines: Sequence[Line], site: Site) -> None:
-    """For lines made of two texts: one of the file's that `old` skips stands between a change and a line that the texts
-    have several times. Which of these it stands beside in `new`, only the marks of a diff could say. Raises Unclear."""
+    """Raise AmbiguousEdit if a file line that `old` skips separates a change from a line that occurs several
+    times.
+
+    For lines made of two texts: only the marks of a diff could say which of these it is adjacent to in `new`.
+    """
     numbers = [i for i, line in enumerate(lines) if line.op != "+"]
     at = {row: numbers[number] for number, row in site.pairs}
     sides = [[line.text.strip() for line in lines if line.op != op] for op in "+-"]
@@ -104,14 +109,17 @@ def refuse_floating_change(source: Source, lines: Sequence[Line], site: Site) ->
 
 
 def refuse_sliding_removal(source: Source, lines: Sequence[Line], site: Site) -> None:
-    """For lines made of two texts, of which some only go: if the line before or behind them is like one at the other
-    end of them to the model, and not in the file, either may be the one that stays. Raises Unclear."""
+    """Raise AmbiguousEdit if it is unclear which of two equal lines a removal keeps.
+
+    For lines made of two texts, some only removed: the line before or after them equals one at their other
+    end in `old`, but differs from it in the file, so either may be the one that stays.
+    """
     numbers = [i for i, line in enumerate(lines) if line.op != "+"]
     row_of = {numbers[number]: row for number, row in site.pairs}
     for i, j in pairwise(
         i for i, line in enumerate([Line(" ", ""), *lines, Line(" ", "")]) if line.op == " "
     ):
-        first, last = i, j - 2  # of what stands between two lines of context
+        first, last = i, j - 2  # of the lines between two lines of context
         if any(line.op == "+" for line in lines[first : last + 1]):
             continue
         for kept, gone in ((first - 1, last), (last + 1, first)):
@@ -124,8 +132,10 @@ def refuse_sliding_removal(source: Source, lines: Sequence[Line], site: Site) ->
 
 
 def refuse_moved_first_line(source: Source, lines: Sequence[Line], site: Site, *, marked: bool) -> None:
-    """The first old line alone lacks indentation: further down in `new` it is another one, or that one moved. Raises
-    Unclear. marked: the lines are those of a diff, which says what stays"""
+    """Raise AmbiguousEdit if only the first old line lacks indentation and recurs further down in `new`,
+    where it may be another line, or the same one moved. marked: the lines are those of a diff, which states
+    which lines stay
+    """
     old = [line.text for line in lines if line.op != "+"]
     new = [line.text for line in lines if line.op != "-" and line.text.strip()]
     if marked:
@@ -146,8 +156,9 @@ def refuse_moved_first_line(source: Source, lines: Sequence[Line], site: Site, *
 
 
 def _refuse_skipped_lines(source: Source, lines: Sequence[Line], site: Site, row_of: dict[int, int]) -> None:
-    """A line that `old` skips and `new` brings has been moved, or forgotten once: nobody knows how often it is
-    to stand there. So has one whose neighbours are moved: it may go with them, or stay."""
+    """Raise AmbiguousEdit for a line that `old` skips and `new` contains: moved, or forgotten once, so that
+    its count is unclear; also for a skipped line whose neighbours are moved: it may move with them, or stay.
+    """
     added = {line.text.strip() for line in lines if line.op == "+"} - {""}
     moved = {row for i, row in row_of.items() if lines[i].op == "-" and lines[i].text.strip() in added}
     seen = {row for _, row in site.pairs}
@@ -161,7 +172,7 @@ def _refuse_skipped_lines(source: Source, lines: Sequence[Line], site: Site, row
 
 
 def _is_elided_row(lines: Sequence[Line], site: Site, row: int) -> bool:
-    """The line stands where `old` says that it leaves lines out."""
+    """Return whether the file line is at a place where `old` elides lines."""
     old = [line.text for line in lines if line.op != "+"]
     above = max((number for number, there in site.pairs if there < row), default=0)
     below = min((number for number, there in site.pairs if there > row), default=len(old))
@@ -180,11 +191,11 @@ def _split_blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Bl
                 if block:
                     block.ghost = block.ghost or ghost
                     block.torn = block.torn or bool(line.text.strip())
-                if is_omission(line.text):  # what follows stands somewhere else
+                if is_omission(line.text):  # the next lines are somewhere else
                     if block:
                         yield block
                     block, last, ghost, loose = None, None, False, False
-                continue  # else a blank line, or one that the model made up: nothing in the file stands for it
+                continue  # else a blank or invented line: it has no counterpart in the file
             if block:
                 block.after = row_of[i]
                 yield block
@@ -209,8 +220,9 @@ def _split_blocks(lines: Sequence[Line], row_of: dict[int, int]) -> Iterator[_Bl
 
 
 def _may_exist_in_file(source: Source, lost: Sequence[int], row_of: dict[int, int]) -> bool:
-    """A blank line that is to go may be one of the file's, between matched lines or near them, for which `old` has no
-    other."""
+    """Return whether a removed blank line that was not matched may be a blank line of the file, between
+    matched lines or near them.
+    """
     known, size = set(row_of.values()), len(source.lines)
     for number in lost:
         above = max((row for i, row in row_of.items() if i < number), default=None)
@@ -223,7 +235,7 @@ def _may_exist_in_file(source: Source, lost: Sequence[int], row_of: dict[int, in
 
 
 def _is_framed_by_blanks(lines: Sequence[Line], row_of: dict[int, int]) -> bool:
-    """Old and new text both begin and end with a blank line that the file has not: a model's way to quote."""
+    """Return whether both texts begin and end with a blank line that the file lacks: a model's way to quote."""
     ends = (0, len(lines) - 1)
     return all(lines[i].op == " " and not lines[i].text.strip() and i not in row_of for i in ends)
 
@@ -231,7 +243,7 @@ def _is_framed_by_blanks(lines: Sequence[Line], row_of: dict[int, int]) -> bool:
 def _find_replaced_range(
     source: Source, lines: Sequence[Line], block: _Block, row_of: dict[int, int]
 ) -> tuple[int, int]:
-    """The file's lines that a block replaces."""
+    """Return the range of the file's lines that a block replaces. Raises AmbiguousEdit."""
     if block.removed:
         rows = [row_of[i] for i in block.removed]
         within = set(range(rows[0], rows[-1] + 1)) - set(rows)

@@ -1,4 +1,4 @@
-"""What the project's own linter says of the lines that a change touched, and did not say before."""
+"""New complaints of the project's own linter about the changed lines."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ if TYPE_CHECKING:
     from tools.core.workspace import Workspace
 
 TIMEOUT = 3.0
-"""Seconds for both versions. An edit does not wait longer for advice."""
+"""Seconds for both versions: an edit does not wait longer for advice."""
 
 MAX_COMPLAINTS = 5
-"""A change that breaks a rule often breaks it many times."""
+"""Complaints shown: a change that breaks a rule often breaks it many times."""
 
 
 async def find_new_complaints(at: Workspace, path: str, before: str, after: str) -> list[str]:
-    """New complaints about changed lines, as "cart.py:12: F821 undefined name 'x'".
+    """Return new complaints about changed lines, as "cart.py:12: F821 undefined name 'x'".
 
     path: relative to the workspace
     before: "" for a new file
-    Nothing where no linter is configured or found, nothing in time, and nothing without confinement: what
-    configures a linter is the repository's, and may run its code.
+
+    Empty without a configured and installed linter, after a timeout, and without a sandbox: the linter's
+    configuration is the repository's, and may run its code.
     """
     import asyncio
 
@@ -52,7 +53,9 @@ async def find_new_complaints(at: Workspace, path: str, before: str, after: str)
 
 
 def _find_linter(at: Workspace, path: str) -> ConfiguredLinter | None:
-    """The linter that the file's folder, or the nearest one above it, configures. Searched once a session."""
+    """Return the linter configured in the file's folder or the nearest one above it; searched once per
+    session.
+    """
     decided: dict[str, ConfiguredLinter | None] = at.facts.setdefault("linters", {})
     folder = str(Path(path).parent)
     if folder not in decided:
@@ -80,7 +83,7 @@ async def _run_linter(at: Workspace, found: ConfiguredLinter, path: str, text: s
 
 
 def _find_changed_lines(before: str, after: str) -> set[int]:
-    """Lines of `after`, from 1, that `before` has not."""
+    """Return the lines of `after`, from 1, that `before` lacks."""
     old, new = before.split("\n"), after.split("\n")
     return {
         row + 1
@@ -91,7 +94,7 @@ def _find_changed_lines(before: str, after: str) -> set[int]:
 
 
 def _build_key(lines: list[str], each: Complaint) -> tuple[str, str, str]:
-    """By which a complaint is known again when its line has moved."""
+    """Return a key that identifies a complaint even when its line has moved."""
     return each.code, each.message, lines[each.line - 1].strip() if each.line <= len(lines) else ""
 
 

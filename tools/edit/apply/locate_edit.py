@@ -1,4 +1,4 @@
-"""Find the one place that an edit means, and what to put there."""
+"""Locate the one place that an edit means, and compute its splices."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ from tools.edit.match.typography import refuse_typographic_bullets
 def locate_replace(
     source: Source, edit: Replace, path: str, written: Sequence[tuple[int, int]], strictest: bool
 ) -> LocatedEdit:
-    """Raises EditRefused. written: parts of the text that earlier edits made, where others come first"""
+    """Locate a text replacement. Raises EditRefused.
+
+    written: parts of the text that earlier edits made; other places are preferred
+    """
     if not edit.old.strip():
         raise EditRefused("`old` is empty: give the text to replace")
     if edit.old == edit.new:
@@ -100,21 +103,21 @@ def locate_replace(
 
 
 def locate_hunk(source: Source, hunk: Hunk, strictest: bool) -> LocatedEdit:
-    """Raises EditRefused."""
+    """Locate a hunk. Raises EditRefused."""
     allowed = find_scopes(source, hunk.heads)
     if not allowed and hunk.old:
-        allowed = None  # no such head: lines that stand only once need none
+        allowed = None  # no such head: lines that occur only once need none
     if not any(line.op != "+" for line in hunk.lines):
         return _locate_added_lines(source, hunk, allowed)
     _refuse_unintended_lines(source, hunk.lines)
     everywhere = exact_match.find_whole_lines(source.text, hunk.old)
     numbers = _filter_allowed_rows(everywhere, len(hunk.old), hunk, allowed, source)
     if everywhere and not numbers:
-        numbers = everywhere  # not where the head says: then only lines that stand just once can be meant
+        numbers = everywhere  # not where the head says: then only lines that occur just once can be meant
     if len(numbers) > 1 and hunk.start is not None and hunk.counted and hunk.start - 1 in numbers:
         numbers = [
             hunk.start - 1
-        ]  # the diff knows its file: its counts are right, and its lines stand where it says
+        ]  # the diff knows its file: its counts are right, and its lines are where it says
     if numbers:
         if not (hunk.counted and hunk.start == numbers[0] + 1):
             rung, alike = find_twins(source, hunk.old)
@@ -131,7 +134,7 @@ def locate_hunk(source: Source, hunk: Hunk, strictest: bool) -> LocatedEdit:
 
 
 def locate_lines(source: Source, edit: Lines) -> LocatedEdit:
-    """Raises EditRefused."""
+    """Locate a range of lines. Raises EditRefused."""
     total = len(source.lines)
     if not (1 <= edit.first <= edit.last + 1 and edit.last <= total):
         raise EditRefused(f"there are no lines {edit.first}–{edit.last}: the file has {total}")
@@ -141,7 +144,7 @@ def locate_lines(source: Source, edit: Lines) -> LocatedEdit:
 
 
 def locate_symbol(source: Source, edit: Symbol, path: str) -> LocatedEdit:
-    """Raises EditRefused."""
+    """Locate a symbol. Raises EditRefused."""
     from tools.code.symbols import SymbolAmbiguous, SymbolNotFound, build_replacement, find_symbol
 
     try:
@@ -155,13 +158,14 @@ def locate_symbol(source: Source, edit: Symbol, path: str) -> LocatedEdit:
 
 
 def _has_file_fence(source: Source, reading: Reading) -> bool:
-    """A fence that `new` has not was taken off `old`, and may be one of the file's."""
+    """Return whether a Markdown fence stripped from `old` only may be one of the file's."""
     return OLD_FENCED in reading.note and has_fence(source.text)
 
 
 def _locate_part_of_line(source: Source, edit: Replace, path: str) -> LocatedEdit | None:
-    """A block's one line that is a part of the only line that has it. None if only white space is around it there, and
-    would be left to stand alone."""
+    """Locate a block's single line as a part of the only line that contains it. None if that would leave only
+    white space around it.
+    """
     old, new = edit.old.removesuffix("\n"), edit.new.removesuffix("\n")
     starts = exact_match.find_occurrences(source.text, old) if "\n" not in old else []
     if (
@@ -189,11 +193,11 @@ def _locate_exact(
         starts = [source.offset(number) for number in exact_match.find_whole_lines(source.text, hunk.old)]
     else:
         starts = exact_match.find_occurrences(source.text, reading.old)
-    if NUMBERED in reading.note or UNMARKED in reading.note:  # lines that had such are whole ones
+    if NUMBERED in reading.note or UNMARKED in reading.note:  # lines with such marks are whole ones
         starts = [at for at in starts if not source.text[source.text.rfind("\n", 0, at) + 1 : at].strip()]
     starts = _exclude_written(starts, len(reading.old), written)
     if not edit.all and any(is_first_line_deeper(source.text, start, reading.old) for start in starts):
-        # as lines they may stand once all the same
+        # as whole lines they may still occur once
         starts = [start for start in starts if _is_whole_lines(source.text, start, reading.old)]
     if not edit.all:
         starts = [start for start in starts if not is_other_line(source.text, start, reading.old)]
@@ -220,21 +224,21 @@ def _locate_exact(
             raise EditRefused(
                 f"line {source.line_at(start) + 1} ends in white space that `old` has not: give it to its end"
             )
-        return None  # whole lines, but for white space at the end of the last one
+        return None  # whole lines, except for white space at the end of the last one
     refuse_misleading_match(source, start, reading.old, reading.new)
     refuse_repeated_insertion(source, start, reading)
     if path:
         new, note = unwrap_new_text(path, source.text, start, reading.old, reading.new)
         reading = replace(reading, new=new, note=", ".join(filter(None, (reading.note, note))))
     _refuse_lost_indentation(source, start, reading)
-    # without anything instead, the line end before these lines goes, not that behind them
+    # with an empty replacement, the line end before these lines is removed, not the one after them
     from_line_end = not reading.new and reading.old.startswith("\n") and not reading.old.endswith("\n")
     from_line_end = from_line_end and not edit.whole_lines
     if _is_whole_lines(source.text, start, reading.old) and not from_line_end:
         glues = _has_missing_newline(source.text, start, reading)
         hunk = Hunk(lines=tuple(diff_lines(*split_reading(reading, literal=not glues))))
         site = _build_exact_site(source.line_at(start), len(hunk.old))
-        if glues:  # the newline too much may be a blank line
+        if glues:  # the surplus newline may be a blank line
             refuse_whole_twins(source, reading.old.split("\n"), site)
         return place_edit(source, site, hunk, Rung.EXACT, reading.note)
     splice = _build_part_splice(source, start, reading, path, keep_end=from_line_end)
@@ -242,7 +246,7 @@ def _locate_exact(
 
 
 def _refuse_final_line_twin(source: Source, old: str, starts: Sequence[int]) -> None:
-    """The lines stand at the end of the file as well, which has no final newline. Raises EditRefused."""
+    """Raise EditRefused if the lines also occur at the end of the file, which has no final newline."""
     if not old.endswith("\n") or source.ends_with_newline or not source.text.endswith(old[:-1]):
         return
     last = len(source.text) - len(old) + 1
@@ -255,7 +259,9 @@ def _refuse_final_line_twin(source: Source, old: str, starts: Sequence[int]) -> 
 def _build_part_splice(
     source: Source, start: int, reading: Reading, path: str, *, keep_end: bool
 ) -> TextSplice:
-    """For old text that is no whole lines, or is to be taken to the letter. keep_end: the line end behind it stays"""
+    """Build the splice for old text that is not whole lines, or is literal. keep_end: the line end after it
+    stays
+    """
     end = start + len(reading.old)
     if not reading.new and not keep_end and is_rest_of_lines(source.text, start, reading.old):
         start = source.text.rfind("\n", 0, start) + 1
@@ -272,7 +278,7 @@ def _build_part_splice(
             "space is to be left there is not clear: leave `new` empty, or give `old` as the file has it"
         )
     if "\n" in new and not new.partition("\n")[0].strip() and source.text[line_start:start].isspace():
-        start, new = line_start, new.lstrip(" \t")  # a blank line comes first: the indentation goes with it
+        start, new = line_start, new.lstrip(" \t")  # a blank line comes first: replace the indentation
     line_end = source.text.find("\n", end)
     behind = source.text[end : line_end if line_end >= 0 else len(source.text)]
     if behind.isspace() and new.endswith(behind):  # `new` has the space that `old` lost
@@ -281,8 +287,9 @@ def _build_part_splice(
 
 
 def _refuse_torn_line(source: Source, start: int, reading: Reading) -> None:
-    """For a part of a line, beside which whole lines are added: the words that stand there would be torn off it, and
-    another place where it is a line may be meant. Raises EditRefused."""
+    """Raise EditRefused if whole lines are added next to a part of a line: that would tear words off it, and
+    another place where the part is a whole line may be meant.
+    """
     old, new = reading.old.strip("\n"), reading.new.strip("\n")
     if "\n" in old:
         return
@@ -302,8 +309,9 @@ def _refuse_torn_line(source: Source, start: int, reading: Reading) -> None:
 
 
 def _refuse_mixed_indentation(source: Source, start: int, old: str, new: str) -> None:
-    """New lines with tabs in a file of spaces, or with spaces in one of tabs, of which no old line has any. Raises
-    EditRefused."""
+    """Raise EditRefused if new lines have tabs in a file of spaces, or the reverse, and no old line is
+    indented.
+    """
     given = [indent_of(line) for line in new.split("\n")[1:] if line.strip()]
     if has_mixed_indentation(given, source.tabs) and not any(
         line[:1] in (" ", "\t") for line in old.split("\n")[1:]
@@ -315,7 +323,9 @@ def _refuse_mixed_indentation(source: Source, start: int, old: str, new: str) ->
 
 
 def _refuse_lost_indentation(source: Source, start: int, reading: Reading) -> None:
-    """For old text that stands at `start`: its first line counts if only white space is before it."""
+    """Apply `refuse_lost_indentation` to text at `start`; its first line counts if only white space precedes
+    it.
+    """
     before = source.text[source.text.rfind("\n", 0, start) + 1 : start]
     old, new = ((before + text).split("\n") for text in (reading.old, reading.new))
     skipped = 1 if before.strip() else 0
@@ -335,7 +345,7 @@ def _locate_tolerant(
     options: Sequence[tuple[Reading | None, Hunk]],
     allowed: Sequence[tuple[int, int]] | None = None,
 ) -> Iterable[LocatedEdit]:
-    """The strictest rung, below the exact one, at which one of the options has its one site."""
+    """Yield the edit at the strictest rung below the exact one at which an option has its one site."""
     from tools.edit.match.approximate import find_anchored_sites, find_elided_sites
 
     for reading, hunk in options:
@@ -380,7 +390,7 @@ def _locate_tolerant(
 
 
 def _locate_added_lines(source: Source, hunk: Hunk, allowed: Sequence[tuple[int, int]] | None) -> LocatedEdit:
-    """Lines to add, without one that says where: after the last head, or at the end."""
+    """Place added lines that have no context: after the last head, or at the end. Raises EditRefused."""
     lines = tuple(line.text for line in hunk.lines)
     if hunk.heads and allowed is not None:
         if len(allowed) != 1:
@@ -407,14 +417,14 @@ def _filter_allowed_rows(
 def _filter_allowed_sites(
     found: Sequence[Site], hunk: Hunk, allowed: Sequence[tuple[int, int]] | None, source: Source
 ) -> list[Site]:
-    """Those of the sites that are where the hunk says: below its heads, at the end of the file."""
+    """Return the sites that are where the hunk says: below its heads, at the end of the file."""
     kept = list(found)
     if allowed is not None:
         kept = [site for site in kept if any(first <= site.first < end for first, end in allowed)]
     if hunk.no_newline in ("-", " "):
         kept = [
             site for site in kept if site.end == len(source.lines)
-        ]  # its old lines are said to be the last
+        ]  # its old lines are stated to be the last
     if hunk.at_end and len(kept) > 1:
         kept = [site for site in kept if not any(line.strip() for line in source.lines[site.end :])]
     return kept
@@ -425,7 +435,9 @@ def _build_exact_site(number: int, size: int) -> Site:
 
 
 def _exclude_written(starts: Sequence[int], length: int, written: Sequence[tuple[int, int]]) -> list[int]:
-    """What the model saw comes before what its own earlier edits made."""
+    """Return the matches outside text written by earlier edits, or all if there are none: the model saw the
+    former.
+    """
     free = [s for s in starts if not any(s < end and start < s + length for start, end in written)]
     return free or list(starts)
 
@@ -437,7 +449,7 @@ def _is_whole_lines(text: str, start: int, old: str) -> bool:
 
 
 def _has_missing_newline(text: str, start: int, reading: Reading) -> bool:
-    """Only `old` ends with a newline, so that the next line would be glued to what comes instead."""
+    """Return whether only `old` ends with a newline, so that the next line would be glued to the replacement."""
     end = start + len(reading.old)
     slip = reading.old.endswith("\n") and not reading.new.endswith("\n")
     return slip and bool(reading.new) and end < len(text) and text[end] != "\n"

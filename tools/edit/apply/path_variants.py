@@ -1,4 +1,4 @@
-"""Which file a path means that a model wrote."""
+"""Variants of a path written by a model."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ _URI = re.compile(r"^file://")
 
 
 def normalize_path(path: str) -> str:
-    """A path as the system spells it, of one that a model wrote."""
+    """Normalize a path written by a model to the system's spelling."""
     cleaned = _URI.sub("", path.strip().strip("`'\""))
     return os.path.normpath(cleaned.replace("\\", "/")) if cleaned else path
 
 
 def list_path_variants(path: str, root: str) -> list[str]:
-    """The path, then what it may stand for: behind a diff's prefix, from the root of the disk, in the root's name."""
+    """Return the path and its possible meanings: without a diff's prefix, from the disk's root, below the
+    root's name.
+    """
     found = [path] if path == normalize_path(path) else [path, normalize_path(path)]
     path = found[-1]
     first, _, rest = path.lstrip("/").partition("/")

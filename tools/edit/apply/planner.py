@@ -1,4 +1,4 @@
-"""Work out what changes would make of the files, in memory: all of it, or a refusal that names every problem."""
+"""Plan the changes of files in memory: all of them, or a refusal that names every problem."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def plan_changes(
     known: Callable[[str], bool] = lambda path: True,
     strictest: bool = False,
 ) -> list[PlannedFile]:
-    """What the changes make of the files, in the order in which these are first named. Raises PlanRefused.
+    """Return the planned files, in the order in which they are first named. Raises PlanRefused.
 
-    known: whether whoever gives the changes knows what an existing file contains, so that it may be replaced whole
-    strictest: edits have to fit exactly
+    known: whether the author of the changes knows an existing file's content, so that it may be replaced as a
+        whole
+    strictest: edits have to match exactly
     """
     planner = _Planner(files, known, strictest)
     problems = [found for each in changes if (found := _capture_problem(each.path, planner.add, each))]
@@ -43,7 +44,7 @@ def plan_changes(
 
 
 def _capture_problem(path: str, work: Callable[[_Given], None], given: _Given) -> Problem | None:
-    """What stands against a piece of work, None if it was done."""
+    """Run a piece of work and return its problem, None if it succeeded."""
     try:
         work(given)
     except ChangeRefused as refusal:
@@ -56,7 +57,7 @@ def _capture_problem(path: str, work: Callable[[_Given], None], given: _Given) -
 
 
 def _is_all_applied(problems: Sequence[Problem], planned: Sequence[PlannedFile]) -> bool:
-    """What is to be removed is gone, all else as it is to be; something of it has to be there as evidence."""
+    """Return whether all changes were applied before; at least one file must exist as evidence."""
     made = all(each.already or each.gone for each in problems) and not any(
         each.has_changes for each in planned
     )
@@ -68,12 +69,12 @@ _Given = TypeVar("_Given")
 
 @dataclass(slots=True, kw_only=True)
 class _State:
-    """A file as it will be.
+    """Planned state of a file.
 
-    text: None where there will be none; "" of a file that is no text
-    unreadable: why it is no text: then `before` is what it goes on to contain
+    text: None if there will be no file; "" for a file that is not text
+    unreadable: why it is not text: then `kept` is its content
     origins: of a text with several kinds of line endings, if only edits led to it
-    edits: how many edits have been made
+    edits: number of edits made
     """
 
     before: bytes | None
@@ -106,7 +107,7 @@ class _Planner:
                 self._plan_delete(change)
 
     def finish(self, path: str) -> None:
-        """Put down what becomes of a file. Raises ValueError when its encoding lacks a character."""
+        """Add the planned file. Raises ValueError if its encoding lacks a character."""
         state = self.states[path]
         origin = self.states[state.source].like if state.source else state.like
         if state.text is None:
@@ -170,7 +171,7 @@ class _Planner:
         state.text, state.origins = result.text, result.origins
 
     def _is_already_applied(self, text: str, edit: Edit, path: str) -> bool:
-        """The edit was made already, if it stood alone."""
+        """Return whether the edit, taken alone, was applied before."""
         try:
             edit_text(text, [edit], path=path, strictest=self._strictest)
         except EditRefused as refusal:
@@ -178,7 +179,7 @@ class _Planner:
         return False
 
     def _is_already_moved(self, change: Update) -> bool:
-        """The file that is to move stands at its target, with all edits made."""
+        """Return whether the file to move is at its target, with all edits applied."""
         target = self._files.resolve_relative(normalize_path(change.to))
         if not self._files.is_file(target):
             return False
@@ -210,7 +211,7 @@ class _Planner:
         content = state.kept if state.source else state.before
         moved = replace(state, before=there.before, kept=content, source=source, mode=mode, to="")
         self.states[path] = _State(before=state.before, like=None if state.source else state.like, to=target)
-        if source == target:  # there and back
+        if source == target:  # moved there and back
             moved.source = ""
         self.states[target] = moved
 
@@ -258,7 +259,7 @@ class _Planner:
         state.text, state.places, state.origins = None, [], None
 
     def _check_deleted_content(self, path: str, text: str, change: Delete) -> None:
-        """A diff that removes a file shows what it removes: something else is not thrown away."""
+        """Raise ChangeRefused if a file's content is not the one that the diff removes."""
         try:
             hunks = _strip_carriage_returns(
                 change.hunks, self.states[path].like if path in self.states else None
@@ -285,12 +286,14 @@ class _Planner:
             return _State(before=None)
         try:
             like = decode_text(content)
-        except BinaryFile as problem:  # it can be moved and removed all the same
+        except BinaryFile as problem:  # it can still be moved and removed
             return _State(before=content, text="", unreadable=str(problem), kept=content)
         return _State(before=content, like=like, text=like.text)
 
     def _read_content(self, path: str) -> bytes | None:
-        """Of a file; None if none stands there. Read at once: to ask first would double what a large patch costs."""
+        """Return a file's bytes, None if there is none. Reads without a check first, which would double a
+        large patch's cost.
+        """
         try:
             return self._files.read(path)
         except (FileNotFoundError, NotAFile):
@@ -306,7 +309,7 @@ class _Planner:
         return state.text or ""
 
     def _find_link(self, path: str) -> tuple[str, bytes] | None:
-        """Path and text of the link that is named, None if it is none."""
+        """Return path and text of the named link, None if it is not a link."""
         for candidate in list_path_variants(path, self._files.root.name):
             with suppress(ValueError), self._files.open_entry(candidate, follow_last=False) as place:
                 found = place.stat()
@@ -315,13 +318,11 @@ class _Planner:
         return None
 
     def _resolve_existing(self, path: str) -> tuple[str, str]:
-        """The file that is meant, and a note if the path is not quite its own."""
+        """Return the path of the existing file that is meant, and a note if the given path differs."""
         for candidate in list_path_variants(path, self._files.root.name):
             try:
                 relative = self._files.resolve_relative(candidate)
-            except (
-                ValueError
-            ):  # another spelling may be inside; if none is, the error of the last line is told
+            except ValueError:  # another spelling may be inside; if none is, the call after the loop raises
                 continue
             if self._has_state_or_file(relative):
                 note = (
@@ -336,7 +337,7 @@ class _Planner:
         raise self._build_missing_refusal(path)
 
     def _has_state_or_file(self, path: str) -> bool:
-        """A change before spoke of this path, or a file stands there, which is then read."""
+        """Return whether an earlier change named this path, or a file exists there, which is then loaded."""
         if path not in self.states and (found := self._load_state(path)).before is not None:
             self.states[path] = found
         return path in self.states
@@ -348,7 +349,7 @@ class _Planner:
         return stat.S_IMODE((self._files.root / path).stat().st_mode)
 
     def _compute_mode_change(self, path: str, state: _State) -> int | None:
-        """The mode that a file is to get, None if it has it."""
+        """Return the mode to set, None if the file already has it."""
         if state.text is None or state.mode is None:
             return None
         if state.before is not None and self._read_mode(path) == state.mode:
@@ -357,7 +358,7 @@ class _Planner:
 
 
 def _strip_carriage_returns(edits: Sequence[Edit], file: TextFile | None) -> Sequence[Edit]:
-    """A diff of a file with CRLF shows the CR of each line, of which the file's text here has none."""
+    """Strip the CR of each line in a diff of a CRLF file, whose decoded text has none."""
     if file is None or "\r\n" not in (file.newline, *file.exceptions.values()):
         return edits
     return [
@@ -369,7 +370,7 @@ def _strip_carriage_returns(edits: Sequence[Edit], file: TextFile | None) -> Seq
 
 
 def _shift_places(places: Sequence[Place], before: str, after: str) -> list[Place]:
-    """Places of earlier edits, as lines of the text after later ones."""
+    """Return the places of earlier edits as lines of the text after later ones."""
     if not places:
         return []
     changes = diff_sequences(before.split("\n"), after.split("\n"))

@@ -1,4 +1,4 @@
-"""Splices of lines as splices of characters, the end of the file included."""
+"""Line splices as character splices, including the final newline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.edit.match.matchers import Source
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextSplice:
-    """Characters `start` to `end` (not included) of a text are replaced by `new`."""
+    """Replacement of the characters `start` to `end` (not included) of a text by `new`."""
 
     start: int
     end: int
@@ -20,7 +20,7 @@ class TextSplice:
 
 
 def to_text_splice(source: Source, splice: LineSplice) -> TextSplice:
-    """A splice of lines as one of characters. A file without a final newline stays without."""
+    """Convert a line splice to a character splice. A file without a final newline stays without."""
     start, end = source.offset(splice.first), source.offset(splice.end)
     new = "".join(f"{line}\n" for line in splice.lines)
     if splice.end < len(source.lines) or source.ends_with_newline or not source.text:
@@ -33,7 +33,7 @@ def to_text_splice(source: Source, splice: LineSplice) -> TextSplice:
 
 
 def adjust_final_newline(source: Source, hunk: Hunk, splices: list[TextSplice]) -> list[TextSplice]:
-    """The splices of a hunk at the end of the file, with what it says of the final newline."""
+    """Return the splices of a hunk at the end of the file, adjusted to its statement on the final newline."""
     size = len(source.text)
     last = splices[-1]
     reaches_end = last.end == size
@@ -53,7 +53,7 @@ def adjust_final_newline(source: Source, hunk: Hunk, splices: list[TextSplice]) 
 
 
 def merge_splices(source: Source, splices: Sequence[TextSplice]) -> TextSplice:
-    """One splice that does what these do, with the text between them."""
+    """Merge splices into one, including the text between them."""
     start, end = min(each.start for each in splices), max(each.end for each in splices)
     new, done = "", start
     for splice in sorted(splices, key=lambda each: (each.start, each.end)):
@@ -63,7 +63,7 @@ def merge_splices(source: Source, splices: Sequence[TextSplice]) -> TextSplice:
 
 
 def apply_splices(source: Source, made: Sequence[TextSplice]) -> str:
-    """The text with these splices made."""
+    """Return the text with these splices applied."""
     text = source.text
     for splice in sorted(made, key=lambda each: -each.start):
         text = text[: splice.start] + splice.new + text[splice.end :]

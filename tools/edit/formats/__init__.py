@@ -1,4 +1,4 @@
-"""Texts in which models write edits, read into changes of files and written from them.
+"""Parsers and renderers of the edit formats that models write.
 
 Three formats: search/replace blocks (`blocks`), `*** Begin Patch` (`patch`) and unified diffs (`diff`).
 """
@@ -35,10 +35,10 @@ _NAMES: dict[format_detection.Format, str] = {
 
 
 def parse_edits(text: str, form: Form = "auto") -> list[FileChange]:
-    """The changes that a text says, in its order; prose around them is left out.
+    """Parse the changes in a text, in order; prose around them is skipped.
 
-    Raises MalformedEdit if there are none, if one is broken, or if the text is in two formats at once. Lines end at
-    "\\n"; "\\r\\n" is taken for it when every line ends so.
+    Raises MalformedEdit if there are none, if one is malformed, or if the text mixes two formats. Lines end
+    at "\\n"; "\\r\\n" is treated the same if every line ends so.
     """
     lines, found = _read_lines(text)
     if found is None:
@@ -60,7 +60,7 @@ def parse_edits(text: str, form: Form = "auto") -> list[FileChange]:
 
 
 def _read_lines(text: str) -> tuple[list[str], format_detection.Format | None]:
-    """The lines of a text and their format: as they are, or else without what was escaped once too often."""
+    """Return the lines of a text and its format; if none is detected, undo one level of escaping and retry."""
     lines = _split_lines(text)
     found = format_detection.detect_format(lines)
     if found is None:
@@ -89,7 +89,7 @@ def _split_lines(text: str) -> list[str]:
 
 
 def _measure_common_indent(lines: Sequence[str]) -> int:
-    """White space that begins every line of a text: no format has that of itself."""
+    """Return the width of the white space that begins every line: no format has that of itself."""
     indents = (line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line.strip())
     common = next(indents, "")
     for indent in indents:

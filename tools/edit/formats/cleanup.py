@@ -1,4 +1,6 @@
-"""What models leave around or in a text that they copy, taken off. Each gives None when there is nothing of it."""
+"""Removal of line numbers, fences, escapes and diff marks that models copy into a text; None when there are
+none.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Sequence
 from tools.edit.formats.placeholders import is_elision
 
 FENCES = ("```", "~~~")
-"""What a line begins with that opens or closes a fence."""
+"""Beginnings of a line that opens or closes a fence."""
 
 _NUMBERED = re.compile(r"(?P<pad>[ \t]*)(?P<number>\d{1,7})(?P<mark>\t|→|[ ]?[|│][ ]?|:[ ]?|[.)][ ]|[ ]*\Z)")
 _TAG_NAMES = (
@@ -22,11 +24,12 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def strip_line_numbers(text: str, like: str = "") -> str | None:
-    """Numbers before the lines, as `cat -n` shows them ("   12\\ttext"), or "12: text", "12|text", "12→text".
+    """Strip line numbers as `cat -n` shows them ("   12\\ttext"), or "12: text", "12|text", "12→text".
 
-    Every line that is not blank has one, or is an elision; they go up by one, and further only over an elision.
-    like: another text that has such numbers: beside it one number is enough, and the space behind the marks
-        belongs to the lines if it does so in either
+    Every line that is not blank has one, or is an elision; they increase by one, and by more only over an
+    elision.
+    like: another text with such numbers: then one number is enough, and the space after the marks belongs to
+        the lines if it does so in either
     """
     lines, matches = _match_line_numbers(text)
     if not _is_consecutive(lines, matches):
@@ -37,7 +40,7 @@ def strip_line_numbers(text: str, like: str = "") -> str | None:
     mark = marks.pop()
     alone = mark not in "\t→" and sum(match is not None for match in matches) == 1
     if alone and (mark in ".)" or not (_is_padded(matches) or (like and is_numbered(like)))):
-        return None  # one with a dot is an item of a list
+        return None  # a number with a dot is an item of a list
     spaced = all(_has_space_after_marks(*_match_line_numbers(each)) for each in (text, like))
     return "\n".join(
         line if match is None else _strip_number(line, match, keeps_space=not spaced)
@@ -46,12 +49,14 @@ def strip_line_numbers(text: str, like: str = "") -> str | None:
 
 
 def is_numbered(text: str) -> bool:
-    """Numbers that count up stand before all lines; there may be only one."""
+    """Return whether all lines are prefixed with consecutive numbers; a single one suffices."""
     return _is_consecutive(*_match_line_numbers(text))
 
 
 def parse_first_line_number(text: str) -> int | None:
-    """The number of the first line, where all lines have one behind a mark of `cat -n` (a list has other marks)."""
+    """Return the number of the first line, if all lines have one with a mark of `cat -n` (a list has other
+    marks).
+    """
     _, matches = _match_line_numbers(text)
     found = [match for match in matches if match]
     if (
@@ -69,7 +74,7 @@ def _match_line_numbers(text: str) -> tuple[list[str], list[re.Match[str] | None
 
 
 def _has_space_after_marks(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
-    """A space follows every mark behind which something stands."""
+    """Return whether a space follows every mark that is not at the end of its line."""
     return all(
         match["mark"].endswith(" ") or match.end() == len(line)
         for line, match in zip(lines, matches, strict=True)
@@ -78,12 +83,12 @@ def _has_space_after_marks(lines: Sequence[str], matches: Sequence[re.Match[str]
 
 
 def has_fence(text: str) -> bool:
-    """The marks of one stand anywhere, in comments too."""
+    """Return whether fence marks occur anywhere, in comments too."""
     return any(mark in text for mark in FENCES)
 
 
 def strip_fences(text: str) -> str | None:
-    """A fence (``` or ~~~) that holds the whole text, a tag such as `<code>`, CDATA; several within one another."""
+    """Strip nested wrappings of the whole text: a fence (``` or ~~~), a tag such as `<code>`, CDATA."""
     result: str | None = None
     inner: str | None = text
     while inner is not None:
@@ -94,9 +99,9 @@ def strip_fences(text: str) -> str | None:
 
 
 def undo_escapes(text: str) -> str | None:
-    """Escapes that JSON leaves when a text went through it twice: `\\n`, `\\t`, `\\"` in a text of one line.
+    """Undo escapes that JSON leaves when a text was encoded twice: `\\n`, `\\t`, `\\"` in a text of one line.
 
-    In a text of several lines only quotes can be so, and only if there is no other quote.
+    In a text of several lines only quotes are unescaped, and only if there is no other quote.
     """
     if "\n" in text.rstrip("\n"):
         plain = text.replace('\\"', '"') if text.count('"') == text.count('\\"') else text
@@ -108,7 +113,7 @@ def undo_escapes(text: str) -> str | None:
 
 
 def strip_diff_marks(text: str) -> str | None:
-    """The marks of a diff: every line begins with a space or "-", or every line with a space or "+"."""
+    """Strip the marks of a diff: every line begins with a space or "-", or every line with a space or "+"."""
     lines = text.split("\n")
     marks = {line[0] for line in lines if line}
     if marks not in ({"-"}, {"+"}, {"-", " "}, {"+", " "}):
@@ -117,7 +122,7 @@ def strip_diff_marks(text: str) -> str | None:
 
 
 def _is_consecutive(lines: Sequence[str], matches: Sequence[re.Match[str] | None]) -> bool:
-    """The numbers go up as those of lines do. A blank line may have lost its number."""
+    """Return whether the numbers increase as those of lines do. A blank line may have lost its number."""
     expected: int | None = None
     blank = 0
     for line, match in zip(lines, matches, strict=True):
@@ -191,7 +196,9 @@ def _strip_cdata(text: str) -> str | None:
 
 
 def _match_final_newline(inside: str, text: str) -> str:
-    """The line ending before a closing tag is the tag's, unless the text itself ends with one."""
+    """Adjust the final newline: the one before a closing tag is the tag's, unless the text itself ends with
+    one.
+    """
     inside = inside.rstrip(" \t") if inside.rstrip(" \t").endswith("\n") else inside
     return inside.removesuffix("\n") + ("\n" if text.endswith("\n") else "")
 

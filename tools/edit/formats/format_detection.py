@@ -1,4 +1,4 @@
-"""Which format a text is in, by the first line that only one of them has."""
+"""Detection of a text's edit format, by the first line that only one format has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RANGES = re.compile(r"@@+ ?-\d+(?:,\d+)? \+\d+(?:,\d+)?")
 
 
 def detect_format(lines: Sequence[str]) -> Format | None:
-    """The format whose sign comes first, None if there is no sign of any.
+    """Return the format whose sign comes first, None if there is no sign of any.
 
     A unified diff between `*** Begin Patch` and `*** End Patch` is a diff: its own headers name the files.
     """
@@ -33,7 +33,7 @@ def detect_format(lines: Sequence[str]) -> Format | None:
 def find_foreign_format(
     lines: Sequence[str], used: Sequence[tuple[int, int]], form: Format
 ) -> tuple[int, Format] | None:
-    """The first sign of another format outside the lines that were used, and its line from 0."""
+    """Return the first sign of another format outside the parsed lines, with its line from 0."""
     ranges = iter([*used, (len(lines), len(lines))])
     begin, end = next(ranges)
     for at, other, is_envelope in _find_format_signs(lines):
@@ -45,7 +45,7 @@ def find_foreign_format(
 
 
 def _find_format_signs(lines: Sequence[str]) -> Iterator[tuple[int, Format, bool]]:
-    """Lines that begin or end something in one format; True for what only stands around the edits of a patch."""
+    """Yield lines that begin or end a part of one format; True for a mere envelope of a patch."""
     for at, line in enumerate(lines):
         if match_begin_marker(line) or match_end_marker(line):
             yield at, "blocks", False

@@ -1,13 +1,12 @@
-"""Changes written as text in each format, so that reading it gives the same changes again.
+"""Rendering of changes as text in each format, such that parsing it gives the same changes again.
 
-What a format cannot say raises ValueError:
-
-- blocks: removals, moves and modes; hunks, line ranges and symbols; parts of lines and `all`; a text to find that
-  is blank; lines that look like markers of every size
-- patch: modes; anything but hunks; line numbers, missing final newlines, what a removed file contains; context
-  lines that look like markers
-- diff: anything but hunks; heads together with line numbers; the end-of-file mark; `appends`; counts said to be
-  wrong; lines in a hunk without numbers that look like the headers of a file
+Raises ValueError for what a format cannot express:
+- blocks: removals, moves and modes; hunks, line ranges and symbols; parts of lines and `all`; a blank text to
+  find; lines that look like markers of every size
+- patch: modes; anything but hunks; line numbers, missing final newlines, the content of a removed file;
+  context lines that look like markers
+- diff: anything but hunks; heads together with line numbers; the end-of-file mark; `appends`; counts marked
+  as wrong; lines in a hunk without numbers that look like the headers of a file
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from tools.edit.formats.unified_diff import MODES
 
 
 def render_blocks(changes: Sequence[FileChange]) -> str:
-    """Search/replace blocks."""
+    """Render search/replace blocks. Raises ValueError."""
     refuse_duplicate_updates(changes)
     return "\n".join(_render_file_blocks(change) for change in changes)
 
 
 def render_patch(changes: Sequence[FileChange]) -> str:
-    """The `*** Begin Patch` format."""
+    """Render the `*** Begin Patch` format. Raises ValueError."""
     refuse_duplicate_updates(changes)
     lines = [line for change in changes for line in _render_patch_section(change)]
     return "\n".join(["*** Begin Patch", *lines, "*** End Patch", ""])
 
 
 def render_diff(changes: Sequence[FileChange]) -> str:
-    """A unified diff with git's headers."""
+    """Render a unified diff with git's headers. Raises ValueError."""
     refuse_duplicate_updates(changes)
     return "".join(line + "\n" for change in changes for line in _render_diff_section(change))
 
@@ -196,7 +195,7 @@ def _render_diff_section(change: FileChange) -> Iterable[str]:
 
 
 def _quote_git_path(name: str) -> str:
-    """A name as git writes it: quoted if it has quotes, backslashes, control characters or spaces at an end."""
+    """Quote a name as git does: if it has quotes, backslashes, control characters or spaces at an end."""
     if name.strip() == name and all(c >= " " and c not in '"\\\x7f' for c in name) and name.isprintable():
         return name
     plain = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -204,7 +203,7 @@ def _quote_git_path(name: str) -> str:
 
 
 def _terminate_path(name: str) -> str:
-    """A name that has spaces is ended by a tab, lest a time stamp be read out of it."""
+    """End a name that has spaces with a tab, lest a time stamp be parsed out of it."""
     return name + "\t" if " " in name and not name.startswith('"') else name
 
 
@@ -250,7 +249,7 @@ def _refuse_header_lookalikes(hunk: Hunk, *, is_last: bool) -> None:
 
 
 def _find_unended_lines(hunk: Hunk) -> set[int]:
-    """The lines after which the final newline is said to be missing."""
+    """Return the lines that are followed by the mark of a missing final newline."""
     wanted = {" ": "-+"}.get(hunk.no_newline, hunk.no_newline)
     marked: set[int] = set()
     for side in wanted:

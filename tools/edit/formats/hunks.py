@@ -1,4 +1,4 @@
-"""Hunks as the patch format and unified diffs share them: their heads (`@@ …`) and their lines."""
+"""Hunks, as the patch format and unified diffs share them: their heads (`@@ …`) and their lines."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _RANGES = re.compile(
 _NO_HEAD = re.compile(
     r"(?:[-+\d,.…:\s]*|(?:at |around |near )?lines? ?(?:numbers?|[-\d,–]+(?: to \d+)?)?)\Z", re.IGNORECASE
 )
-"""What stands between two `@@` when the model gives no numbers, or only some: "...", "-12", "line 12"."""
+"""Text between two `@@` when the model gives no numbers, or only some: "...", "-12", "line 12"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """What one `@@` line says. old, new: (first line, count) in the file before and after, None if not said.
+    """A parsed `@@` line. old, new: (first line, count) in the file before and after, None if not stated.
 
-    name: a line that stands before the hunk, "" if none is given
+    name: a line that precedes the hunk, "" if none is given
     """
 
     name: str
@@ -33,12 +33,12 @@ class Head:
 
 
 def is_hunk_header(line: str) -> bool:
-    """A line that begins a hunk; `@@@` is none (see `unified`)."""
+    """Return whether a line begins a hunk; `@@@` does not (see `unified_diff`)."""
     return line.startswith("@@") and not line.startswith("@@@")
 
 
 def parse_hunk_header(line: str) -> Head:
-    """What a line that begins with `@@` says."""
+    """Parse a line that begins with `@@`."""
     line = line.rstrip()
     ranges = _RANGES.match(line)
     if ranges:
@@ -61,10 +61,10 @@ def _parse_head_name(text: str) -> str:
 
 
 def build_hunk(body: Sequence[str], number: int, heads: Sequence[Head], example: str) -> Hunk:
-    """A hunk out of its lines.
+    """Build a hunk from its lines. Raises MalformedEdit.
 
     number: of the first of them, from 0
-    heads: of the `@@` lines before them, outermost first; the last of these with numbers says where it stands
+    heads: of the `@@` lines before them, outermost first; the last of these with numbers states the position
     """
     lines, ends = _parse_lines(body, number, example)
     if all(op == " " for op, _ in lines):
@@ -89,12 +89,14 @@ def build_hunk(body: Sequence[str], number: int, heads: Sequence[Head], example:
 
 
 def is_no_newline_marker(line: str) -> bool:
-    """`\\ No newline at end of file`, in whatever language."""
+    """Return whether a line is `\\ No newline at end of file`, in whatever language."""
     return line.startswith(("\\ ", "\\No newline"))
 
 
 def read_line_mark(line: str) -> str:
-    """How a line is marked: " ", "-", "+", "\\\\" (no newline), "" for an empty line, "?" for one without a mark."""
+    """Return the mark of a line: " ", "-", "+", "\\\\" (no newline), "" for an empty line, "?" for one
+    without a mark.
+    """
     if not line:
         return ""
     if is_no_newline_marker(line):
@@ -103,7 +105,7 @@ def read_line_mark(line: str) -> str:
 
 
 def find_body_end(body: Sequence[str]) -> int:
-    """How many lines are left when the empty ones at the end are cut off, and the prose after an empty line.
+    """Return how many lines remain without the empty ones at the end, and the prose after an empty line.
 
     A line that lost its mark directly after the others stays: it is context.
     """
@@ -116,7 +118,9 @@ def find_body_end(body: Sequence[str]) -> int:
 
 
 def _parse_lines(body: Sequence[str], number: int, example: str) -> tuple[tuple[Line, ...], _Unended]:
-    """The lines, and before ("-"), after ("+") or in both (" ") of which files the final newline is missing."""
+    """Parse the lines of a hunk, and the side without a final newline: before ("-"), after ("+") or both ("
+    ").
+    """
     lines: list[Line] = []
     ends: set[Literal["-", "+"]] = set()
     bare = _has_lost_marks(body)
@@ -141,14 +145,14 @@ def _parse_lines(body: Sequence[str], number: int, example: str) -> tuple[tuple[
 
 _Unended = Literal["", " ", "-", "+"]
 _SIDES: dict[Op, set[Literal["-", "+"]]] = {" ": {"-", "+"}, "-": {"-"}, "+": {"+"}}
-"""Of which files, before and after, a line is."""
+"""Files, before and after, that contain a line."""
 
 
 def _has_lost_marks(body: Sequence[str]) -> bool:
-    """All context lines lost their mark, not only those that show it.
+    """Return whether all context lines lost their mark, not only those that show it.
 
-    When some did, the others that begin with a space tell: code is indented by an even number of spaces, so an
-    odd number has the mark in it.
+    When some did, the others that begin with a space decide: code is indented by an even number of spaces, so
+    an odd number includes the mark.
     """
     if not any(read_line_mark(line) == "?" for line in body):
         return False

@@ -1,4 +1,4 @@
-"""What a model is told about an edit that cannot be read: where, what was found, what it should look like."""
+"""Messages to the model about an edit that cannot be parsed: the line, the problem, an example."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ MAX_QUOTED = 80
 """Characters of a line that are quoted: enough to find it again."""
 
 MAX_SAID = 600
-"""Characters of what is said: more come only from names that are no names."""
+"""Characters of a message: longer ones come only from names that are no names."""
 
 BLOCK_EXAMPLE = """\
 src/cart.py
@@ -37,13 +37,13 @@ DIFF_EXAMPLE = """\
 
 
 def build_malformed_edit(line: int, what: str, example: str) -> MalformedEdit:
-    """line: number from 0 of the line at fault; what: what was found and what it should be"""
+    """Build a MalformedEdit. line: number from 0 of the faulty line; what: the problem and the expected form"""
     said = what if len(what) <= MAX_SAID else what[:MAX_SAID] + "…"
     return MalformedEdit(f"line {line + 1}: {said}\nExample:\n{example}")
 
 
 def build_no_edit_found() -> MalformedEdit:
-    """The text holds no edit in any of the formats."""
+    """Build the error for a text without an edit in any of the formats."""
     return MalformedEdit(
         "no edit found. Write one in one of three formats:\n"
         f"1. search/replace blocks:\n{BLOCK_EXAMPLE}\n"
@@ -53,6 +53,6 @@ def build_no_edit_found() -> MalformedEdit:
 
 
 def quote_line(line: str) -> str:
-    """A line as it is shown in a message."""
+    """Quote a line for a message."""
     shown = line.strip()
     return repr(shown if len(shown) <= MAX_QUOTED else shown[:MAX_QUOTED] + "…")

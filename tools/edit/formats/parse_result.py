@@ -1,4 +1,4 @@
-"""What every parser gives back, and how changes of one file that stand apart are brought together."""
+"""Result of every parser, and the merge of separate updates of one file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from tools.edit.edit_model import FileChange, Update
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedEdits:
-    """The changes of a text, and the lines that say them, as ranges (first, end) from 0; all others are prose."""
+    """The changes in a text, and the ranges of their lines (first, end) from 0; all others are prose."""
 
     changes: list[FileChange]
     used: list[tuple[int, int]]
 
 
 def merge_updates(changes: Iterable[FileChange]) -> list[FileChange]:
-    """Updates of one file as one, at the place of the first; not across its creation, removal or move elsewhere."""
+    """Merge updates of one file at the place of the first; not across its creation, removal or move
+    elsewhere.
+    """
     result: list[FileChange] = []
     latest: dict[str, int] = {}
     for change in changes:
@@ -35,7 +37,7 @@ def merge_updates(changes: Iterable[FileChange]) -> list[FileChange]:
 
 
 def refuse_duplicate_updates(changes: Sequence[FileChange]) -> None:
-    """Raises ValueError when rendered changes would be read back as fewer."""
+    """Raise ValueError if rendered changes would be parsed as fewer."""
     if len(merge_updates(changes)) != len(changes):
         raise ValueError("two updates of one file: bring them together in one Update")
 

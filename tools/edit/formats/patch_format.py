@@ -1,9 +1,9 @@
-"""The `*** Begin Patch` format: files added, deleted, updated and moved, hunks found by what stands in them.
+"""The `*** Begin Patch` format: files added, deleted, updated and moved, hunks located by their content.
 
-Taken as well: markers with white space around them, several patches in one text, one without its first line, a
-here-document or a fence around it, other words for the three operations, names and numbers of a unified diff
-within an update. `*** End Patch` may be missing when nothing can have been cut off: the text ends with a line
-ending, in a closed fence or here-document, or with context.
+Accepted as well: markers with white space around them, several patches in one text, one without its first
+line, a here-document or a fence around it, other words for the three operations, names and numbers of a
+unified diff within an update. `*** End Patch` may be missing when nothing can have been cut off: the text
+ends with a line ending, in a closed fence or here-document, or with context.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _VERBS: dict[str, Kind] = {
     "modify": "update",
     "change": "update",
 }
-"""The three operations, and what models call them."""
+"""The three operations, with the synonyms that models use."""
 
 _FIXED: dict[str, Kind] = {"begin patch": "begin", "end patch": "end", "end of file": "eof"}
 _FILE = re.compile(r"\*{3} ?([A-Za-z]{1,20}) files? ?: *(.*?)(?: \*{3})?", re.IGNORECASE)
@@ -61,7 +61,7 @@ class _Section:
 
 
 def parse_marker(line: str) -> tuple[Kind, str] | None:
-    """What a line with `***` says, and the path in it."""
+    """Parse a line with `***` into its kind and path; None if it is no marker."""
     text = line.strip()
     if not text.startswith("***") or len(text) > 1000:
         return None
@@ -80,7 +80,10 @@ def parse_marker(line: str) -> tuple[Kind, str] | None:
 
 
 def parse_patch(lines: Sequence[str]) -> ParsedEdits:
-    """The changes of all patches in a text. lines: split at "\\n", so that the last is "" after a final newline"""
+    """Parse the changes of all patches in a text. Raises MalformedEdit.
+
+    lines: split at "\\n", so that the last is "" after a final newline
+    """
     changes: list[FileChange] = []
     used: list[tuple[int, int]] = []
     markers = [(at, parse_marker(line)) for at, line in enumerate(lines)]
@@ -115,7 +118,7 @@ def _clean_path(text: str) -> str:
 def _find_extent(
     lines: Sequence[str], frames: Sequence[tuple[int, Kind]], begin: int, first: int
 ) -> tuple[int, int]:
-    """Where the lines of a patch end, and where the text goes on after it. frames: its begin and end markers"""
+    """Return the end of a patch and the line at which the text continues. frames: its begin and end markers"""
     number = bisect_left(frames, (first, ""))
     at, kind = frames[number] if number < len(frames) else (len(lines), "begin")
     if kind == "end":
@@ -128,7 +131,9 @@ def _find_extent(
 
 
 def _find_unclosed_end(lines: Sequence[str], first: int, stop: int) -> int:
-    """Where a patch ends that nothing closes: after its last marked line, and what follows without an empty line."""
+    """Return the end of an unclosed patch: its last marked line and the lines that follow without an empty
+    one.
+    """
     end = stop
     while end > first and read_line_mark(lines[end - 1]) in ("", "?") and not parse_marker(lines[end - 1]):
         end -= 1
@@ -145,7 +150,7 @@ def _find_unclosed_end(lines: Sequence[str], first: int, stop: int) -> int:
 
 
 def _find_closing_line(lines: Sequence[str], begin: int, first: int, end: int) -> tuple[int, bool]:
-    """The fence or here-document that was opened right before closes a patch that has no end of its own."""
+    """Find the end of the fence or here-document opened directly before a patch that has no end marker."""
     word = fence = ""
     for line in reversed(lines[max(begin - 3, 0) : begin]):
         here = _HERE_DOCUMENT.search(line[:200])
@@ -160,7 +165,7 @@ def _find_closing_line(lines: Sequence[str], begin: int, first: int, end: int) -
 
 
 def _refuse_truncated(lines: Sequence[str], begin: int, first: int, stop: int) -> None:
-    """Without an end marker the text may be cut off in the middle of a hunk, or of a line."""
+    """Raise MalformedEdit if a patch without an end marker may be cut off within a hunk, or a line."""
     last = lines[stop - 1] if stop > first else lines[begin]
     found = parse_marker(last)
     whole = found is not None and found[0] in ("delete", "eof")
@@ -173,7 +178,7 @@ def _refuse_truncated(lines: Sequence[str], begin: int, first: int, stop: int) -
 
 
 def _dedent_lines(lines: Sequence[str], begin: int, end: int) -> list[str]:
-    """The lines of a patch that is indented as a whole, without that; their numbers stay."""
+    """Dedent a patch that is indented as a whole; line numbers are unchanged."""
     first = lines[begin]
     indent = first[: len(first) - len(first.lstrip())]
     part = list(lines[begin:end])
@@ -240,7 +245,7 @@ def _build_change(section: _Section) -> FileChange:
 
 
 def _extract_content(section: _Section) -> str:
-    """The lines of a new file. When not one of them has its "+", they are taken as they are."""
+    """Return the content of a new file. If none of its lines has a "+", they are taken literally."""
     first, body = section.number + 1, section.body
     blank = _count_leading_blank(body)
     if blank < len(body) and is_hunk_header(body[blank]):
@@ -269,7 +274,7 @@ def _extract_content(section: _Section) -> str:
 
 
 def _build_deleted_hunks(section: _Section) -> tuple[Hunk, ...]:
-    """What a removed file is said to contain: this format has no place for it, but models give it."""
+    """Return the stated content of a removed file: this format has no place for it, but models give it."""
     body = [line for line in section.body if not _is_eof_marker(line) and not is_hunk_header(line)]
     while body and not body[-1]:
         body.pop()
@@ -314,12 +319,16 @@ def _build_update(section: _Section) -> Update:
 
 
 def _is_trailing_head(heads: Sequence[Head], hunks: Sequence[Hunk]) -> bool:
-    """A bare `@@` after the last hunk: models close a hunk with it, as in the head of a diff."""
+    """Return whether a bare `@@` follows the last hunk: models close a hunk with it, as in the head of a
+    diff.
+    """
     return bool(hunks) and len(heads) == 1 and not heads[0].name and heads[0].old is None
 
 
 def _find_content_end(body: Sequence[str]) -> int:
-    """How many lines are left without the empty ones at the end: those part hunks more often than they are context."""
+    """Return how many lines remain without the empty ones at the end: those separate hunks more often than
+    they are context.
+    """
     end = len(body)
     while end and not body[end - 1].strip("\r"):
         end -= 1
@@ -334,7 +343,7 @@ def _count_leading_blank(body: Sequence[str]) -> int:
 
 
 def _count_header_lines(section: _Section) -> int:
-    """Lines before the hunks that say nothing: empty ones, `---` and `+++` with the names of the file again."""
+    """Count lines before the hunks without content: empty ones, `---` and `+++` with the file's names again."""
     body = section.body
     at = _count_leading_blank(body)
     if at + 2 >= len(body) or not (body[at].startswith("--- ") and body[at + 1].startswith("+++ ")):

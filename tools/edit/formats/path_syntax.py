@@ -1,4 +1,4 @@
-"""Names of files as models write them: decorated, in fences, in tags, in the headers of diffs."""
+"""File names as models write them: decorated, in fences, in tags, in the headers of diffs."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from collections.abc import Sequence
 
 NO_FILE = frozenset({"/dev/null", "dev/null", "a/dev/null", "b/dev/null"})
-"""What stands in a diff for a file that is not there; the last three are slips."""
+"""Names in a diff for a file that does not exist; the last three are slips."""
 
 LOOK_BACK = 4
-"""Lines with text, besides fences and tags, in which the name of a block's file is looked for."""
+"""Non-blank lines, besides fences and tags, that are searched for the name of a block's file."""
 
 _PLAIN = re.compile(
     r"(?:make|docker|container|rake|gem|proc|vagrant|jenkins|brew|just|caddy|pip)file|licen[cs]e|readme|changelog"
     r"|authors|copying|notice|codeowners|build|workspace",
     re.IGNORECASE,
 )
-"""Files that have neither a folder nor an extension in their names."""
+"""Files whose names have neither a folder nor an extension."""
 
 _LABEL = re.compile(
     r"(?:(?:in|the|new|create|update|edit|modify|modified|existing|target|source|delete)\s+){0,3}"
@@ -36,7 +36,7 @@ _TAG_ONLY = re.compile(r"(?:</?[A-Za-z_][\w-]{0,30}>|<!\[CDATA\[|\]\]>|\s)+\Z")
 
 
 def parse_path_line(line: str) -> str | None:
-    """The path that is all of a line, without its decoration; None if the line is something else."""
+    """Return the path that makes up a line, without its decoration; None for any other line."""
     if len(line) > 600:
         return None
     tagged = _TAGGED.fullmatch(line.strip())
@@ -66,7 +66,7 @@ def parse_path_line(line: str) -> str | None:
 
 
 def is_path(text: str) -> bool:
-    """It has a folder or an extension, and nothing that only a sentence has."""
+    """Return whether a text has a folder or an extension, and nothing that only a sentence has."""
     if (
         not text
         or text.endswith((".", "/", "..."))
@@ -89,7 +89,7 @@ def is_path(text: str) -> bool:
 
 
 def find_path_before(lines: Sequence[str], at: int, floor: int) -> tuple[str, int] | None:
-    """The path that lines `floor` to `at` give to the block at `at`, the nearest first, and the number of its line."""
+    """Find the path for the block at `at` in lines `floor` to `at`, nearest first, with its line number."""
     seen = 0
     for number in range(at - 1, max(floor, at - 40) - 1, -1):
         line = lines[number]
@@ -113,7 +113,7 @@ def find_path_before(lines: Sequence[str], at: int, floor: int) -> tuple[str, in
 
 
 def parse_header_path(text: str) -> str:
-    """The path of a `---` or `+++` line: quotes, a time stamp and the tab before it removed."""
+    """Parse the path of a `---` or `+++` line: quotes, a time stamp and the tab before it are removed."""
     if text.startswith('"'):
         return unquote_git_path(text)
     if "\t" in text:
@@ -125,7 +125,7 @@ _STAMP = re.compile(r" {1,8}\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?
 
 
 def unquote_git_path(text: str) -> str:
-    """A name as git quotes it ("caf\\303\\251.txt"); other text as it is."""
+    """Unquote a name that git quotes ("caf\\303\\251.txt"); other text is returned as is."""
     match = _QUOTED.match(text)
     if not match:
         return text
@@ -146,7 +146,7 @@ def _decode_escape(match: re.Match[bytes]) -> bytes:
 
 
 def strip_prefixes(old: str, new: str) -> tuple[str, str]:
-    """Both names of a header without git's prefixes (`a/`, `b/` and the like), if they have them."""
+    """Strip git's prefixes (`a/`, `b/` and the like) from both names of a header, if they have them."""
     if old in NO_FILE or new in NO_FILE:
         return _strip_prefix(old, "aciow"), _strip_prefix(new, "bciow")
     letters = "abciow"
@@ -165,7 +165,7 @@ def strip_prefixes(old: str, new: str) -> tuple[str, str]:
 _PAIRS = frozenset(
     {("old", "new"), ("original", "modified"), ("orig", "new"), ("before", "after"), ("original", "updated")}
 )
-"""Folders that stand for `a/` and `b/` in diffs written by hand."""
+"""Folders used in place of `a/` and `b/` in diffs written by hand."""
 
 
 def _strip_prefix(name: str, letters: str) -> str:
@@ -173,12 +173,12 @@ def _strip_prefix(name: str, letters: str) -> str:
 
 
 def strip_lone_prefix(name: str) -> str:
-    """The name of a header of which there is only one half."""
+    """Strip the prefix of a header that names only one file."""
     return _strip_prefix(name, "ab")
 
 
 def parse_git_names(text: str) -> tuple[str, str] | None:
-    """Both names of `diff --git OLD NEW`, prefixes removed; None when they cannot be told apart."""
+    """Parse both names of `diff --git OLD NEW`, prefixes removed; None when they cannot be told apart."""
     text = text.rstrip("\r ")
     quoted = _QUOTED.match(text)
     if quoted:
@@ -196,7 +196,9 @@ def parse_git_names(text: str) -> tuple[str, str] | None:
 
 
 def _find_path_in_fence(info: str) -> str | None:
-    """A path in what stands after a fence: `python src/a.py`, `src/a.py`, `python:src/a.py`, `title="a.py"`."""
+    """Find a path in the info string of a fence: `python src/a.py`, `src/a.py`, `python:src/a.py`,
+    `title="a.py"`.
+    """
     for word in reversed(re.split(r"[\s={}]+", info.strip())):
         bare = word.strip("\"'`")
         language, colon, rest = bare.partition(":")
@@ -215,13 +217,15 @@ def _find_path_in_prose(line: str) -> str | None:
 
 
 def _parse_plain_name(line: str) -> str | None:
-    """A name without folder or extension: only where nothing else can stand, and never a language's name."""
+    """Return a name without folder or extension: only where nothing else is possible, and never a language's
+    name.
+    """
     text = line.strip()
     return text if _PLAIN.fullmatch(text) else None
 
 
 def _may_be_path(text: str) -> bool:
-    """In quotes or after "File:" a path may have spaces, or no extension."""
+    """Return whether quoted or labelled text ("File:") may be a path: it may have spaces, or no extension."""
     if not text or len(text) > 300 or any(mark in text for mark in "`<>|\n\t*"):
         return False
     return bool(_EXTENSION.search(text)) or "/" in text or bool(_PLAIN.fullmatch(text))

@@ -1,6 +1,6 @@
-"""Lines that stand for code which is not given: "# ... rest of the code unchanged", "...".
+"""Placeholder lines for omitted code: "# ... rest of the code unchanged", "...".
 
-A placeholder names what it stands for in a closed set of words, in a comment, in brackets or after dots. A
+A placeholder names the omitted part in a closed set of words, in a comment, in brackets or after dots. A
 comment with any other word in it is an honest one.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 MAX_LENGTH = 160
-"""Characters of a placeholder: longer lines say something."""
+"""Characters of a placeholder: longer lines have content."""
 
 _OPENERS = (
     "{/*",
@@ -46,7 +46,7 @@ _MISSING = _split_words(
     snipped truncated elided untouched before above earlier
     """
 )
-"""Words that say that something is left out; one of them is in every placeholder."""
+"""Words for an omission; one of them is in every placeholder."""
 
 _PARTS = _split_words(
     """
@@ -58,7 +58,7 @@ _PARTS = _split_words(
     things part parts struct interface
     """
 )
-"""What is left out."""
+"""Words for the omitted part."""
 
 _SMALL = _split_words(
     """
@@ -68,7 +68,7 @@ _SMALL = _split_words(
     up down unmodified so on more continue continues
     """
 )
-"""Words that may stand around these."""
+"""Words that may surround these."""
 
 _STATUS = re.compile(
     r"\b(?:unchanged|untouched|omitted|elided|truncated|snip|snipped|unmodified"
@@ -76,14 +76,14 @@ _STATUS = re.compile(
     r"|as (?:before|it was|is))\b"
 )
 _WHOLE = _split_words("code implementation file function method class content contents logic body")
-"""Parts that brackets may hold together with such a word: `(rest)` and `[...other, item]` are code."""
+"""Parts that brackets may contain together with such a word: `(rest)` and `[...other, item]` are code."""
 
 _PLAIN = re.compile(
     r"(?:(?:the|keep|keep the|leave the|your) )?"
     r"(?:rest of (?:(?:the|your|this|my|our) )?(?:existing |original )?(?:" + "|".join(sorted(_PARTS)) + ")"
     r"|(?:remaining|existing) (?:code|implementation|logic|contents?))(?: (?:here|below|above|goes here))?"
 )
-"""What a plain comment may say and be one: "# existing imports" is a heading."""
+"""Text that makes a plain comment a placeholder: "# existing imports" is a heading."""
 
 _ELISION = re.compile(
     r"[ \t]*(?:#|//|--|;+|%|/\*|<!--|\{/\*)?[ \t]*(?:\.{3,}|…)[ \t]*(?:\*/\}?|-->)?[ \t\r]*"
@@ -91,17 +91,17 @@ _ELISION = re.compile(
 
 
 def is_omission(line: str) -> bool:
-    """A line that stands for others: an elision, or a placeholder; what it leaves out is in the file."""
+    """Return whether a line represents others of the file: an elision, or a placeholder."""
     return is_elision(line) or is_placeholder(line)
 
 
 def is_elision(line: str) -> bool:
-    """Dots alone, or in a comment: something is left out between the line before and the line after."""
+    """Return whether a line is dots alone, or in a comment: lines are omitted there."""
     return len(line) <= MAX_LENGTH and bool(_ELISION.fullmatch(line))
 
 
 def is_placeholder(line: str) -> bool:
-    """A line that stands for code which is not given. A bare `...` is none: it may be Python's Ellipsis."""
+    """Return whether a line represents omitted code. A bare `...` does not: it may be Python's Ellipsis."""
     if len(line) > MAX_LENGTH:
         return False
     text, is_comment, is_closed = _strip_comment_marks(line.strip())
@@ -124,7 +124,7 @@ def is_placeholder(line: str) -> bool:
 
 
 def _strip_comment_marks(text: str) -> tuple[str, bool, bool]:
-    """What a comment says; whether it is one; whether it has an end of its own (`/* … */`)."""
+    """Return a comment's text; whether it is a comment; whether it has a closing mark (`/* … */`)."""
     for opener in _OPENERS:
         if text.startswith(opener):
             text = text[len(opener) :]

@@ -1,15 +1,15 @@
-"""Search/replace blocks: the name of a file, what to find in it and what to put there.
+"""Search/replace blocks: the name of a file, the text to find in it and its replacement.
 
     src/cart.py
     <<<<<<< SEARCH
     =======
     >>>>>>> REPLACE
 
-Taken as well: markers of 5 to 9 signs, indented, with other words (ORIGINAL … UPDATED, HEAD), Cline's
-(`------- SEARCH` … `+++++++ REPLACE`), Roo's `:start_line:` header (the text is found by what it says, so it is
-dropped) and its backslash before a line that looks like a marker, names in fences, tags and decoration, a later
-block without a name (same file). A line of the text may look like a marker if the block's own markers have
-another number of signs, the same in all three.
+Accepted as well: markers of 5 to 9 signs, indented, with other words (ORIGINAL … UPDATED, HEAD), Cline's
+(`------- SEARCH` … `+++++++ REPLACE`), Roo's `:start_line:` header (dropped, since the text is located by its
+content) and its backslash before a line that looks like a marker, names in fences, tags and decoration, a
+later block without a name (same file). A line of the text may look like a marker if the block's own markers
+have another number of signs, the same in all three.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_MARKER = 1000
 """Characters of a marker line: longer lines are text, and are not searched."""
 
 SIGNS = range(5, 10)
-"""How many signs a marker may have; 7 is usual."""
+"""Number of signs that a marker may have; 7 is usual."""
 
 _TAGS = r"(?:</?\w+>|<!\[CDATA\[|\]\]>)*"
 _BEGIN = re.compile(
@@ -43,8 +43,9 @@ _POSITION_END = re.compile(r"-{5,9}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    """Numbers of its markers and of the line at which its second part ends, how many signs its markers have, and
-    the name of a file if the first of them gives one."""
+    """Line numbers of a block's markers and of the end of its second part, the number of signs of its
+    markers, and the file name if the first marker gives one.
+    """
 
     begin: int
     divider: int
@@ -55,7 +56,7 @@ class _Block:
 
 
 def match_begin_marker(line: str) -> re.Match[str] | None:
-    """The first marker of a block; groups 1 or 3 its signs, 2 or 4 its word, 5 the rest."""
+    """Match the first marker of a block; groups 1 or 3 its signs, 2 or 4 its word, 5 the rest."""
     text = line.strip()
     if len(text) > MAX_MARKER or not ("<<<<<" in text or "-----" in text):
         return None
@@ -64,13 +65,13 @@ def match_begin_marker(line: str) -> re.Match[str] | None:
 
 
 def match_end_marker(line: str) -> re.Match[str] | None:
-    """The last marker of a block."""
+    """Match the last marker of a block."""
     text = line.strip()
     return _END.fullmatch(text) if len(text) <= MAX_MARKER and text[:5] in (">>>>>", "+++++") else None
 
 
 def looks_like_marker(line: str, size: int) -> bool:
-    """A line that a block whose markers have `size` signs can't hold as text."""
+    """Return whether a block whose markers have `size` signs cannot contain a line as text."""
     text = line.strip().lstrip("\\")
     begin, end = match_begin_marker(text), match_end_marker(text)
     conflict = _CONFLICT.fullmatch(text)
@@ -84,12 +85,15 @@ def looks_like_marker(line: str, size: int) -> bool:
 
 
 def is_start_line_header(line: str) -> bool:
-    """Roo's `:start_line:12`."""
+    """Return whether a line is Roo's `:start_line:12`."""
     return bool(_POSITION.fullmatch(line.strip()))
 
 
 def parse_blocks(lines: Sequence[str]) -> ParsedEdits:
-    """The changes of all blocks in a text. lines: split at "\\n", so that the last is "" after a final newline"""
+    """Parse the changes of all blocks in a text. Raises MalformedEdit.
+
+    lines: split at "\\n", so that the last is "" after a final newline
+    """
     changes: list[FileChange] = []
     used: list[tuple[int, int]] = []
     path, at, floor = "", 0, 0
@@ -138,13 +142,15 @@ def _parse_block(lines: Sequence[str], begin: int, match: re.Match[str]) -> _Blo
 
 
 def _is_next_block(again: re.Match[str], begin: re.Match[str]) -> bool:
-    """Another first marker of the same size; but `<<<<<<< HEAD` may be a merge conflict in the text."""
+    """Return whether this is another first marker of the same size; `<<<<<<< HEAD` may be a merge conflict in
+    the text.
+    """
     is_conflict = (again[2] or "").upper() == "HEAD" and (begin[2] or "").upper() != "HEAD"
     return len(again[1] or again[3]) == len(begin[1] or begin[3]) and not is_conflict
 
 
 def _find_loose_end(lines: Sequence[str], begin: int, stop: int) -> int:
-    """The end of a block whose last marker does not go with its first: the first that there is."""
+    """Return the end of a block whose last marker does not fit its first: the first end marker found."""
     loose = -1
     for at in range(begin + 1, stop + 1 if stop < len(lines) else stop):
         if match_end_marker(lines[at]):
@@ -163,7 +169,7 @@ def _find_loose_end(lines: Sequence[str], begin: int, stop: int) -> int:
 
 
 def _find_dividers(lines: Sequence[str], begin: int, end: int, size: int) -> list[int]:
-    """Lines that may be the divider: of `size` signs (0: any number), and not of a merge conflict in the text."""
+    """Return candidate dividers: of `size` signs (0: any number), and not of a merge conflict in the text."""
     found: list[int] = []
     conflict: list[int] | None = None
     for at in range(begin + 1, end):
@@ -188,7 +194,9 @@ _SIGNS = frozenset(("<<<<<", "=====", ">>>>>", "|||||"))
 
 
 def _choose_divider(lines: Sequence[str], begin: int, end: int, dividers: Sequence[int]) -> int:
-    """The divider. A line of signs as long as the text above it is a heading's underline (but not at the very end)."""
+    """Choose the divider. A line of signs as long as the text above it is a heading's underline (but not at
+    the very end).
+    """
     if len(dividers) == 1:
         return dividers[0]
     plain = [at for at in dividers if at == begin + 1 or len(lines[at - 1].strip()) != len(lines[at].strip())]
@@ -208,7 +216,9 @@ def _choose_divider(lines: Sequence[str], begin: int, end: int, dividers: Sequen
 
 
 def _has_closing_divider(dividers: Sequence[int], end: int) -> bool:
-    """A second divider directly before the last marker: models end the second part with one, as they did the first."""
+    """Return whether a second divider directly precedes the last marker: models end the second part as they
+    did the first.
+    """
     return len(dividers) == 2 and dividers[1] + 1 == end
 
 
@@ -241,7 +251,7 @@ def _extract_text(lines: Sequence[str], first: int, end: int, block: _Block) -> 
 
 
 def _unescape_marker(line: str, size: int) -> str:
-    """A line without the backslash that keeps it from being a marker."""
+    """Remove the backslash that keeps a line from being a marker."""
     text = line.lstrip()
     if text.startswith("\\") and looks_like_marker(text, size):
         return line.replace("\\", "", 1)
@@ -267,7 +277,7 @@ def _strip_position(part: list[str]) -> list[str]:
 
 
 def _dedent_lines(part: list[str], begin: str) -> list[str]:
-    """The lines of a new file in a block that is indented as a whole, in a list for instance."""
+    """Dedent a new file's lines in a block that is indented as a whole, in a list for instance."""
     indent = begin[: len(begin) - len(begin.lstrip())]
     if indent and all(line.startswith(indent) for line in part if line.strip()):
         return [line[len(indent) :] for line in part]

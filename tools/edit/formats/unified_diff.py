@@ -1,7 +1,7 @@
 """Unified diffs, of git or plain, with or without headers, with right or wrong numbers.
 
-A hunk whose counts are right is as long as they say; any other goes on to the next header, to the end of its
-fence, or to the prose after an empty line. Context lines that lost the space before them are taken as context.
+A hunk with correct counts is as long as they say; any other continues to the next header, to the end of its
+fence, or to the prose after an empty line. Lines that lost the space before them are taken as context.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _EXTENDED = re.compile(
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _VERSION = re.compile(r"\d+(?:\.\w+)+(?: .*)?")
 MODES: dict[str, int | None] = {"100644": None, "100755": 0o755, "100664": None, "100600": 0o600}
-"""Of new files; None: the usual one. What is missing is no plain file: links (120000), other repositories (160000)."""
+"""Modes of new files; None: the default. Those missing are no plain files: links (120000), submodules
+(160000).
+"""
 
 NEW_FILE_EXAMPLE = """\
 --- /dev/null
@@ -43,7 +45,7 @@ NEW_FILE_EXAMPLE = """\
 
 @dataclass(slots=True, kw_only=True)
 class _File:
-    """What the headers of one file say, and its hunks. old, new: its names, "" until they are known."""
+    """The parsed headers of one file, and its hunks. old, new: its names, "" until they are known."""
 
     number: int
     old: str = ""
@@ -62,7 +64,7 @@ class _File:
 
 
 def is_file_header(lines: Sequence[str], at: int) -> bool:
-    """The two lines `--- old`, `+++ new` begin here, or one of them with a path, and then a hunk."""
+    """Return whether the lines `--- old`, `+++ new` begin here, or one of them with a path, and then a hunk."""
     line = lines[at]
     if not line.startswith(("--- ", "+++ ")) or not line[4:].strip():
         return False
@@ -73,7 +75,10 @@ def is_file_header(lines: Sequence[str], at: int) -> bool:
 
 
 def parse_diff(lines: Sequence[str]) -> ParsedEdits:
-    """The changes of all diffs in a text. lines: split at "\\n", so that the last is "" after a final newline"""
+    """Parse the changes of all diffs in a text. Raises MalformedEdit.
+
+    lines: split at "\\n", so that the last is "" after a final newline
+    """
     return _Reader(lines[:-1] if lines and not lines[-1] else lines).read()
 
 
@@ -85,7 +90,7 @@ class _Reader:
         self.files: list[_File] = []
         self.used: list[tuple[int, int]] = []
         self.floor = 0
-        """The first line after the last hunk: from there on a name may stand that no header gives."""
+        """The first line after the last hunk: from there on, prose may give a name that no header gives."""
 
     def read(self) -> ParsedEdits:
         while self.at < len(self.lines):
@@ -99,7 +104,7 @@ class _Reader:
         return ParsedEdits(changes=merge_updates(_build_change(file) for file in self.files), used=self.used)
 
     def _read_next(self, line: str) -> None:
-        """Read what begins at a line; nothing if it is prose."""
+        """Read the part that begins at a line; nothing if it is prose."""
         if line.startswith("diff --git "):
             self._read_git_header(line)
         elif line.startswith(("diff --cc ", "diff --combined ", "@@@ ")):
@@ -188,7 +193,7 @@ class _Reader:
         self.at = self.floor = end
 
     def _assign_headless_hunk(self, at: int) -> None:
-        """A hunk without a header of its own: prose before it may name its file, else it goes on with the last."""
+        """Assign a hunk without a header to the file named in the prose before it, else to the last file."""
         named = (
             path_syntax.find_path_before(self.lines, at, self.floor) if not self._follows_header(at) else None
         )
@@ -207,7 +212,7 @@ class _Reader:
         return bool(self.used) and self.used[-1][1] == at
 
     def _find_counted_end(self, start: int, head: Head, git: bool) -> int | None:
-        """Where the hunk ends if the counts in its head are those of its lines, else None."""
+        """Return the end of the hunk if the counts in its head match its lines, else None."""
         if head.old is None or head.new is None:
             return None
         old, new = head.old[1], head.new[1]
@@ -226,7 +231,9 @@ class _Reader:
         return None if at < len(self.lines) and self._is_hunk_continued(at) else at
 
     def _is_hunk_break(self, at: int, git: bool) -> bool:
-        """No line of a hunk, whatever its counts say. Under a git header even `--- x`, `+++ x` may be lines."""
+        """Return whether a line ends a hunk whatever its counts. Under a git header even `--- x`, `+++ x` may
+        be lines.
+        """
         line = self.lines[at]
         if line.startswith(("@@", "diff --git ")):
             return True
@@ -246,7 +253,7 @@ class _Reader:
         return line.startswith(("+", "-")) or (line.startswith(" ") and bool(line.strip()))
 
     def _find_latest_end(self, start: int) -> int:
-        """Where a hunk ends at the latest whose counts don't say it."""
+        """Return the last possible end of a hunk with wrong or missing counts."""
         at = start
         while at < len(self.lines):
             line = self.lines[at]
@@ -264,7 +271,9 @@ class _Reader:
         return at
 
     def _is_signature(self, at: int) -> bool:
-        """What `git format-patch` writes below a patch: `-- ` and its version."""
+        """Return whether a line begins the signature of `git format-patch` below a patch: `-- ` and its
+        version.
+        """
         if self.lines[at].rstrip("\r") not in ("-- ", "--"):
             return False
         return at + 1 < len(self.lines) and bool(_VERSION.fullmatch(self.lines[at + 1].rstrip("\r")))
@@ -305,7 +314,7 @@ def _build_change(file: _File) -> FileChange:
 
 
 def _resolve_paths(file: _File) -> tuple[str, str]:
-    """The file's path, and where it moves ("" if it stays)."""
+    """Return the file's path, and its new path ("" if it does not move). Raises MalformedEdit."""
     if "rename from" in file.extended and "rename to" in file.extended:
         source, target = (
             path_syntax.unquote_git_path(file.extended[key]) for key in ("rename from", "rename to")
@@ -330,7 +339,7 @@ def _resolve_paths(file: _File) -> tuple[str, str]:
 
 
 def _extract_content(file: _File, path: str) -> str:
-    """The lines of a new file. Empty ones may have lost their mark."""
+    """Return the content of a new file. Empty lines may have lost their mark."""
     if not file.hunks and "new file mode" not in file.extended:
         raise build_malformed_edit(
             file.number, f"no hunk follows on the header of the new file {path!r}", NEW_FILE_EXAMPLE

@@ -1,1 +1,1 @@
-"""Where the old text of an edit stands in a file: matchers from exact to approximate."""
+"""Location of an edit's old text in a file: matchers from exact to approximate."""

@@ -1,4 +1,6 @@
-"""Other ways to lay wanted lines over a part of a file that take as few slips: which of two equal lines is meant."""
+"""Alternative alignments of wanted lines with a part of a file at equal edit distance, to detect ambiguous
+lines.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +10,18 @@ LARGEST = 40_000
 """Pairs of lines in a table of about 10 ms."""
 
 Alike = Callable[[int, int], bool]
-"""Whether a wanted line, by its number, may be a line of the file's, reworded."""
+"""Whether a wanted line may be a reworded line of the file; both by number."""
 
 
 def find_extreme_alignments(
     wanted: Sequence[str], there: Sequence[str], alike: Alike
 ) -> list[tuple[tuple[int, int], ...]]:
-    """Of the ways that take the fewest slips the two that lie furthest apart: the numbers of the lines that are equal.
+    """Return the earliest and the latest alignment with the fewest slips: pairs of numbers of the equal
+    lines.
 
-    A slip is a line that is left out, made up, or reworded. What stands around the part that is taken does not count:
-    an edit distance with free ends (P. H. Sellers, "The theory and computation of evolutionary distances", 1980).
-    None for texts of which the table would take long.
+    A slip is a line that is left out, invented, or reworded. Lines around the aligned part do not count: an
+    edit distance with free ends (P. H. Sellers, "The theory and computation of evolutionary distances",
+    1980). None for texts of which the table would take long.
     """
     if not wanted or not there or len(wanted) * len(there) > LARGEST:
         return []
@@ -27,7 +30,7 @@ def find_extreme_alignments(
 
 
 def _compute_slip_table(wanted: Sequence[str], there: Sequence[str], alike: Alike) -> list[list[int]]:
-    """The fewest slips from each pair of positions on."""
+    """Return the table of the fewest slips from each pair of positions on."""
     columns = len(there)
     least = [[0] * (columns + 1)]
     for i in range(len(wanted) - 1, -1, -1):

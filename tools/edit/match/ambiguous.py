@@ -1,7 +1,7 @@
-"""What is wrong with an edit whose site is known."""
+"""Error for an edit whose site is known, but not its result."""
 
 from __future__ import annotations
 
 
 class AmbiguousEdit(ValueError):
-    """The site is known, but not what should stand there; the text, for the model, says why."""
+    """The site is known, but not the result there; the text, for the model, gives the reason."""

@@ -1,4 +1,4 @@
-"""The two last rungs: an elided middle, and lines that only partly agree but are held in place by those that do."""
+"""The two last rungs: an elided middle, and partly different lines anchored by the equal ones."""
 
 from __future__ import annotations
 
@@ -26,43 +26,45 @@ from tools.edit.match.matchers import (
 )
 
 MAX_ASSIGNMENTS = 50
-"""Ways to lay the parts around elisions over a file that are followed up: two are too many already."""
+"""Assignments of the parts around elisions to the file that are tried: two are too many already."""
 
 FLOOR = 0.8
-"""Likeness, weighted by length, of all wanted lines to the file's. A line reworded among five is about 0.85."""
+"""Similarity, weighted by length, of all wanted lines to the file's. A line reworded among five is about
+0.85.
+"""
 
 LINE_FLOOR = 0.55
-"""Likeness of one line: below it, it is another line."""
+"""Similarity of one line: below it, it is another line."""
 
 REMOVED_FLOOR = 0.75
-"""The same for a line that is to be replaced: what goes has to be what was meant."""
+"""The same for a line that is to be replaced: the removed line must be the one that was meant."""
 
 MARGIN = 0.12
-"""How much less alike any other place has to be."""
+"""Required distance in similarity of any other place."""
 
 RIVAL = 0.8
-"""Share of what stands exactly at the best place, from which another place may be the one that is meant."""
+"""Share of the exact matches of the best place from which another place may be the one that is meant."""
 
 HELD = 0.4
-"""Share of what is wanted that has to stand exactly."""
+"""Share of the wanted text that must match exactly."""
 
 ALIKE, HELD_IF_ALIKE = 0.9, 0.2
-"""When all is as alike as this, less of it has to: other quotes go through all lines."""
+"""At this total similarity, a smaller exact share suffices: other quotes affect all lines."""
 
 LEAST_HELD = 8
-"""Characters that have to stand exactly: brackets alone hold nothing in place."""
+"""Characters that must match exactly: brackets alone are no anchor."""
 
 LONGEST = 1_000
 """Characters of a line that is compared by parts: longer ones are generated, and would take seconds."""
 
 SLACK = 4
-"""Lines that may be missing or made up on either side of what is looked for."""
+"""Lines that may be missing or invented on either side of the wanted ones."""
 
 
 def find_elided_sites(source: Source, wanted: Sequence[str]) -> tuple[Step | None, list[Site]]:
-    """Sites of wanted lines of which some are elisions ("..."), each standing for any number of the file's lines.
+    """Find sites of wanted lines of which some are elisions ("..."), each for any number of the file's lines.
 
-    The step is the strictest at which every part occurs; all parts are seen in the same way.
+    The step is the strictest at which every part occurs; the same step applies to all parts.
     """
     parts = list(_split_at_elisions(wanted))
     if len(parts) < 2:
@@ -78,18 +80,18 @@ def find_elided_sites(source: Source, wanted: Sequence[str]) -> tuple[Step | Non
         else:
             if found := list(_assign_sites(source, wanted, places)):
                 return step, [*found, *others]
-            # all as it is given, but for how deep the dots are
+            # every part matches, but the depth of the dots does not
             others = others or list(_assign_sites(source, wanted, places, dots_tell=False))
     return None, []
 
 
 def find_anchored_sites(source: Source, wanted: Sequence[str], removed: Sequence[bool]) -> list[Site]:
-    """Sites at which most wanted lines stand and the others are alike; best first.
+    """Find sites where most wanted lines match exactly and the others are similar; best first.
 
-    removed: for each wanted line whether it is to go
+    removed: for each wanted line whether it is to be removed
     """
     view = source.view(_TOKENS)
-    likeness = cache(_measure_likeness)  # the places overlap: each pair of lines is met many times
+    likeness = cache(_measure_likeness)  # the places overlap: each pair of lines is compared many times
     numbers = [i for i, line in enumerate(wanted) if line.strip()]
     keys = [normalize_tokens(wanted[i]) for i in numbers]
     if len(keys) < 2:
@@ -116,8 +118,8 @@ def find_anchored_sites(source: Source, wanted: Sequence[str], removed: Sequence
 def _find_rivals(
     best: _Alignment, lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], likeness: _Measure
 ) -> list[_Alignment]:
-    """The next best, if it might be meant as well."""
-    hidden = list(lines)  # what the best place takes is nobody else's: so that one beside it is seen, too
+    """Return the next best place, if it may be meant as well."""
+    hidden = list(lines)  # mask the rows of the best place, so that an adjacent one is found too
     for _, row, _ in best.pairs:
         hidden[row] = "\0"
     other = _find_best_alignment(hidden, keys, starts, likeness)
@@ -136,7 +138,7 @@ def _find_rivals(
 def _find_alternative_alignments(
     best: _Alignment, view: View, keys: Sequence[str], likeness: _Measure
 ) -> Iterator[_Alignment]:
-    """The same lines there, laid over the file in other ways that take as few slips."""
+    """Yield other alignments of the same lines with as few slips."""
     low = max(best.pairs[0][1] - SLACK, 0)
     window = view.keys[low : best.pairs[-1][1] + 1 + SLACK]
     reworded = {i for i, key in enumerate(keys) if key not in view.places}
@@ -154,7 +156,7 @@ def _find_alternative_alignments(
 def _align_exact_lines(
     lines: Sequence[str], keys: Sequence[str], starts: Sequence[int], least: float
 ) -> Iterator[_Alignment]:
-    """Of the places of which at least this share may stand exactly, in whatever order, as much as does in order."""
+    """Yield alignments by exact lines, in order, of places where at least this share matches in any order."""
     for start in starts:
         low, end = max(start - SLACK, 0), start + len(keys) + SLACK
         window = lines[low:end]
@@ -172,8 +174,9 @@ def _align_exact_lines(
 
 
 def _find_shifted_alignment(best: _Alignment, lines: Sequence[str]) -> _Alignment | None:
-    """The same alignment some lines further down or up, where all that stands exactly does so again: lines that
-    repeat one another overlap with themselves."""
+    """Return the same alignment shifted up or down if all exact lines match there again: repetitive lines
+    overlap with themselves.
+    """
     exact = [row for _, row, likeness in best.pairs if likeness == 1.0]
     for by in range(1, exact[-1] - exact[0] + 2):
         for shift in (by, -by):
@@ -188,16 +191,16 @@ def _find_shifted_alignment(best: _Alignment, lines: Sequence[str]) -> _Alignmen
 _WORD = re.compile(r"\w")
 
 _Measure = Callable[[str, str], float]
-"""How alike two lines are, from 0 to 1."""
+"""Similarity of two lines, from 0 to 1."""
 
 _TOKENS = next(step for step in STEPS if step.rung is Rung.WHITE_SPACE and step.skips_blank)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Alignment:
-    """Pairs (wanted, file), both counted without blank lines, with the likeness of each, and of the whole.
+    """Pairs (wanted, file), both counted without blank lines, with the similarity of each, and of the whole.
 
-    held: share of the whole that stands exactly
+    held: share of the whole that matches exactly
     """
 
     pairs: tuple[tuple[int, int, float], ...]
@@ -205,17 +208,17 @@ class _Alignment:
     held: float
 
     def drop_inexact_pairs(self, standing: Sequence[int], keys: Sequence[str]) -> _Alignment:
-        """The same without likenesses of lines that stand somewhere to the letter: these are no others with a slip."""
+        """Drop inexact pairs of lines that occur exactly somewhere: they are no slips of other lines."""
         pairs = tuple(pair for pair in self.pairs if pair[2] == 1.0 or pair[0] not in standing)
         return _Alignment(pairs=pairs, likeness=_compute_weighted_likeness(pairs, keys), held=self.held)
 
     def is_rival_of(self, best: _Alignment) -> bool:
-        """It might be this one that is meant: nearly as alike, or as much of it stands exactly."""
+        """Return whether this one may be meant instead: nearly as similar, or with as many exact matches."""
         return self.likeness > best.likeness - MARGIN or self.held >= RIVAL * best.held
 
 
 def _split_at_elisions(wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Ranges of lines between elisions, without those that are blank throughout."""
+    """Yield ranges of lines between elisions, without those that are blank throughout."""
     start = 0
     for i in [*(i for i, line in enumerate(wanted) if is_omission(line)), len(wanted)]:
         if any(line.strip() for line in wanted[start:i]):
@@ -230,9 +233,9 @@ def _offset_wanted_numbers(site: Site, by: int) -> Site:
 def _assign_sites(
     source: Source, wanted: Sequence[str], places: Sequence[Sequence[Site]], *, dots_tell: bool = True
 ) -> Iterator[Site]:
-    """Every way to choose a place for each part such that they follow one another.
+    """Yield every choice of a place for each part such that they follow one another.
 
-    dots_tell: what is left out is no less deep than the dots that stand for it
+    dots_tell: elided lines are no less deep than the dots
     """
     left = MAX_ASSIGNMENTS
     stack = [[site] for site in reversed(places[0])]
@@ -256,7 +259,7 @@ def _assign_sites(
 
 
 def _compute_elision_depth(source: Source, wanted: Sequence[str], before: Site, marker: str) -> int:
-    """Columns by which elided lines are indented at least: as the elision is, seen from the line before it."""
+    """Return the minimum columns of elided lines: the elision's depth relative to the line before it."""
     number, row = before.pairs[-1]
     shift = len(indent_of(source.lines[row]).expandtabs(4)) - len(indent_of(wanted[number]).expandtabs(4))
     return len(indent_of(marker).expandtabs(4)) + shift
@@ -269,11 +272,11 @@ def _is_indented_at_least(source: Source, first: int, end: int, columns: int) ->
 
 
 def _rank_start_rows(places: dict[str, list[int]], keys: Sequence[str]) -> list[int]:
-    """Where a site may begin: lines of what is wanted that occur in the file vote, long and rare ones more."""
+    """Return candidate start rows: wanted lines that occur in the file vote, long and rare ones more."""
     votes: Counter[int] = Counter()
     for i, key in enumerate(keys):
         where = places.get(key, ())
-        if len(where) <= 200:  # closing brackets stand everywhere and say nothing
+        if len(where) <= 200:  # closing brackets occur everywhere and are no evidence
             for row in where:
                 votes[row - i] += len(key)
     near: Counter[int] = Counter()
@@ -287,7 +290,7 @@ def _find_best_alignment(
 ) -> _Alignment | None:
     best: _Alignment | None = None
     for position in starts:
-        for low in {max(position - SLACK, 0), position}:  # with slack in front a copy there might be taken
+        for low in {max(position - SLACK, 0), position}:  # with slack in front, a copy there might be matched
             alignment = _align_window(keys, lines[low : position + len(keys) + SLACK], low, likeness)
             if alignment.pairs and (best is None or alignment.likeness > best.likeness):
                 best = alignment
@@ -295,7 +298,7 @@ def _find_best_alignment(
 
 
 def _align_window(keys: Sequence[str], window: Sequence[str], low: int, likeness: _Measure) -> _Alignment:
-    """Equal lines first; between them, in order, those that are most alike."""
+    """Pair equal lines first; between them, in order, the most similar ones."""
     blocks = SequenceMatcher(None, keys, window, autojunk=False).get_matching_blocks()
     return _align_between_blocks(
         keys, window, low, [(each.a, each.b, each.size) for each in blocks], likeness
@@ -309,7 +312,9 @@ def _align_between_blocks(
     blocks: Sequence[tuple[int, int, int]],
     likeness: _Measure,
 ) -> _Alignment:
-    """The alignment of runs of equal lines (number, row of the window, size), with those between that are alike."""
+    """Build the alignment from runs of equal lines (number, row of the window, size), with similar ones
+    between them.
+    """
     pairs: list[tuple[int, int, float]] = []
     mine = there = 0
     for first, row, size in [*blocks, (len(keys), len(window), 0)]:
@@ -324,7 +329,7 @@ def _align_between_blocks(
 
 
 def _compute_weighted_likeness(pairs: Sequence[tuple[int, int, float]], keys: Sequence[str]) -> float:
-    """How alike all of what is wanted is, long lines more than short ones."""
+    """Return the similarity of all wanted lines, weighted by length."""
     return sum(len(keys[i]) * likeness for i, _, likeness in pairs) / max(sum(map(len, keys)), 1)
 
 
@@ -336,7 +341,7 @@ def _align_similar_lines(
     low: int,
     measure: _Measure,
 ) -> list[tuple[int, int, float]]:
-    """Pairs of lines that are versions of one another: the best way to lay two short runs side by side."""
+    """Pair lines that are versions of one another: the best alignment of two short runs."""
     rows, columns = mine[1] - mine[0], there[1] - there[0]
     if not rows or not columns or rows * columns > 400:
         return []
@@ -355,8 +360,9 @@ def _align_similar_lines(
 def _pair_neighbours(
     likeness: Sequence[Sequence[float]], *, first: bool, last: bool
 ) -> list[tuple[int, int]]:
-    """Each line with its neighbour, if they are all alike, and none as much to another line that stands there: at the
-    ends counted from what stands exactly."""
+    """Pair each line with its neighbour, if all are similar, and none is as similar to another line there:
+    counted, at the ends, from the exact matches.
+    """
     rows, columns = len(likeness), len(likeness[0])
     if columns < rows or not (first or last or rows == columns):
         return []
@@ -367,7 +373,7 @@ def _pair_neighbours(
 
 
 def _pair_in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
-    """The pairs, none crossing another, that are most alike together."""
+    """Return the non-crossing pairs of the highest total similarity."""
     rows, columns = len(likeness), len(likeness[0])
     best = [[0.0] * (columns + 1) for _ in range(rows + 1)]
     for i in range(rows - 1, -1, -1):
@@ -387,8 +393,10 @@ def _pair_in_order(likeness: Sequence[Sequence[float]]) -> list[tuple[int, int]]
 
 
 def _measure_likeness(one: str, other: str) -> float:
-    """0.0 below LINE_FLOOR, and where either has no word: of brackets and comment marks a letter is half of all. Bounds
-    by length and by letters come first: most pairs are far apart."""
+    """Return the similarity of two lines; 0.0 below LINE_FLOOR, and where either has no word: of brackets and
+    comment marks a letter is half of all. Bounds by length and by letters come first: most pairs are far
+    apart.
+    """
     enough = LINE_FLOOR * (len(one) + len(other)) / 2
     if max(len(one), len(other)) > LONGEST or min(len(one), len(other)) < enough:
         return 0.0
@@ -401,7 +409,7 @@ def _measure_likeness(one: str, other: str) -> float:
 
 
 def _is_well_anchored(best: _Alignment, keys: Sequence[str], removed: Sequence[bool]) -> bool:
-    """Enough lines stand exactly, and every line that is to go is there."""
+    """Return whether enough lines match exactly, and every line to be removed is matched."""
     likeness = {i: value for i, _, value in best.pairs}
     if best.likeness < FLOOR:
         return False
@@ -417,5 +425,5 @@ def _is_well_anchored(best: _Alignment, keys: Sequence[str], removed: Sequence[b
 
 
 def _has_adjacent_neighbour(rows: Mapping[int, int], number: int) -> bool:
-    """A line stands right beside one of its neighbours: one further off, however alike, is another."""
+    """Return whether a line is adjacent to a neighbour's match: one further off, however similar, is another."""
     return rows.get(number - 1) == rows[number] - 1 or rows.get(number + 1) == rows[number] + 1

@@ -1,4 +1,4 @@
-"""Where old text stands to the letter: whether that is what is meant, or only looks so."""
+"""Checks whether an exact match of the old text is the intended place."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from tools.edit.match.matchers import STEPS, Rung, Site, Source, Step, find_site
 from tools.edit.match.refusal_messages import EditRefused, format_several_places
 
 PARTED = 3
-"""Lines that may stand between those that are wanted."""
+"""Other lines that may occur between the wanted ones."""
 
 VERSION = 0.6
-"""Likeness of two lines from which one is a version of the other."""
+"""Similarity from which one line is a version of the other."""
 
 
 def is_first_line_deeper(text: str, start: int, old: str) -> bool:
-    """Whole lines, of which the first stands deeper in the file than `old` has it: alike, not the same. What stands
-    elsewhere at another depth is then as good a place, and only the matched lines tell how deep `new` belongs."""
+    """Return whether `old` is whole lines whose first one is deeper in the file than given: similar, not
+    equal. A place at another depth is then as good, and only the matched lines show how deep `new` belongs.
+    """
     before = text[text.rfind("\n", 0, start) + 1 : start]
     if old[0] == "\n":  # a blank line is meant, not the end of the line before
         return bool(before) and bool(old.strip("\n"))
@@ -27,8 +28,9 @@ def is_first_line_deeper(text: str, start: int, old: str) -> bool:
 
 
 def is_other_line(text: str, start: int, old: str) -> bool:
-    """Brackets alone, given with an indentation, at the beginning of a deeper line that goes on: that line has them
-    too, but is not what was given."""
+    """Return whether indented brackets alone match the beginning of a deeper line that continues: that line
+    has them too, but is not the given one.
+    """
     before = text[text.rfind("\n", 0, start) + 1 : start]
     end = text.find("\n", start + len(old))
     behind = text[start + len(old) : end if end >= 0 else len(text)]
@@ -36,9 +38,12 @@ def is_other_line(text: str, start: int, old: str) -> bool:
 
 
 def has_white_space_left(source: Source, start: int, old: str, new: str) -> bool:
-    """Whole lines but for white space at the end of the last one, which goes, or stays as another than the last: to the
-    letter that white space would be left to stand alone, or behind another line. Raises EditRefused if the last one is
-    replaced by another: whether that is to end so is not clear. Of one line a version is a change within it."""
+    """Return whether removing whole lines would leave the white space at the end of the last one behind.
+
+    The last line is removed, or stays with other lines after it: literally replaced, that white space would
+    remain alone, or after another line. Raises EditRefused if the last line is replaced by another: whether
+    it should end the same is unclear. A version of a single line is a change within it.
+    """
     text, end = source.text, start + len(old)
     line_end = text.find("\n", end)
     behind = text[end : line_end if line_end >= 0 else len(text)]
@@ -49,7 +54,7 @@ def has_white_space_left(source: Source, start: int, old: str, new: str) -> bool
     if new and any(
         sum(line.strip() == last.strip() for line in each) > 1 for each in ((*others, last), lines)
     ):
-        return True  # which of them stays is not said
+        return True  # which of them stays is not stated
     if lines[-1].strip() == last.strip() or (not others and len(lines) == 1 and _is_version(last, new)):
         return False
     if not new or last.strip() in map(str.strip, lines):
@@ -67,9 +72,10 @@ def _is_version(line: str, other: str) -> bool:
 
 
 def find_twins(source: Source, wanted: Sequence[str], at: Step = STEPS[0]) -> tuple[Rung, list[Site]]:
-    """Where lines that stand once, as the step `at` sees them, stand but for blank lines: models drop or add those,
-    so which is meant is not clear if there are several. Where only brackets and words like `end` are given, to the
-    letter, the same holds of another depth."""
+    """Find the sites of lines, unique under the step `at`, when blank lines are ignored: models drop or add
+    those, so several sites are ambiguous. Where only brackets and words like `end` are given exactly, the
+    same holds for another depth.
+    """
     own = has_distinctive_word("\n".join(wanted))
     to_the_letter = at.rung in (Rung.EXACT, Rung.TRAILING)
     step = replace(at, skips_blank=True) if not to_the_letter else STEPS[2] if own else STEPS[4]
@@ -81,8 +87,7 @@ def find_twins(source: Source, wanted: Sequence[str], at: Step = STEPS[0]) -> tu
 
 
 def refuse_misleading_match(source: Source, start: int, old: str, new: str) -> None:
-    """For text that stands to the letter at `start`, and there alone: other lines may be meant all the same. Raises
-    EditRefused."""
+    """Raise EditRefused if other lines may be meant than the only exact match, at `start`."""
     refuse_twins(source, source.line_at(start), *find_twins(source, old.removesuffix("\n").split("\n")))
     _refuse_trailing_space_twin(source, start, old)
     first = source.line_at(start)
@@ -100,14 +105,17 @@ def refuse_misleading_match(source: Source, start: int, old: str, new: str) -> N
 
 
 def refuse_twins(source: Source, line: int, rung: Rung, found: Sequence[Site]) -> None:
-    """line: where the lines stand to the letter. found: the places that `twins` gives, or those of them that count"""
+    """Raise EditRefused for several twins. line: of the exact match. found: the sites of `find_twins`, or
+    those that count
+    """
     if len(found) > 1 and any(site.first <= line < site.end for site in found):
         raise EditRefused(format_several_places(source, [site.first for site in found], f" ({rung})"))
 
 
 def refuse_whole_twins(source: Source, wanted: Sequence[str], site: Site) -> None:
-    """For lines found as deep as they are given, without a blank one at an end of what is wanted: where they stand with
-    it, at another depth or with other white space, may be meant as well. Raises EditRefused."""
+    """Raise EditRefused if lines matched without a blank one at their end occur with it elsewhere, at another
+    depth or with other white space.
+    """
     if all(wanted[edge].strip() or edge in dict(site.pairs) for edge in (0, len(wanted) - 1)):
         return
     step = next(step for step in STEPS if step.rung is Rung.WHITE_SPACE)
@@ -117,8 +125,9 @@ def refuse_whole_twins(source: Source, wanted: Sequence[str], site: Site) -> Non
 
 
 def refuse_interleaved_lines(source: Source, wanted: Sequence[str], site: Site, rung: Rung) -> None:
-    """For several lines found in a way that changes their white space: where they stand as given, but with others
-    between them, may be meant as well. Raises EditRefused."""
+    """Raise EditRefused if several lines, matched with changed white space, occur as given elsewhere with
+    others between them.
+    """
     step = STEPS[0] if rung is Rung.TRAILING else STEPS[1]
     given = [step.key(line) for line in wanted if line.strip()]
     view = source.view(step)
@@ -127,7 +136,7 @@ def refuse_interleaved_lines(source: Source, wanted: Sequence[str], site: Site, 
     taken = {row for _, row in site.pairs}
     ended = not wanted[-1].strip() and len(wanted) - 1 not in dict(
         site.pairs
-    )  # a blank line it has not there
+    )  # a blank line that is not there
     for start in view.places[given[0]]:
         end = min(start + len(wanted) + PARTED, len(view.keys))
         rows = _find_rows_in_order(view.keys, start, end, given)
@@ -142,7 +151,9 @@ def refuse_interleaved_lines(source: Source, wanted: Sequence[str], site: Site, 
 
 
 def _find_rows_in_order(lines: Sequence[str], start: int, end: int, wanted: Sequence[str]) -> list[int]:
-    """Rows from `start` on, before `end`, where the wanted lines stand, each as early as can be; none if not all do."""
+    """Return the earliest rows from `start` on, before `end`, of the wanted lines in order; none if any is
+    missing.
+    """
     rows, left = list[int](), list(wanted[::-1])
     for row in range(start, end):
         if left and lines[row] == left[-1]:
@@ -152,8 +163,9 @@ def _find_rows_in_order(lines: Sequence[str], start: int, end: int, wanted: Sequ
 
 
 def _refuse_trailing_space_twin(source: Source, start: int, old: str) -> None:
-    """For text that stands to the letter before other text of its line, and ends in white space: what follows may be
-    meant to stay, or the line to end there, as others do whose white space at the end was made up. Raises EditRefused.
+    """Raise EditRefused if the trailing white space of `old` is ambiguous: `old` matches before other text of
+    its line, which may be meant to stay, or a line that ends there is meant, whose white space at the end was
+    invented.
     """
     end = start + len(old)
     if old[-1] not in " \t" or end == len(source.text) or source.text[end] == "\n":
@@ -170,8 +182,9 @@ def _refuse_trailing_space_twin(source: Source, start: int, old: str) -> None:
 
 
 def _refuse_cut_lines(source: Source, start: int, old: str) -> None:
-    """For several lines that stand to the letter but for the rest of the last one, or the beginning of the first: as
-    whole lines they may be meant where more of them stand so, with another one left out. Raises EditRefused."""
+    """Raise EditRefused if several lines match except for the rest of the last one, or the beginning of the
+    first, and whole lines elsewhere match better, with another one left out.
+    """
     end = start + len(old)
     text = source.text
     line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", end)
@@ -188,8 +201,9 @@ def _refuse_cut_lines(source: Source, start: int, old: str) -> None:
 
 
 def _refuse_made_up_blank(source: Source, old: str, new: str) -> None:
-    """For whole lines that stand to the letter: a blank one before them, which `new` has not, may be a way to quote,
-    and without it they stand at several places. Raises EditRefused."""
+    """Raise EditRefused if whole lines occur at several places without a blank one before them, which `new`
+    lacks: it may be only a way to quote.
+    """
     wanted = old.strip("\n").split("\n")
     if not old.startswith("\n") or new.startswith("\n") or not has_distinctive_word(wanted[0]) or not new:
         return
@@ -198,8 +212,9 @@ def _refuse_made_up_blank(source: Source, old: str, new: str) -> None:
 
 
 def _refuse_escaped_lines(source: Source, start: int, old: str) -> None:
-    """For text on one line that stands to the letter, and has the letters \\n: a model that escapes twice means lines
-    by them, if these stand somewhere. Raises EditRefused."""
+    """Raise EditRefused for a one-line match with the letters \\n, if lines that they may mean occur
+    somewhere: a model that escapes twice means lines by them.
+    """
     if "\\n" not in old or "\n" in old.strip("\n") or not (plain := undo_escapes(old)):
         return
     if places := find_whole_lines(source.text, plain.strip("\n").split("\n")):
@@ -209,7 +224,9 @@ def _refuse_escaped_lines(source: Source, start: int, old: str) -> None:
 
 
 def is_rest_of_lines(text: str, start: int, old: str) -> bool:
-    """Whole lines but for the indentation of the first: when they go, it goes, too."""
+    """Return whether these are whole lines except for the first one's indentation, which is then removed with
+    them.
+    """
     end = start + len(old)
     before = text[text.rfind("\n", 0, start) + 1 : start]
     return not before.strip() and (old.endswith("\n") or end == len(text) or text[end] == "\n")

@@ -1,4 +1,4 @@
-"""Exact replacement: where `old` stands in a text, what is nearest when it does not, and the result."""
+"""Exact search for `old` in a text, and the nearest place when it does not occur."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MAX_COMPARED = 4_000
 """Lines compared with `old` to find the nearest place: about 50 ms; beyond, those near a line of it."""
 
 LONGEST = 400
-"""Characters of a line that are compared to find the nearest place: its beginning tells it."""
+"""Characters of a line that are compared to find the nearest place: its beginning identifies it."""
 
 NEAR_ENOUGH = 0.5
-"""Share of likeness from which a place is worth showing; below it is chance."""
+"""Similarity from which a place is worth showing; below it is chance."""
 
 _WORD = re.compile(r"\w")
 _OWNER = re.compile(
@@ -24,7 +24,9 @@ _OWNER = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """The part of a text most like `old`: its first line (from 1), its lines, and how alike from 0 to 1."""
+    """The part of a text most similar to `old`: its first line (from 1), its lines, and the similarity from 0
+    to 1.
+    """
 
     line: int
     lines: tuple[str, ...]
@@ -32,9 +34,9 @@ class Nearest:
 
 
 def find_occurrences(text: str, old: str) -> list[int]:
-    """Offsets at which `old` stands, overlapping ones included.
+    """Return the offsets at which `old` occurs, overlapping ones included.
 
-    An identifier is not cut in two: `x = 1` does not stand in `maxx = 1`, nor in `x = 10`.
+    An identifier is not cut in two: `x = 1` does not occur in `maxx = 1`, nor in `x = 10`.
     """
     found: list[int] = []
     offset = text.find(old)
@@ -46,7 +48,7 @@ def find_occurrences(text: str, old: str) -> list[int]:
 
 
 def select_disjoint(offsets: Sequence[int], length: int) -> list[int]:
-    """Those of the offsets that can be replaced together: from the first on, none within another."""
+    """Return the offsets that can be replaced together: from the first on, without overlaps."""
     chosen: list[int] = []
     for offset in offsets:
         if not chosen or offset >= chosen[-1] + length:
@@ -55,7 +57,7 @@ def select_disjoint(offsets: Sequence[int], length: int) -> list[int]:
 
 
 def has_word_boundaries(text: str, start: int, end: int) -> bool:
-    """No identifier is cut by either end of this part of a text."""
+    """Return whether neither end of this part of a text cuts an identifier."""
     if start >= end:
         return True
     cut_before = start > 0 and _WORD.match(text[start]) and _WORD.match(text[start - 1])
@@ -64,7 +66,7 @@ def has_word_boundaries(text: str, start: int, end: int) -> bool:
 
 
 def find_whole_lines(text: str, lines: Sequence[str]) -> list[int]:
-    """Line numbers, from 0, at which these lines stand exactly, as whole lines."""
+    """Return the line numbers, from 0, at which these lines occur exactly, as whole lines."""
     if not lines:
         return []
     block = "\n".join(lines)
@@ -74,7 +76,7 @@ def find_whole_lines(text: str, lines: Sequence[str]) -> list[int]:
     while offset >= 0:
         end = offset + len(block)
         starts = offset == 0 or text[offset - 1] == "\n"
-        behind_all = end == len(text) and lines[-1] == "" and text  # behind the last newline is no line
+        behind_all = end == len(text) and lines[-1] == "" and text  # there is no line after the last newline
         if starts and (end == len(text) or text[end] == "\n") and not behind_all:
             number += text.count("\n", counted, offset)
             counted = offset
@@ -85,12 +87,12 @@ def find_whole_lines(text: str, lines: Sequence[str]) -> list[int]:
 
 
 def line_number_at(text: str, offset: int) -> int:
-    """Line number, from 1, of an offset."""
+    """Return the line number, from 1, of an offset."""
     return text.count("\n", 0, offset) + 1
 
 
 def describe_enclosing_scope(lines: Sequence[str], number: int) -> str:
-    """The function and class around a line, by indentation, e.g. "class Cart, def total(self)"."""
+    """Return the function and class around a line, by indentation, e.g. "class Cart, def total(self)"."""
     at = lines[number - 1] if number <= len(lines) else ""
     indent = len(at) - len(at.lstrip()) if at.strip() else 10_000
     heads: list[str] = []
@@ -105,7 +107,7 @@ def describe_enclosing_scope(lines: Sequence[str], number: int) -> str:
 
 
 def find_nearest(text: str, old: str) -> Nearest | None:
-    """The lines most like those of `old`, None when nothing comes near."""
+    """Return the lines most similar to those of `old`, None when nothing is near."""
     import difflib
 
     wanted = [line.strip()[:LONGEST] for line in old.strip("\n").split("\n")]
@@ -127,7 +129,7 @@ def find_nearest(text: str, old: str) -> Nearest | None:
 
 
 def _list_start_lines(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where a comparison may begin: anywhere in a short text, in a long one where a line of `old` stands."""
+    """Return where a comparison may begin: anywhere in a short text, in a long one near lines of `old`."""
     last = max(len(lines) - len(wanted), 0)
     if len(lines) <= MAX_COMPARED and len(wanted) <= 40:
         return list(range(last + 1))

@@ -1,4 +1,4 @@
-"""Two texts as the lines of a diff."""
+"""Conversion of two texts to the lines of a diff."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGEST = 40_000
 
 
 def diff_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
-    """What both have is context."""
+    """Yield the diff of two texts; lines of both are context."""
     for tag, a, b, c, d in compute_opcodes(old, new):
         if tag == "equal":
             yield from (Line(" ", text) for text in old[a:b])
@@ -22,9 +22,10 @@ def diff_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
 
 
 def find_extreme_diffs(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Line, ...]]:
-    """The ways to keep as many lines as can be that lie furthest apart: each line is kept as early, or as late, as it
-    can be, in the old text or in the new one. Longest common subsequences, by a table; none for texts of which that
-    would take long."""
+    """Yield the extreme diffs that keep the most lines: each line is kept as early, or as late, as possible,
+    in the old text or in the new one. Longest common subsequences, by a table; none for texts of which that
+    would take long.
+    """
     if len(old) * len(new) <= LARGEST:
         for in_new in (False, True):
             yield tuple(_keep_lines_early(old, new, in_new=in_new))

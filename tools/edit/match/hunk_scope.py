@@ -1,4 +1,4 @@
-"""Lines that a hunk names as standing above it (`@@ class Cart`): which part of the file they leave to look in."""
+"""Scopes of a hunk's heads (`@@ class Cart`): the part of the file that is searched for its lines."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from tools.edit.match.matchers import STEPS, Source, find_sites, normalize_token
 
 
 def find_scopes(source: Source, heads: Sequence[str]) -> list[tuple[int, int]] | None:
-    """Ranges of lines (from 0, end not included) below the heads; None without heads, none if they are not there.
+    """Return the ranges of lines (from 0, end not included) below the heads; None without heads, empty if
+    they are absent.
 
-    Each head is looked for within the scope of the one before it. A head's scope is its block: the lines below
+    Each head is searched within the scope of the one before it. A head's scope is its block: the lines below
     that are indented deeper; or, where there are none, the rest of the file.
     """
     found: list[tuple[int, int]] | None = None

@@ -1,4 +1,4 @@
-"""Line numbers that a model has copied along: what they leave to be told, and what they tell themselves."""
+"""Line numbers that a model copied into `old`: the ambiguity they leave, and the place they name."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WAYS: Sequence[Callable[[str, str], str | None]] = (strip_line_numbers, strip_n
 
 
 def filter_by_line_numbers(source: Source, given: str, options: list[Reading]) -> list[Reading]:
-    """The readings without those of another place than the numbers say, where the space behind a number, taken for the
-    number's or for the line's, makes two places of it. Raises EditRefused where the numbers do not tell, or where the
-    same lines but for white space stand at the place that they name.
+    """Drop the readings at another place than the numbers name, where the space after a number may belong to
+    the number or to the line, which makes two places. Raises EditRefused where the numbers do not decide, or
+    where the same lines except for white space occur at the named place.
 
     given: `old` with its numbers
     """
@@ -35,7 +35,7 @@ def filter_by_line_numbers(source: Source, given: str, options: list[Reading]) -
 
 
 def strip_hunk_numbers(source: Source, hunk: Hunk) -> list[tuple[Reading, Hunk]]:
-    """The hunk without line numbers that were copied behind the marks. Raises EditRefused as above."""
+    """Return the hunk without line numbers that were copied after the marks. Raises EditRefused as above."""
     given = "\n".join(hunk.old)
     found = [(plain.split("\n"), undo) for undo in _WAYS if (plain := undo(given, "")) is not None]
     if not found:
@@ -63,7 +63,7 @@ def _find_rows(source: Source, lines: Sequence[str]) -> list[int]:
 def _choose_numbered_lines(
     source: Source, given: str, stand: Sequence[tuple[list[str], list[int]]]
 ) -> tuple[list[str], int | None]:
-    """The lines that are meant, and the row that the numbers name, from 0, if they name any."""
+    """Return the intended lines, and the row that the numbers name, from 0, if any. Raises EditRefused."""
     number = parse_first_line_number(given)
     said = number - 1 if number else None
     places = sorted({site for _, sites in stand for site in sites})

@@ -1,7 +1,7 @@
-"""Where given lines stand in a file: rungs from exact to approximate, each taken only if it names one site.
+"""Matching of lines in a file: rungs from exact to approximate, each accepted only if it gives one site.
 
-A rung is a way of looking at a line (its `key`). Lines that are equal under the key of a rung stand for one
-another there. What differs between the model's line and the file's is learned from the match and undone in the
+A rung compares lines by a `key`. Lines that are equal under the key of a rung correspond to one another
+there. The difference between the model's line and the file's is learned from the match and undone in the
 lines that the model adds (see `tools.edit.apply.hunk_merge`).
 """
 
@@ -34,8 +34,8 @@ class Rung(StrEnum):
 class Site:
     """A place in a file. Lines count from 0.
 
-    first, end: the lines it takes, `end` not included
-    pairs: (number of the wanted line, number of the file's line) of those that stand for one another, in order
+    first, end: its lines, `end` not included
+    pairs: (number of the wanted line, number of the file's line) of those that correspond, in order
     """
 
     first: int
@@ -44,7 +44,7 @@ class Site:
 
 
 class Source:
-    """The lines of a text, and each line as every rung sees it (worked out when first asked for)."""
+    """The lines of a text, and each line as every rung compares it (computed on first use)."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -57,24 +57,26 @@ class Source:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """Characters of all lines up to each, line ends left out: summed without a loop of ours, this is hot."""
+        """Cumulative characters of the lines, without line ends: summed without a Python loop, this is hot."""
         return list(accumulate(map(len, self.lines)))
 
     def offset(self, number: int) -> int:
-        """Where a line begins; for the number after the last, the end of the text."""
+        """Return the offset of a line; for the number after the last, the end of the text."""
         if number >= len(self.lines):
             return len(self.text)
         return self._ends[number - 1] + number if number else 0
 
     @cached_property
     def tabs(self) -> bool | None:
-        """Indented by tabs, or by spaces; None if by both or not at all. Searched, not walked: this is hot."""
+        """Whether the text is indented by tabs or spaces; None if by both or not at all. Searched, not
+        iterated: this is hot.
+        """
         tabs = self.text.startswith("\t") or "\n\t" in self.text
         spaces = self.text.startswith("  ") or "\n  " in self.text
         return tabs if tabs != spaces else None
 
     def line_at(self, offset: int) -> int:
-        """Number, from 0, of the line that holds an offset."""
+        """Return the number, from 0, of the line that contains an offset."""
         return self.text.count("\n", 0, offset)
 
     def view(self, step: Step) -> View:
@@ -87,7 +89,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One way of looking at lines. skips_blank: blank lines count neither in the file nor in what is wanted"""
+    """A comparison of lines by key. skips_blank: blank lines are ignored in the file and in the wanted lines"""
 
     rung: Rung
     key: Callable[[str], str]
@@ -107,7 +109,7 @@ def strip_both_ends(line: str) -> str:
 
 
 def normalize_punctuation(line: str) -> str:
-    """Look-alikes of ASCII characters as these, what cannot be seen left out, accents as one character."""
+    """Replace look-alikes by their ASCII characters, drop invisible ones, and compose accents (NFC)."""
     if line.isascii():
         return line.strip()
     from unicodedata import normalize
@@ -116,7 +118,7 @@ def normalize_punctuation(line: str) -> str:
 
 
 def normalize_tokens(line: str) -> str:
-    """White space only where it parts two words; one kind of quotes."""
+    """Keep white space only between two words, and unify quotes."""
     plain = " ".join(normalize_punctuation(line).split())
     return _NEEDLESS.sub("", plain).replace('"', "'") if " " in plain else plain.replace('"', "'")
 
@@ -144,7 +146,7 @@ LOOK_ALIKES: dict[int, str | None] = {
     ord("≤"): "<=",
     ord("≥"): ">=",
 }
-"""Characters that editors, chats and models put where code has an ASCII one; None: cannot be seen at all."""
+"""Characters that editors, chats and models write for an ASCII one; None: invisible."""
 
 STEPS: tuple[Step, ...] = (
     Step(rung=Rung.EXACT, key=keep_as_is),
@@ -156,15 +158,15 @@ STEPS: tuple[Step, ...] = (
     Step(rung=Rung.WHITE_SPACE, key=normalize_tokens),
     Step(rung=Rung.WHITE_SPACE, key=normalize_tokens, skips_blank=True),
 )
-"""From strict to lenient; elision and anchors, which are no matter of single lines, come after these."""
+"""From strict to lenient; elision and anchors, which do not compare single lines, come after these."""
 
 
 def find_sites(
     source: Source, wanted: Sequence[str], step: Step, first: int = 0, end: int | None = None
 ) -> list[Site]:
-    """All places, within lines `first` to `end`, where the wanted lines stand as `step` sees them.
+    """Find all sites, within lines `first` to `end`, of the wanted lines under `step`.
 
-    Blank lines around what is wanted are not looked for, but by the exact step.
+    Blank lines around the wanted ones are ignored, except by the exact step.
     """
     if step.rung is Rung.EXACT:
         head, tail = 0, len(wanted)
@@ -188,17 +190,17 @@ def find_sites(
 
 
 def is_distinctive(text: str) -> bool:
-    """Enough to look for it in a lenient way: not only brackets and words that stand everywhere."""
+    """Return whether a text is distinctive enough for a lenient search: not only brackets and common words."""
     return sum(1 for line in text.split("\n") if _WORD.search(line)) > 1 or has_distinctive_word(text)
 
 
 def has_distinctive_word(text: str) -> bool:
-    """There is more in it than brackets and words that stand everywhere."""
+    """Return whether a text has more than brackets and common words."""
     return any(word not in _EVERYWHERE for word in _WORD.findall(text))
 
 
 def build_site(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int, int]]) -> Site:
-    """The site of lines that were matched, with the blank lines between and around them that match, too."""
+    """Build the site of matched lines, with the blank lines between and around them that match, too."""
     lines = source.lines
     complete = list(pairs)
     for (one, above), (other, below) in pairwise(pairs):
@@ -223,7 +225,9 @@ def build_site(source: Source, wanted: Sequence[str], pairs: Sequence[tuple[int,
 def _pair_edge_blanks(
     lines: Sequence[str], wanted: Sequence[str], given: range, there: range
 ) -> Iterator[tuple[int, int]]:
-    """Blank lines right below and right above matched ones, where both have as many: lines that differ lie between."""
+    """Pair blank lines directly below and above matched ones, where both sides have as many: lines that
+    differ lie between.
+    """
     for mine, theirs in ((given, there), (given[::-1], there[::-1])):
         count = _count_leading_blank([wanted[i] for i in mine])
         if count == _count_leading_blank([lines[row] for row in theirs]) < len(theirs):
@@ -235,8 +239,9 @@ def _count_leading_blank(lines: Sequence[str]) -> int:
 
 
 def _pair_adjacent_blanks(lines: Sequence[str], given: range, there: range) -> Iterator[tuple[int, int]]:
-    """Blank lines of which the file has as many beside the matched lines, other lines standing between; none if
-    they could be those on either side."""
+    """Pair blank lines adjacent to the matched lines, with other lines between them; none if they could be on
+    either side.
+    """
     size = min(len(given), len(there))
     after = next((i for i in range(size) if lines[there[i]].strip()), size)
     before = next((i for i in range(size) if lines[there[-1 - i]].strip()), size)
@@ -250,7 +255,7 @@ def _create_site(pairs: Sequence[tuple[int, int]]) -> Site:
 
 
 class View:
-    """A file's lines as one step sees them, and where each of them occurs."""
+    """A file's lines as one step compares them, and the rows of each key."""
 
     def __init__(self, lines: Sequence[str], step: Step, whole: View | None) -> None:
         self.keys: list[str]
@@ -262,13 +267,13 @@ class View:
             self.keys = list(lines) if step.key is keep_as_is else [step.key(line) for line in lines]
 
     def rows(self, position: int, count: int) -> Sequence[int]:
-        """Numbers of the file's lines that a run of `count` keys takes."""
+        """Return the file's line numbers of a run of `count` keys."""
         if self._numbers is None:
             return range(position, position + count)
         return self._numbers[position : position + count]
 
     def find_runs(self, keys: Sequence[str]) -> Iterator[int]:
-        """Positions at which these keys follow one another. The longest of them is looked for first."""
+        """Yield the positions at which these keys follow one another. The longest of them is searched first."""
         size = len(keys)
         wanted = list(keys)
         back = max(range(size), key=lambda i: len(keys[i]))
@@ -278,7 +283,7 @@ class View:
                 yield start
 
     def _find_key(self, key: str) -> Iterator[int]:
-        """Where a key occurs: by search, which is much faster than an index that is used once."""
+        """Yield the rows of a key: by search, which is much faster than an index that is used once."""
         place = -1
         while True:
             try:
@@ -320,7 +325,7 @@ _NEEDLESS = re.compile(r" (?!\w)|(?<!\w) ")
 
 
 def _trim_blank_ends(lines: Sequence[str]) -> tuple[int, int]:
-    """The lines without blank ones at both ends, as a range."""
+    """Return the range of lines without blank ones at both ends."""
     head, tail = 0, len(lines)
     while head < tail and not lines[head].strip():
         head += 1

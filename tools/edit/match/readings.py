@@ -1,4 +1,4 @@
-"""What a model may have meant by `old` and `new` when they do not stand in the file as given."""
+"""Possible readings of `old` and `new` when they do not occur in the file as given."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tools.edit.formats.cleanup import (
 from tools.edit.match.hunk_diff import diff_lines
 
 NUMBERED, UNMARKED = "line numbers removed", "diff marks removed"
-"""What a note says, or begins with, where lines had numbers, or the marks of a diff."""
+"""Beginnings of the notes for removed line numbers and diff marks."""
 
 OLD_FENCED = "fence removed from `old`"
-"""What a note says where `new` is in no fence."""
+"""Note for a fence around `old` only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One way to take an edit. note: what was undone, "" for the text as given"""
+    """One interpretation of an edit. note: the corrections made, "" for the text as given"""
 
     old: str
     new: str
@@ -33,7 +33,7 @@ class Reading:
 
 
 def generate_readings(edit: Replace) -> Iterator[Reading]:
-    """The edit as given, then with each kind of wrapping that it has taken off; never twice the same."""
+    """Yield the edit as given, then with each kind of wrapping removed, without duplicates."""
     seen = {(edit.old, edit.new)}
     yield Reading(old=edit.old, new=edit.new)
     todo = [Reading(old=edit.old, new=edit.new)]
@@ -67,12 +67,12 @@ def generate_readings(edit: Replace) -> Iterator[Reading]:
 
 
 def reading_to_hunk(reading: Reading) -> Hunk:
-    """The same edit as lines of a diff: what both texts have is context."""
+    """Convert a reading to lines of a diff: lines of both texts are context."""
     return Hunk(lines=tuple(diff_lines(*split_reading(reading, literal=False))), given=False)
 
 
 def split_reading(reading: Reading, *, literal: bool) -> tuple[list[str], list[str]]:
-    """Lines of both texts. literal: a newline that only `old` ends with is meant, not a slip."""
+    """Split both texts into lines. literal: a newline that only `old` ends with is intended, not a slip."""
     old, new = reading.old, reading.new
     if literal and old.endswith("\n") and new and not new.endswith("\n"):
         return old.split("\n"), new.split("\n")
@@ -82,7 +82,7 @@ def split_reading(reading: Reading, *, literal: bool) -> tuple[list[str], list[s
 
 
 def _strip_fence_lines(text: str) -> str | None:
-    """A fence holds whole lines."""
+    """Strip fences; a fence holds whole lines."""
     inside = strip_fences(text)
     if inside is None or not inside:
         return inside
@@ -90,16 +90,16 @@ def _strip_fence_lines(text: str) -> str | None:
 
 
 def _is_blank_line_left(undo: Callable[[str], str | None], wrapped: str) -> bool:
-    """What is left of a text without its wrapping is not nothing, but one blank line: "  56: ", or within a fence."""
+    """Return whether an unwrapped text is one blank line rather than empty: "  56: ", or within a fence."""
     if undo is _strip_fence_lines:
         return wrapped.strip("\n").count("\n") > 1
     return undo in _NUMBERS
 
 
 def strip_numbers_keeping_space(text: str, like: str = "") -> str | None:
-    """Whether the space behind "12|" belongs to the number or to the line can only be told from the file.
+    """Strip line numbers but keep the space after "12|": only the file shows whether it belongs to the line.
 
-    like: another text with such numbers, beside which one of them is enough
+    like: another text with such numbers; then one of them is enough
     """
     plain = strip_line_numbers(text, like)
     if plain is None:
@@ -128,4 +128,4 @@ _WRAPPINGS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
     (UNMARKED, strip_diff_marks),
     ("HTML entities undone", _unescape_html_entities),
 )
-"""What models leave around or in the text that they copy."""
+"""Wrappings that models leave in a copied text: note and function to remove each."""

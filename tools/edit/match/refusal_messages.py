@@ -1,4 +1,4 @@
-"""The words of refusals: what stands in the file instead, with line numbers, and what to give to be understood."""
+"""Messages of refusals: the file's actual lines, with numbers, and the input that would be unambiguous."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ LONGEST = 200
 
 
 class EditRefused(ValueError):
-    """An edit that was not made; the text tells the model why, what is nearest, and what to give instead.
+    """An edit that was not made; the text gives the model the reason, the nearest lines, and the required
+    input.
 
-    already: the file is already as the edit would make it
+    already: the file already has the result of the edit
     edit: number, from 0, of the edit among those given together
     """
 
@@ -30,7 +31,7 @@ class EditRefused(ValueError):
 
 
 def format_not_found(source: Source, old: str) -> str:
-    """Shows the lines most like `old`, and how they differ."""
+    """Show the lines most similar to `old`, and the difference."""
     text = source.text
     head = "`old` does not occur."
     if not text.strip():
@@ -57,7 +58,7 @@ def format_not_found(source: Source, old: str) -> str:
 
 
 def format_several_places(source: Source, lines: Sequence[int], how: str, hint: str = "") -> str:
-    """Lists the places (line numbers from 0) that an edit fits equally well."""
+    """List the places (line numbers from 0) that an edit fits equally well."""
     head = f"`old` matches {len(lines)} places{how}:"
     body = []
     for number in lines[:MAX_SITES]:
@@ -71,7 +72,7 @@ def format_several_places(source: Source, lines: Sequence[int], how: str, hint: 
 
 
 def format_overlap(source: Source, offset: int, first: int, second: int) -> str:
-    """Two edits of one call meet."""
+    """Report that two edits of one call overlap."""
     line = source.line_at(offset) + 1
     return f"edits {first + 1} and {second + 1} change the same lines (line {line}): make them one"
 
@@ -89,11 +90,13 @@ def _format_difference(lines: Sequence[str], wanted: Sequence[str]) -> str:
 
 
 def _cut_to_difference(line: str, other: str) -> tuple[str, str]:
-    """Two long lines from a little before they differ: all of one would be compared for seconds, and not shown."""
+    """Cut two long lines to the part around their first difference: comparing all would take seconds, and not
+    be shown.
+    """
     shorter = min(len(line), len(other))
     same = next((i for i in range(shorter) if line[i] != other[i]), shorter)
     first = max(same - LONGEST // 4, 0)
-    last = first + LONGEST - 4  # with the marks of a diff and of what is left out it is shown whole
+    last = first + LONGEST - 4  # with the marks of a diff and of an omission it is shown whole
     cut, other_cut = (
         f"{'…' * bool(first)}{each[first:last]}{'…' * (len(each) > last)}" for each in (line, other)
     )

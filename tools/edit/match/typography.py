@@ -1,4 +1,4 @@
-"""Typographic characters in new lines, of which nothing in `old` tells whether they are the model's own."""
+"""Typographic characters in new lines, of which nothing in `old` shows whether they are the model's own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _PLAIN_BULLET = re.compile(r"^[ \t]*- ", re.MULTILINE)
 
 
 def refuse_typographic_bullets(source: Source, lines: Iterable[Line]) -> None:
-    """A new item with a long dash, in a file whose items have a hyphen: to YAML it is no item at all."""
+    """Raise EditRefused for a new item with a long dash, in a file whose items have a hyphen: to YAML it is
+    no item at all.
+    """
     for line in lines:
         bullet = _BULLET.match(line.text) if line.op == "+" and not line.text.isascii() else None
         if bullet and bullet[1] not in source.text and _PLAIN_BULLET.search(source.text):
@@ -25,6 +27,6 @@ def refuse_typographic_bullets(source: Source, lines: Iterable[Line]) -> None:
 
 
 def replace_look_alikes(text: str) -> str | None:
-    """With the ASCII character for each that only looks like it; None if there is none."""
+    """Replace look-alikes by their ASCII characters; None if there are none."""
     plain = text if text.isascii() else text.translate(LOOK_ALIKES)
     return plain if plain != text else None

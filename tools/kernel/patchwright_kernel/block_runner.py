@@ -1,4 +1,4 @@
-"""Run blocks one after the other in one module, and say what came of each."""
+"""Execution of blocks one after the other in one module, and the report on each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BlockRunner:
         builtins.input = _refuse_input
 
     def run(self, number: int, code: str) -> dict[str, Any]:
-        """Run one block. Returns the frame that tells of it; never raises."""
+        """Run one block. Returns the frame that reports it; never raises."""
         channel = self._channel
         channel.number = number
         outcome: dict[str, Any] = {}
@@ -58,14 +58,14 @@ class BlockRunner:
                 self._execute(number, code, outcome)
             finally:
                 channel.running = False
-        except BaseException as error:  # whatever a block raises, the kernel goes on
+        except BaseException as error:  # whatever a block raises, the kernel continues
             self._record_error(error, outcome)
         _flush_output()
         outcome.update(kind="done", number=number, names=self._list_defined_names(), left=_count_leftovers())
         return outcome
 
     def define(self, name: str, source: str) -> None:
-        """Run a kept function's source and put the function among the tools."""
+        """Run a saved function's source and add the function to the tools."""
         file = "<kept %s>" % name
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         place = {"__name__": "__main__", **{key: vars(self.module)[key] for key in self._own}}
@@ -106,11 +106,11 @@ class BlockRunner:
         try:
             outcome["error"] = _format_error(error)
             outcome["error_type"] = type(error).__name__
-        except BaseException:  # an exception whose own text raises, or no memory left to tell of it
+        except BaseException:  # an exception whose own text raises, or no memory left to report it
             outcome["error"] = "%s (it cannot be shown)" % type(error).__name__
 
     def _list_defined_names(self) -> list[str]:
-        """What would be lost with the process: the names that blocks have defined."""
+        """Return the names that blocks have defined, which would be lost with the process."""
         names = [name for name in vars(self.module) if name not in self._own and not name.startswith("_")]
         return names[-MOST_NAMES:]
 
@@ -138,21 +138,21 @@ def _flush_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except BaseException:  # a block put anything there, or closed it
+        except BaseException:  # a block replaced the stream, or closed it
             pass
 
 
 def _count_leftovers() -> dict[str, int]:
-    """How many threads and child processes the block has left running."""
+    """Return how many threads and child processes the block has left running."""
     try:
         threads = sum(each.is_alive() and each.name != "patchwright" for each in threading.enumerate()) - 1
-    except BaseException:  # a block replaced what we ask
+    except BaseException:  # a block replaced the functions called here
         threads = 0
     return {"threads": max(threads, 0), "processes": _count_children()}
 
 
 def _count_children() -> int:
-    """Of the main thread's; those that have ended and were not waited for do not count."""
+    """Count the main thread's children; those that have ended and were not waited for do not count."""
     try:
         with open("/proc/self/task/%d/children" % os.getpid(), "rb") as file:
             return sum(_is_running(pid) for pid in file.read().decode().split())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 MOST = 16 << 20
-"""Bytes of one frame; the host refuses longer ones and takes them for an attack."""
+"""Bytes of one frame; the host refuses longer ones and treats them as an attack."""
 
 
 class HostGone(Exception):
@@ -22,13 +22,13 @@ class HostGone(Exception):
 
 
 class Channel:
-    """One socket to the host. A call is one frame out and one back, and only one is under way at a time."""
+    """One socket to the host. A call is one frame out and one back, and only one is in progress at a time."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = threading.Lock()
         self._main = threading.get_ident()
-        self._held = False  # the main thread is within an exchange: it must not be torn out of it
+        self._held = False  # the main thread is within an exchange, which must not be interrupted
         self._pending = False
         self.number = 0  # of the block that runs, or ran last
         self.running = False
@@ -53,7 +53,7 @@ class Channel:
         return json.loads(self._read_exactly(int.from_bytes(self._read_exactly(4), "big")))
 
     def exchange(self, frame: dict[str, Any]) -> Any:
-        """Send a frame and return the answer. An interrupt that comes meanwhile is raised when it is over."""
+        """Send a frame and return the answer. An interrupt during the exchange is raised after it."""
         ours = threading.get_ident() == self._main
         if ours:
             self._held = True
@@ -69,14 +69,14 @@ class Channel:
                     raise KeyboardInterrupt
 
     def on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        """The handler of SIGINT, put in place anew before each block."""
+        """Handle SIGINT; installed again before each block."""
         if self._held:
             self._pending = True
         elif self.running:
             raise KeyboardInterrupt
 
     def watch_interrupts(self, descriptor: int) -> None:
-        """Wait for interrupts: each is one byte, the low byte of the number of the block that it means."""
+        """Wait for interrupts: each is one byte, the low byte of the number of the block to interrupt."""
         os.set_inheritable(descriptor, False)
         thread = threading.Thread(
             target=self._watch_interrupts, args=(descriptor,), name="patchwright", daemon=True
@@ -87,12 +87,12 @@ class Channel:
         while True:
             try:
                 byte = os.read(descriptor, 1)
-            except OSError:  # a block closed it: the host will do without
+            except OSError:  # a block closed it: the host kills the kernel instead
                 return
             if not byte:
                 return
             if self.running and byte[0] == self.number & 0xFF:
-                signal.pthread_kill(self._main, signal.SIGINT)  # wakes it from whatever it waits in
+                signal.pthread_kill(self._main, signal.SIGINT)  # wakes it from any blocking call
 
     def _read_exactly(self, size: int) -> bytes:
         parts = []
@@ -108,7 +108,9 @@ class Channel:
         return b"".join(parts)
 
     def _detach_fork(self) -> None:
-        """In a fork: the channel belongs to the parent. What the fork would send could be taken for the parent's."""
+        """Detach a fork: the channel belongs to the parent. The fork's frames could be mistaken for the
+        parent's.
+        """
         self.forked = True
         self._lock = threading.Lock()
         try:

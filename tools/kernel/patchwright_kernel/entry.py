@@ -1,4 +1,4 @@
-"""Set the kernel up and serve the host until it goes."""
+"""Setup of the kernel, and the loop that serves the host until it closes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CUT_OFF = 107
 
 
 def main(control: int, interrupts: int, output: int) -> None:
-    """Serve blocks. Descriptors: a socket for frames, one for interrupts, and a pipe for all that is printed."""
+    """Serve blocks. Descriptors: a socket for frames, one for interrupts, and a pipe for all printed output."""
     os.dup2(output, 1)
     os.dup2(output, 2)
     os.close(output)
@@ -37,7 +37,7 @@ def main(control: int, interrupts: int, output: int) -> None:
             channel.send(blocks.run(frame["number"], frame["code"]))
     except HostGone:
         pass
-    os._exit(CUT_OFF)  # no thread or exit handler of a block's keeps the process
+    os._exit(CUT_OFF)  # no thread or exit handler of a block keeps the process alive
 
 
 def _prepare_blocks(channel: Channel, hello: dict[str, Any]) -> BlockRunner:
@@ -51,6 +51,6 @@ def _prepare_blocks(channel: Channel, hello: dict[str, Any]) -> BlockRunner:
     for kept in hello["functions"]:
         try:
             blocks.define(kept["name"], kept["source"])
-        except Exception as error:  # it worked when it was kept; the others are still of use
+        except Exception as error:  # it worked when it was saved; the others are still usable
             print("kept function %s could not be loaded: %r" % (kept["name"], error))
     return blocks

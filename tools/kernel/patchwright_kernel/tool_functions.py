@@ -19,11 +19,13 @@ _RECORDS: dict[tuple[str, ...], Any] = {}
 
 
 class ToolError(Exception):
-    """A tool did not do what was asked; its text says why."""
+    """A tool failed; the text says why."""
 
 
 class Functions:
-    """Makes the module `patchwright_tools`: `from patchwright_tools import read` works anywhere in the kernel."""
+    """Builds the module `patchwright_tools`: `from patchwright_tools import read` works anywhere in the
+    kernel.
+    """
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -34,7 +36,7 @@ class Functions:
         sys.modules[MODULE] = self.module
 
     def add(self, name: str, tool: str, parameters: list[list[Any]], doc: str) -> None:
-        """Define one. parameters: [name] or [name, default] of each, in order."""
+        """Define one function. parameters: [name] or [name, default] of each, in order."""
         arguments = ", ".join(each[0] if len(each) == 1 else "%s=%r" % tuple(each) for each in parameters)
         given = ", ".join("%r: %s" % (each[0], each[0]) for each in parameters)
         source = "def %s(%s):\n    return _call(%r, {%s})\n" % (name, arguments, tool, given)
@@ -44,7 +46,7 @@ class Functions:
         setattr(self.module, name, place[name])
 
     def call(self, tool: str, arguments: dict[str, Any]) -> Any:
-        """Ask the host to run a tool. Raises ToolError with what the tool says if it fails."""
+        """Ask the host to run a tool. Raises ToolError with the tool's message if it fails."""
         if self._channel.forked:
             raise ToolError("%s: a forked process cannot call tools" % tool)
         self._calls += 1
@@ -56,7 +58,7 @@ class Functions:
 
 
 def decode_value(value: Any) -> Any:
-    """From JSON: an object with the one key "$" is a record [name, fields, values]."""
+    """Decode JSON: an object with the one key "$" is a record [name, fields, values]."""
     if isinstance(value, list):
         return [decode_value(each) for each in value]
     if not isinstance(value, dict):
@@ -71,8 +73,9 @@ def decode_value(value: Any) -> Any:
 
 
 def _to_plain_value(value: Any) -> Any:
-    """Arguments as JSON has them: what is no text, number, list or mapping goes as its text (a Path), a function
-    as its source."""
+    """Convert arguments to JSON: a value that is no text, number, list or mapping becomes its text (a Path),
+    a function its source.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The last value of a block: bounded text, and what else it can be shown as."""
+"""The last value of a block: bounded text, and further representations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 MOST = 8000
-"""Characters of a value's text: more is for print, which is bounded and kept outside."""
+"""Characters of a value's text: longer text is for print, which is bounded and stored outside."""
 
 MOST_BYTES = 8 << 20
-"""Of a picture or a table as a file, before it is encoded."""
+"""Bytes of a picture or a table as a file, before it is encoded."""
 
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 8
@@ -25,7 +25,7 @@ _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 2000
 
 
 def describe_value(value: Any) -> dict[str, Any]:
-    """Parts of the frame that tells of a block: value, pictures, table."""
+    """Return parts of the frame that reports a block: value, pictures, table."""
     parts: dict[str, Any] = {"value": _format_value(value)}
     picture = _render_picture(value)
     if picture:
@@ -38,7 +38,7 @@ def describe_value(value: Any) -> dict[str, Any]:
 
 
 def export_figures() -> list[str]:
-    """The open figures of matplotlib, if it is in use, as base64 of PNG; they are closed."""
+    """Export and close the open figures of matplotlib, if it is in use, as base64 of PNG."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is None:
         return []
@@ -48,7 +48,7 @@ def export_figures() -> list[str]:
 
 
 def _format_value(value: Any) -> str:
-    # The whole of a million-element list is built by repr only to be cut; reprlib stops in time.
+    # repr would build the whole of a million-element list only to be cut; reprlib stops in time
     large = isinstance(value, (list, tuple, dict, set, frozenset, str, bytes)) and len(value) > 2000
     text = _SHORT.repr(value) if large else repr(value)
     if len(text) <= MOST:

@@ -1,4 +1,4 @@
-"""Checks of a change before it is committed: each one a module with a function `check`, quick, and without a model."""
+"""Checks of a change before a commit: each a module with a function `check`, fast, and without a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tools.lint.linters import ConfiguredLinter
 
 CHECKS = ("conflicts", "secrets", "syntax", "leftovers", "sizes", "weakened", "linters")
-"""By name, which is the module's. They are imported when they are run."""
+"""Names of checks and of their modules, which are imported on use."""
 
 _LINTERS = "linters"
 
@@ -22,9 +22,9 @@ _LINTERS = "linters"
 def run_checks(
     change: Change, skip: Collection[str] = (), confined: Callable[[], Sandbox] | None = None
 ) -> list[Finding]:
-    """What all checks but those in `skip` find in a change, by path and line. Empty changes cost nothing.
+    """Return the findings of all checks not in `skip`, by severity, path and line. An empty change costs nothing.
 
-    confined: makes what the project's linters run in, if there is something for them; without it they are left out
+    confined: creates the sandbox for the project's linters, if any apply; without it they are skipped
     """
     if not change.files:
         return []
@@ -41,7 +41,7 @@ def run_checks(
 
 
 def find_linter_jobs(change: Change) -> Iterator[tuple[File, ConfiguredLinter]]:
-    """Files with what the project would have said of them."""
+    """Yield the changed files with the linters configured for them."""
     from tools.lint.linters import find_linters
 
     known: dict[tuple[str, str], list[ConfiguredLinter]] = {}

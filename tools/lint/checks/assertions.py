@@ -1,7 +1,7 @@
-"""What tests demand, and where a new version of a test file demands something else or less.
+"""Assertions of tests, and those that a new version of a test file changes or weakens.
 
-A check is weakened if no check of the new version holds all of the facts of the old one: its literals, comparisons and
-assertion methods. Names do not count, so that renaming is no weakening, and a check that demands more is none either.
+A check is weakened if no check of the new version contains all facts of the old one: its literals, comparisons and
+assertion methods. Names do not count, so that a rename is no weakening, and a stricter check is none either.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 _ASSERTING = re.compile(r"assert|fail|expect|raises$|warns$", re.IGNORECASE)
 _EXPECTED_NAME = re.compile(r"expect|want|should|golden|^[A-Z][A-Z0-9_]*$", re.IGNORECASE)
-"""Names of variables whose literals are what a test compares with."""
+"""Names of variables whose literals are expected values of a test."""
 
 _LINE_FACTS = re.compile(
     r"""("[^"]*"|'[^']*'|`[^`]*`|\b\d[\w.]*|[=!<>]=+|[<>]|\|\||&&|\b(?:true|false|null|nil|None|True|False)\b"""
@@ -24,7 +24,7 @@ _LINE_FACTS = re.compile(
 
 @dataclass(slots=True, kw_only=True)
 class Check:
-    """One demand of a test. facts: what it demands beside names; owner: the qualified name of its function"""
+    """One assertion of a test. facts: its content apart from names; owner: the qualified name of its function"""
 
     owner: str
     line: int
@@ -32,23 +32,19 @@ class Check:
     facts: Counter[str] = field(default_factory=Counter)
 
     def demands_no_less_than(self, other: Check) -> bool:
-        """Whether all that the other one demands is demanded here, without a new way out."""
+        """Return whether this check includes all facts of the other one, without a new alternative (`or`)."""
         escapes = self.facts["Or"] > other.facts["Or"] or self.facts["||"] > other.facts["||"]
         return other.facts <= self.facts and not escapes
 
 
 def find_changed_checks(before: str, after: str) -> Iterator[tuple[Check, Check]] | None:
-    """Return (old, new) of each check of a Python test file that demands something else now.
+    """Return (old, new) of each check of a Python test file that was changed and not only made stricter.
 
-    A check that has no counterpart any more is not among them. None if a version is no Python.
+    A check without a counterpart is not included. None if a version is not valid Python.
     """
     try:
         old, new = parse_python_checks(before), parse_python_checks(after)
-    except (
-        SyntaxError,
-        ValueError,
-        RecursionError,
-    ):  # not Python, or not of this version: nothing can be told
+    except (SyntaxError, ValueError, RecursionError):  # not Python, or not of this version
         return None
     return _pair_changed_checks(old, new)
 
@@ -99,18 +95,18 @@ def parse_python_checks(source: str) -> list[Check]:
 
 
 def extract_line_facts(line: str) -> Counter[str]:
-    """Return what a line of any language demands beside names: its literals, operators and assertion methods."""
+    """Return the facts of a line of any language apart from names: its literals, operators and assertion methods."""
     return Counter(_LINE_FACTS.findall(line))
 
 
 def demands_less(removed: str, added: list[str]) -> bool:
-    """Whether none of the added lines demands all that the removed one does."""
+    """Return whether none of the added lines includes all facts of the removed one."""
     facts = extract_line_facts(removed)
     return not any(facts <= (new := extract_line_facts(line)) and new["||"] <= facts["||"] for line in added)
 
 
 def _pair_changed_checks(old: list[Check], new: list[Check]) -> Iterator[tuple[Check, Check]]:
-    """Pair what is left of both sides after the same checks, first those of the same function, are taken away."""
+    """Pair the remaining checks after removing equal ones, first those of the same function."""
     left, rest = list(old), list(new)
     for same_owner in (True, False):
         for check in list(left):
@@ -150,5 +146,5 @@ def _extract_facts(node: ast.AST) -> Iterator[str]:
 
 
 def _find_last_name(node: ast.expr) -> str:
-    """The last name of a dotted one."""
+    """Return the last name of a dotted one."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

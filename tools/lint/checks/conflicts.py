@@ -12,7 +12,7 @@ _MARKER = re.compile(r"(<{7}|>{7}|\|{7})( |$)")
 
 
 def check(change: Change) -> Iterator[Finding]:
-    """New lines that open or close a conflict, in files that have both kinds: a lone one is somebody's underlining."""
+    """Yield new conflict markers, in files with both opening and closing ones: a lone one may be an underline."""
     for file in change.regular_files:
         found = [
             (line, match[1]) for line, text in file.iterate_added_lines() if (match := _MARKER.match(text))

@@ -1,4 +1,4 @@
-"""What a check has to say."""
+"""A finding of a check."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that a check found.
+    """One finding.
 
-    check: its name, by which it can be left out
-    line: counted from 1, in the new version; 0: the file as a whole
-    severity: "error" stops a commit, "warning" is told
+    check: name of the check, for skipping it
+    line: from 1, in the new version; 0: the file as a whole
+    severity: "error" stops a commit, "warning" is only reported
     """
 
     check: str

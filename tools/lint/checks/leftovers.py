@@ -1,4 +1,4 @@
-"""What one writes while looking for a bug and does not mean to commit: break points, focused tests, debug output."""
+"""Debugging code left in by mistake: breakpoints, focused tests, debug output."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ LEFTOVERS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ((".java", ".kt", ".kts"), re.compile(r"\bnew (?:Exception|Throwable)\([^)]*\)\.printStackTrace\(\)")),
     ((".sh", ".bash"), re.compile(r"^\s*set -x\s*(?:#.*)?$")),
 )
-"""Ends of file names, and what no line of such files keeps on purpose. What many projects do on purpose (print,
-console.log) is not among it."""
+"""File name suffixes, and a pattern of lines that are never intended. Lines that many projects intend (print,
+console.log) are not included."""
 
 _KEPT = re.compile(r"noqa: ?T\d+|pragma: ?keep|patchwright: ?keep")
-"""A comment that says so keeps the line."""
+"""A comment that marks the line as intended."""
 
 
 def check(change: Change) -> Iterator[Finding]:
-    """New lines with one of them."""
+    """Yield new lines with debugging code."""
     for file in change.regular_files:
         pattern = next((each for ends, each in LEFTOVERS if file.path.endswith(ends)), None)
         if pattern is None:

@@ -1,7 +1,8 @@
-"""The project's own linters and formatters, on what is staged: their findings in new lines.
+"""The project's own linters and formatters on the staged files: findings in new lines.
 
-What configures a linter is the repository's, and often is code; so may be the program (`node_modules/.bin`). They run
-confined: nothing is written, there is no network, and the user's secrets are not theirs to see.
+A linter's configuration belongs to the repository, and often is code; so may be the program
+(`node_modules/.bin`).
+They run in the sandbox: read-only, without network, and without access to the user's secrets.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ Job = tuple[File, ConfiguredLinter]
 
 
 def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Finding]:
-    """What the linters say of new lines. Without confinement they are not run, which is told.
+    """Yield the linters' findings in new lines. Without a sandbox they are skipped, with a warning.
 
-    jobs: as `tools.lint.checks.linted` finds them; not empty
+    jobs: from `find_linter_jobs`; not empty
     """
     if sandbox.name == "unconfined":
         file, found = jobs[0]
@@ -40,7 +41,7 @@ def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Fin
         for each in complaints:
             message = f"{found.linter.program}: {each.code} {each.message}".replace(":  ", ": ")
             if each.line in new and message not in told:
-                if found.linter.role == "format":  # one change is told once, at its first line
+                if found.linter.role == "format":  # one formatting change is reported once, at its first line
                     told.add(message)
                 yield Finding(
                     check="linters", path=file.path, line=each.line, message=message, severity=each.severity
@@ -73,7 +74,7 @@ async def _run_linter(
     )
     try:
         done = await sandbox.run(command)
-    except UserError:  # it cannot be started: the other checks stand
+    except UserError:  # it cannot be started: the other checks are unaffected
         return []
     if (
         done.ended != "exited"

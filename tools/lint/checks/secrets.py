@@ -1,4 +1,4 @@
-"""Keys, tokens and private keys that a change brings in."""
+"""Keys, tokens and private keys that a change introduces."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tools.git.git_change import Change
 from tools.lint.checks.finding import Finding
 
 _ALLOWED = re.compile(r"pragma: ?allowlist[ -]secret|gitleaks:allow", re.IGNORECASE)
-"""Comments by which well-known scanners are told that a line holds no real secret."""
+"""Comments that exempt a line from well-known secret scanners."""
 
 
 def check(change: Change) -> Iterator[Finding]:
-    """Each place of a new secret and its kind, never its value."""
+    """Yield each place of a new secret and its kind, never its value."""
     removed = "\n".join(line for file in change.files for line in file.iterate_removed_lines())
     for file in change.regular_files:
         for hunk in file.hunks:
@@ -27,7 +27,7 @@ def check(change: Change) -> Iterator[Finding]:
 
 
 def find_new_secrets(hunk: Hunk, removed: str) -> Iterator[tuple[int, str]]:
-    """(line, kind) of each secret that is not merely moved (it stands in `removed`), and that no comment allows."""
+    """Yield (line, kind) of each secret that is neither moved (found in `removed`) nor allowed by a comment."""
     text = "\n".join(hunk.added)
     for each in find_secrets(text):
         before = text.count("\n", 0, each.start)

@@ -1,4 +1,4 @@
-"""Files too large to belong into a history that everybody downloads."""
+"""Files too large for a history that every clone downloads."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tools.git.git_change import Change
 from tools.lint.checks.finding import Finding
 
 MOST = 1_000_000
-"""Bytes. Larger files are mostly dumps, builds and media; git keeps every version of them for ever."""
+"""Bytes. Larger files are mostly dumps, builds and media; git keeps every version of them forever."""
 
 
 def check(change: Change) -> Iterator[Finding]:
-    """New files above the limit, and those that grow beyond it."""
+    """Yield new files above the limit, and those that grow beyond it."""
     large = [each for each in change.files if each.is_regular and each.size > MOST]
     before = change.git.read_blob_sizes([each.old for each in large if each.old])
     for file in large:

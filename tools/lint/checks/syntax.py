@@ -1,4 +1,4 @@
-"""Syntax errors that a change brings in, in every language that has a grammar."""
+"""Syntax errors that a change introduces, in every language that has a grammar."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tools.lint.checks.finding import Finding
 
 
 def check(change: Change) -> Iterator[Finding]:
-    """New errors: those that stood there before are not this commit's."""
+    """Yield new errors: existing ones are not this commit's."""
     from tools.code.syntax import find_new_problems
 
     for file in change.regular_files:

@@ -1,4 +1,4 @@
-"""Tests that a change takes away or makes say less: told, since a person may mean it and should know it."""
+"""Tests that a change deletes or weakens: a warning, since the user may intend it and should know."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _EMPTY = re.compile(r"^\s*assert\s+True\b|^\s*expect\(true\)\.to(?:Be|Equal)\(tr
 
 
 def is_test_file(path: str) -> bool:
-    """Whether files of this name hold tests."""
+    """Return whether files of this name contain tests."""
     return bool(_TEST_FILE.search(path))
 
 
 def find_test_names(text: str) -> list[str]:
-    """The tests that a file defines, by name."""
+    """Return the names of the tests that a file defines."""
     return [
         next(filter(None, match.group("python", "script", "go", "java", "rust")))
         for match in _TESTS.finditer(text)
@@ -52,7 +52,7 @@ def find_test_names(text: str) -> list[str]:
 
 
 def check(change: Change) -> Iterator[Finding]:
-    """Tests that are gone, skipped, or have lost checks. One that merely moved is not gone."""
+    """Yield tests that were deleted, skipped, or have lost checks. A moved test is not deleted."""
     tests = [each for each in change.files if is_test_file(each.path)]
     kept = (
         {name for each in tests for name in find_test_names(change.read_text(each.new))} if tests else set()
@@ -71,7 +71,7 @@ def check(change: Change) -> Iterator[Finding]:
 
 
 def _check_lines(file: File, *, whole: bool) -> Iterator[Finding]:
-    """whole: no test of the file is gone, so that a missing check is not told twice"""
+    """whole: no test of the file was deleted, so that a missing check is not reported twice"""
     for line, text in file.iterate_added_lines():
         if match := _SKIPPED.search(text):
             yield _make_warning(file, line, f"a test is skipped: {match[0].strip()}")
@@ -84,7 +84,7 @@ def _check_lines(file: File, *, whole: bool) -> Iterator[Finding]:
 
 
 def _report_changed_checks(change: Change, file: File) -> Iterator[Finding]:
-    """Checks that demand something else than before: of Python by its syntax, of other languages by lines."""
+    """Yield checks that were changed: of Python by its syntax, of other languages by lines."""
     if file.path.endswith(".py"):
         pairs = find_changed_checks(change.read_text(file.old), change.read_text(file.new))
         if pairs is not None:

@@ -1,4 +1,4 @@
-"""The linters and formatters that projects configure: which of them a file's folder asks for, and where they are."""
+"""Linters and formatters that projects configure: selection for a file by its folders, and location of the programs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from tools.lint.linters.output_readers import Complaint
 __all__ = ["MAX_CHARACTERS", "Complaint", "ConfiguredLinter", "Linter", "find_linters"]
 
 MAX_CHARACTERS = 2_000_000
-"""Longer files are generated: nobody lints them."""
+"""Longer files are generated, and not linted."""
 
 _OWN = (".venv/bin", "venv/bin", "node_modules/.bin", "vendor/bin")
-"""Where projects keep programs of their own."""
+"""Folders of project-local programs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfiguredLinter:
-    """A linter that is configured, and where its program is."""
+    """A configured linter, and the path of its program."""
 
     linter: Linter
     program: Path
 
     def build_argv(self, path: str) -> tuple[str, ...]:
-        """The command that reads the file named `path` from its input."""
+        """Return the command that reads the file named `path` from its input."""
         return (str(self.program), *(each.replace("{path}", path) for each in self.linter.arguments))
 
 
 def find_linters(root: Path, path: str) -> Iterator[ConfiguredLinter]:
-    """Of each role (linting, formatting) the one that the nearest folder configures, if its program is there.
+    """Yield for each role (linting, formatting) the linter that the nearest folder configures, if its program exists.
 
-    path: relative to `root`; only files are looked at, nothing is run
+    path: relative to `root`; only files are read, no program is run
     """
     suffix = Path(path).suffix.lower()
     roles: set[str] = set()
@@ -48,27 +48,27 @@ def find_linters(root: Path, path: str) -> Iterator[ConfiguredLinter]:
 
 
 def _list_parent_folders(root: Path, path: str) -> Iterator[Path]:
-    """The folder of a file and those above it, up to the root."""
+    """Yield the folder of a file and those above it, up to the root."""
     folder = (root / path).parent
     yield from (each for each in (folder, *folder.parents) if each == root or root in each.parents)
 
 
 def _is_configured(linter: Linter, folder: Path) -> bool:
-    """A file of this very folder configures it."""
+    """Return whether a file in this very folder configures the linter."""
     for name, content in linter.configured.items():
         try:
-            if not (folder / name).is_file():  # a named pipe would be waited for
+            if not (folder / name).is_file():  # opening a named pipe would block
                 continue
             text = (folder / name).read_text(encoding="utf-8", errors="replace")
             if re.search(content, text, re.MULTILINE):
                 return True
-        except OSError:  # there is none, or none that can be read
+        except OSError:  # missing or unreadable
             continue
     return False
 
 
 def _find_program(root: Path, folder: Path, name: str) -> Path | None:
-    """The project's own one, next to what configures it or above, else the user's."""
+    """Return the project-local program, in the configuring folder or above, else the user's."""
     import shutil
 
     for place in (folder, *(each for each in folder.parents if each == root or root in each.parents)):

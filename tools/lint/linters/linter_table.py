@@ -1,4 +1,4 @@
-"""Linters and formatters: how a project's choice of each is known, how it is called, how its answer is read."""
+"""Table of linters and formatters: configuration files, arguments, and output reader of each."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tools.lint.linters.output_readers import Reader, make_line_reader, read_esl
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linter:
-    """A program that reads one file from its input and says what is wrong with it.
+    """A program that reads one file from its input and reports findings.
 
-    suffixes: of the files that it is for
-    configured: names of the files that configure it → pattern that a line of such a file has to fit
+    suffixes: of the files that it handles
+    configured: names of its configuration files → pattern that a line of such a file has to match
     arguments: after the program; "{path}" is the file's name, relative to the folder in which it is called
     """
 
@@ -45,7 +45,7 @@ _PRETTIER = tuple(
     for end in ("", ".json", ".json5", ".yml", ".yaml", ".toml", ".js", ".mjs", ".cjs", ".ts")
 )
 
-# What cannot be parsed (ruff's syntax errors, E9 of flake8) is the check `syntax`'s to say.
+# Parse errors (ruff's syntax errors, E9 of flake8) are left to the check `syntax`.
 LINTERS = (
     Linter(
         program="ruff", role="lint", suffixes=_PYTHON,
@@ -88,13 +88,13 @@ LINTERS = (
         arguments=("--stdin-filepath", "{path}"),
         read=read_formatted,
     ),
-    Linter(  # the Go project's own rule: what is committed is as gofmt writes it
+    Linter(  # the Go project's own rule: committed code is formatted by gofmt
         program="gofmt", role="format", suffixes=(".go",),
         configured=_match_config("go.mod"),
         arguments=(),
         read=read_formatted,
     ),
-    Linter(  # without an edition in that file it would not know how to parse what cargo tells it otherwise
+    Linter(  # without an edition in that file it lacks the one that cargo otherwise passes, and cannot parse
         program="rustfmt", role="format", suffixes=(".rs",),
         configured=_match_config("rustfmt.toml", ".rustfmt.toml", holding=r"^edition\s*="),
         arguments=("--quiet", "--emit", "stdout"),
@@ -136,4 +136,4 @@ LINTERS = (
         ),
     ),
 )  # fmt: skip
-"""Of one role the first that a folder configures counts."""
+"""The first one of each role that a folder configures is used."""

@@ -1,4 +1,4 @@
-"""What linters print, read as complaints: lines of text, JSON, or the file as a formatter would have it."""
+"""Readers of linter output into complaints: lines of text, JSON, or the formatted file."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Literal
 from sandbox.fs.line_diff import compute_opcodes
 
 SHOWN = 100
-"""Characters of the line that a formatter wants."""
+"""Characters of the formatter's line that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
-    """One finding. line: counted from 1; severity: "warning" where the linter itself would let it pass"""
+    """One finding. line: from 1; severity: "warning" if the linter itself does not fail on it"""
 
     line: int
     code: str
@@ -24,11 +24,11 @@ class Complaint:
 
 
 Reader = Callable[[str, str], list[Complaint]]
-"""(what the linter was given, what it printed) → findings."""
+"""(text given to the linter, its output) → findings."""
 
 
 def make_line_reader(pattern: str) -> Reader:
-    """A finding a line, with the groups line, code and message; a group `warning` that matched is one."""
+    """Return a reader of one finding per line, with the groups line, code, message, and optionally `warning`."""
 
     def read(text: str, output: str) -> list[Complaint]:
         matches = (match for line in output.splitlines() if (match := re.fullmatch(pattern, line)))
@@ -46,7 +46,7 @@ def make_line_reader(pattern: str) -> Reader:
 
 
 def read_eslint(text: str, output: str) -> list[Complaint]:
-    """eslint's JSON (docs/use/formatters): severity 1 is a warning; without a rule it is about eslint itself."""
+    """Read eslint's JSON (docs/use/formatters): severity 1 is a warning; without a rule it is about eslint itself."""
     import json
 
     try:
@@ -60,12 +60,12 @@ def read_eslint(text: str, output: str) -> list[Complaint]:
             )
             for each in found
         ]
-    except (ValueError, TypeError, KeyError):  # not its format: a crash, most likely
+    except (ValueError, TypeError, KeyError):  # not its format: probably a crash
         return []
 
 
 def read_formatted(text: str, output: str) -> list[Complaint]:
-    """A complaint at each line that the formatter would write otherwise; nothing where it printed nothing."""
+    """Return a complaint at each line that the formatter would change; empty if it printed nothing."""
     if not output or text == output:
         return []
     old, new = text.splitlines(), output.splitlines()

@@ -1,4 +1,4 @@
-"""One command with its arguments: what the table says that it does."""
+"""Effects of one command with its arguments, from the command table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sandbox.policy.shell.parsing.expansion import Arg
 from sandbox.policy.shell.parsing.syntax import parse_word_set
 
 MAX_WRAPPERS = 12
-"""`nice nice nice …`: more are no honest command."""
+"""`nice nice nice …`: no legitimate command has more."""
 
 STANDARD_FOLDERS = frozenset(
     ("/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin")
 )
-"""Programs there are the ones that their names say; one in any other folder is only a file."""
+"""Folders in which program names can be trusted; a program in any other folder is an unknown file."""
 
 _KINDS: Mapping[str, EffectKind] = {
     "none": "none", "read": "read", "write": "write", "execute": "execute", "network": "network", "git": "git",
@@ -38,16 +38,16 @@ _REASONS: Mapping[str, str] = {
 _HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*:)?(?://)?(?:[^/@\s]*@)?(\[[0-9a-fA-F:]+\]|[A-Za-z0-9_.-]+)")
 
 ScriptReader = Literal["itself", "bash", "sh"]
-"""Who reads a script: the shell at hand, which knows its functions; a bash of its own; or any other shell."""
+"""Interpreter of a script: the present shell, which knows its functions; a separate bash; or any other shell."""
 
 Special = Callable[["Call", Spec, ParsedArguments, Sequence[Arg]], None]
-"""Judges a command that the table leaves to code: its line, the arguments sorted, the arguments as they stand."""
+"""Judges a command that the table leaves to code: its spec, the parsed arguments, the raw arguments."""
 
 
 class Call:
-    """Collects what one command of the source does, through all its wrappers.
+    """Collector of the effects of one command of the source, through all its wrappers.
 
-    functions: names that the source may define; surely: those that are functions where this command stands
+    functions: names that the source may define; surely: those that certainly are functions at this command
     fed: the static text of a here-document on its input, None if there is none
     """
 
@@ -65,25 +65,25 @@ class Call:
         self.effects: list[Effect] = []
         self.scripts: list[tuple[str, ScriptReader]] = []
         self.forms: list[str] = []
-        self.trusted: list[str] = []  # those of the forms that nothing was left out of that matters
-        self.bound: list[str] = []  # variables that it gives a value
-        self.folders = places.folders  # where the next command may stand
-        self.reshapes = False  # may put a link where a path went before
-        self.program = ""  # innermost
+        self.trusted: list[str] = []  # the forms that omit nothing that matters
+        self.bound: list[str] = []  # variables that it assigns
+        self.folders = places.folders  # possible working directories of the next command
+        self.reshapes = False  # may put a link into an earlier path
+        self.program = ""  # the innermost
         self._functions = frozenset(functions)
         self._surely = frozenset(surely)
         self._specials = specials
         self._wrappers = 0
         self._honest = True
 
-    # ── What a command does ──────────────────────────────────────────────────────────────────────
+    # ── Effects ──────────────────────────────────────────────────────────────────────────────────
 
     def add_effect(self, effect: Effect) -> None:
         if effect.kind != "none" and effect not in self.effects:
             self.effects.append(effect)
 
     def add_effect_of_kind(self, kind: str, reason: str = "", *args: Arg) -> None:
-        """One effect without paths."""
+        """Add an effect without paths."""
         hosts = (
             tuple(dict.fromkeys(host for arg in args if (host := _extract_host(arg))))
             if kind == "network"
@@ -107,7 +107,7 @@ class Call:
         self.add_effect(self.places.classify_removal(arg))
 
     def add_script(self, args: Sequence[Arg], *, reader: ScriptReader) -> None:
-        """Words that are joined and read as shell source."""
+        """Add shell source that is these arguments joined by spaces."""
         if any(arg.text is None for arg in args):
             self.add_unknown("runs a script that is not known before it runs")
         elif len(self.scripts) < MAX_WRAPPERS:
@@ -140,14 +140,14 @@ class Call:
             self.add_unknown(f"{name!r} is defined as a function, and is a command too")
             return
         if self._wrappers == 1 and name in self._surely:
-            return  # its body is judged where it stands
+            return  # its body is judged at its definition
         if spec is None:
             self.add_effect_of_kind("execute", f"runs {name!r}, which is not known", *args)
             return
         self.apply_spec(spec, args)
 
     def apply_spec(self, spec: Spec, args: Sequence[Arg]) -> None:
-        """Judge a call by its line of the table."""
+        """Judge a call by its spec in the table."""
         use = options.parse_arguments(spec, args[1:])
         if use.problem and spec.name not in _READS_ITS_OWN_OPTIONS:
             self.add_unknown(use.problem)
@@ -177,7 +177,7 @@ class Call:
                 self.add_effect_of_kind(kind, "", *args)
 
     def apply_options(self, use: ParsedArguments) -> None:
-        """What the options do."""
+        """Add the effects of the options."""
         for name, does, value in use.done:
             if does in ("write", "target"):
                 if value is None:
@@ -229,7 +229,7 @@ class Call:
             self.add_unknown(f"{arg.to_display()!r} may be a value to set")
 
     def _judge_transfer(self, role: str, use: ParsedArguments, replaced: set[str]) -> None:
-        """`cp a b c/`, `mv a b`, `ln -s a b`."""
+        """Judge commands with a target: `cp a b c/`, `mv a b`, `ln -s a b`."""
         sources, target = list(use.operands), None
         if "target" in replaced:
             target = next(value for _, does, value in use.done if does == "target")
@@ -258,7 +258,7 @@ class Call:
         )
 
     def _judge_landing_names(self, sources: Sequence[Arg], target: Arg, replaced: set[str]) -> None:
-        """In a folder the files get names of their own, and a link may have one of those already."""
+        """Judge the names of files inside a target folder: there may already be links with those names."""
         if target.text is None:
             return
         for folder in self.places.folders:
@@ -276,7 +276,7 @@ class Call:
                     self.add_unknown(f"merges {arg.text!r} into the folder {landing!r}")
 
     def _judge_link_target(self, arg: Arg, target: Arg) -> None:
-        """Where a link leads must lie inside, seen from the link and from where the command runs."""
+        """Judge a link's target: it must be inside, both from the link and from the command's working directory."""
         if arg.text is None or target.text is None:
             self.add_unknown("makes a link to a place that is not known")
             return
@@ -286,7 +286,7 @@ class Call:
             self.add_unknown(f"makes a link to {arg.text!r}, which leads out of the workspace")
 
     def _is_surely_file(self, arg: Arg) -> bool:
-        """Whether it surely is an ordinary file, which can't put a link anywhere."""
+        """Whether the argument surely is an ordinary file, which cannot create a link."""
         if arg.text is None or None in self.places.folders:
             return False
         found = [posixpath.join(folder or "/", arg.text) for folder in self.places.folders]
@@ -298,7 +298,7 @@ class Call:
         self.add_form([name, *(arg.to_display() for arg in args[1:])], honest=True)
 
     def add_form(self, words: Sequence[str], *, honest: bool) -> None:
-        """A spelling under which rules may know the command. `honest`: taken off was nothing that matters."""
+        """Add a spelling under which rules may match the command. `honest`: nothing that matters was omitted"""
         text = " ".join(words)
         if text not in self.forms:
             self.forms.append(text)
@@ -307,11 +307,11 @@ class Call:
 
 
 _READS_ITS_OWN_OPTIONS = parse_word_set("find dd tar bsdtar gtar cd pushd popd unzip printf test [ read")
-"""Theirs are not spelled like everybody's."""
+"""Commands with an option syntax of their own."""
 
 
 _SHIFTS = frozenset(("write", "entry", "command"))
-"""Roles that an argument must not come into because one before it became several."""
+"""Roles to which an argument must not shift because one before it expanded to several."""
 
 
 def _extract_host(arg: Arg) -> str:

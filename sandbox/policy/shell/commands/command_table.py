@@ -1,21 +1,22 @@
-"""Known commands, as data: what each does, what its operands are, which options change its nature.
+"""Table of known commands: their effects, the roles of their operands, the options that change the effect.
 
-A line is `names | kind | roles | options`; an indented one goes on with the line before.
+A line is `names | kind | roles | options`; an indented one continues the line before.
 
-kind: of the effect when nothing else is said: none, read, write (what the roles say), execute, network, git,
+kind: of the effect by default: none, read, write (depends on the roles), execute, network, git,
     destructive, unknown
 roles: of the operands, in order; the last is repeated. text (ignored),
     format (begins with a +), read, write (links followed), entry (the
-    name itself is removed or replaced), to (the last operand is written, the others read), move (the same, the
-    others removed), link, tree (removed with all that is inside), host, url, command (the rest is a command),
-    script (the rest is a shell script), own (judged by code: see `special`)
+    name itself is removed or replaced), to (the last operand is written, the others read), move (the same,
+    the others removed), link, tree (removed with all that is inside), host, url, command (the rest is a
+command),
+    script (the rest is a shell script), own (judged by code: see `command_call.Special`)
 options: `-abc` harmless letters, `-k:` takes an argument, `-k?` may have one attached; `--name`, `--name=`,
-    `--name=?` likewise. `>` and a word: what the option does to the command: write, read (its argument),
+    `--name=?` likewise. `>` and a word: the option's effect on the command: write, read (its argument),
     target (its argument is written, all operands are read), inplace, reading (operands are replaced, or only
     read), recursive (operands with all that is inside), script, or a kind.
     `*`: all other options are harmless.
 
-What isn't listed here runs something that is not known.
+Commands that are not listed count as unknown code.
 """
 
 from __future__ import annotations

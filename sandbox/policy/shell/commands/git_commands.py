@@ -1,4 +1,4 @@
-"""What a git command does: its options before the subcommand, and the subcommands that are several in one."""
+"""Effects of git commands: global options, and subcommands with several effects."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _judge_git(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]
 
 
 def _judge_global_options(call: Call, use: ParsedArguments) -> bool:
-    """Judge what stands before the subcommand; whether it may be left out of a spelling for rules."""
+    """Judge options before the subcommand; return whether they may be omitted from a spelling for rules."""
     honest = not use.problem
     for _, does, value in use.done:
         if does == "config":
@@ -89,7 +89,7 @@ def _judge_refspecs(call: Call, name: str, args: Sequence[Arg]) -> None:
 
 
 def _judge_noun(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """`git stash drop` and its like."""
+    """Judge subcommands with a second verb, such as `git stash drop`."""
     noun = spec.name.removeprefix("git ")
     verb = args[1] if len(args) > 1 else Arg(text="")
     text = verb.text
@@ -124,7 +124,7 @@ def _judge_noun_flags(call: Call, noun: str, args: Sequence[Arg]) -> None:
 
 
 def _judge_branch(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """`git branch` and `git tag`: without a name they list, with one they make, move or delete."""
+    """Judge `git branch` and `git tag`: without a name they list, with one they create, move or delete."""
     noun = spec.name.removeprefix("git ")
     words = [arg.to_display() for arg in args[1:]]
     lists = (
@@ -152,11 +152,11 @@ def _judge_branch(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[A
 
 
 _FILTERS = ("--contains", "--no-contains", "--merged", "--no-merged", "--points-at")
-"""With one of these, a name says what to list."""
+"""Options with which a name is a filter of the list."""
 
 
 def _judge_config(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """Reading settings is harmless; writing them can name programs that git runs later."""
+    """Judge `git config`: reading is harmless; writing can set programs that git runs later."""
     words = [arg.text for arg in args[1:]]
     reads = [word for word in words if word in CONFIG_READS]
     rest = [word for word in words if word not in CONFIG_READS | CONFIG_SHOWS]

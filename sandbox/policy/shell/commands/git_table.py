@@ -1,7 +1,7 @@
-"""Git's subcommands, as data in the form of `table`: which only look, which write git's data, which lose work.
+"""Table of git's subcommands in the format of `command_table`: which read, write git's data, lose work.
 
-`destructive` is what loses uncommitted work or history, and what goes round a check that the user set up.
-What isn't listed may be an alias, and runs something that is not known.
+`destructive`: loses uncommitted work or history, or bypasses a check that the user set up.
+Subcommands that are not listed may be aliases, and count as unknown code.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ git | none | command | -P --no-pager --no-optional-locks --no-lazy-fetch --no-re
     --namespace=>unknown --bare>unknown --config-env=>unknown --super-prefix=>unknown --attr-source=>unknown
     --list-cmds=>unknown
 """
-"""Before the subcommand. "config" and "folder" are judged by code."""
+"""Options before the subcommand. "config" and "folder" are judged by code."""
 
 HARMLESS_CONFIG = parse_word_set(
     "advice.detachedhead color.ui core.abbrev core.autocrlf core.quotepath diff.algorithm diff.context diff.renames"
     " init.defaultbranch log.date log.decorate merge.conflictstyle user.email user.name"
 )
-"""Keys for `git -c` that only change how things look or who wrote them; most others can run a program."""
+"""Keys for `git -c` that only affect display or authorship; most others can run a program."""
 
 HARMLESS_SETTINGS = frozenset(("core.pager=cat", "core.pager=", "commit.gpgsign=false", "tag.gpgsign=false"))
 
@@ -123,7 +123,7 @@ NOUNS = {
     "notes": {"read": " list show get-ref", "git": "add append copy", "destructive": "remove prune merge"},
     "bisect": {"read": "log", "execute": "run", "git": "start good bad new old skip reset terms replay"},
 }
-"""Subcommands with a second verb, by what it does; a blank at the beginning stands for no verb at all."""
+"""Subcommands with a second verb, by effect; a leading blank means no verb."""
 
 LISTING = {
     "branch": parse_word_set(
@@ -139,13 +139,13 @@ LISTING = {
 LISTING_WITH_VALUE = parse_word_set(
     "--sort= --format= --contains= --no-contains= --merged= --no-merged= --points-at= --abbrev= --color= --column="
 )
-"""Those of them that have a value."""
+"""Listing options with a value."""
 
 LOSING = {
     "branch": parse_word_set("-D -f --force -M -C -d --delete"),
     "tag": parse_word_set("-d --delete -f --force"),
 }
-"""Those that lose a name, and with it history that nothing else holds."""
+"""Options that delete a name, and with it history that no other name refers to."""
 
 CONFIG_READS = parse_word_set(
     "--get --get-all --get-regexp --get-urlmatch --list -l get list --get-color --get-colorbool"

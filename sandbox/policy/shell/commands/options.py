@@ -1,4 +1,4 @@
-"""Read a command's options as it does itself: clusters, attached values, abbreviations, `--`."""
+"""Parse a command's options as the command itself does: clusters, attached values, abbreviations, `--`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from sandbox.policy.shell.parsing.expansion import Arg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """takes: an argument, never, always (also as the next word), or only attached. does: see `table`"""
+    """An option.
+
+    takes: an argument never, always (also as the next word) or only attached; does: see `command_table`
+    """
 
     takes: Literal["no", "yes", "attached"]
     does: str = ""
@@ -22,10 +25,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
-    """A line of the table.
+    """Specification of a command: one line of the table.
 
     kinds: usually one
-    tolerant: options that aren't listed are harmless
+    tolerant: options that are not listed are harmless
     """
 
     name: str
@@ -41,12 +44,12 @@ class Spec:
 
     @property
     def has_only_harmless_options(self) -> bool:
-        """Whether no option whatever changes what the command does."""
+        """Whether no option changes the effect of the command."""
         return self.tolerant and all(option.does in ("", "read") for option in self.options.values())
 
     @property
     def can_only_remove(self) -> bool:
-        """Whether the worst that an option (a file's name that looks like one) does is to remove folders too."""
+        """Whether the worst effect of any option (or of a file name that looks like one) is to remove folders too."""
         return self.roles == ("entry",) and all(
             option.does in ("", "recursive", "destructive") for option in self.options.values()
         )
@@ -54,11 +57,11 @@ class Spec:
 
 @dataclass(slots=True, kw_only=True)
 class ParsedArguments:
-    """How a command is called.
+    """Parsed arguments of a command.
 
-    done: what its options do, each with the option's argument (None: it has none)
+    done: effects of its options, each with the option's argument (None: it has none)
     inner: from the inner command on, for commands that run another
-    problem: what was not understood, "" if nothing
+    problem: the part that was not understood, "" if none
     """
 
     operands: list[Arg] = field(default_factory=list)
@@ -68,7 +71,7 @@ class ParsedArguments:
 
 
 def find_spec(name: str) -> Spec | None:
-    """What is known about a program or builtin."""
+    """Return the specification of a program or builtin, None if unknown."""
     return _look_up_spec(name, "commands")
 
 
@@ -81,7 +84,7 @@ def parse_git_spec() -> Spec:
 
 
 def list_command_names() -> frozenset[str]:
-    """Of all commands in the table."""
+    """Return the names of all commands in the table."""
     return frozenset(_index_lines("commands"))
 
 
@@ -158,7 +161,7 @@ class _Parser:
         return self._use
 
     def _is_inner(self) -> bool:
-        """Whether the operand at hand begins the inner command: operands before it have roles of their own."""
+        """Whether the current operand begins the inner command: operands before it have roles of their own."""
         return self._spec.roles[min(len(self._use.operands), len(self._spec.roles) - 1)] in (
             "command",
             "script",
@@ -167,7 +170,7 @@ class _Parser:
     def _parse_option(self, arg: Arg) -> None:
         text = arg.text
         if text == "--":
-            # A table that is not complete may miss that an option took this word as its value.
+            # An incomplete table may not know that an option took this word as its value.
             self._ended = not (self._spec.tolerant and not self._spec.has_only_harmless_options)
         elif text is not None and text.startswith("--"):
             self._parse_long_option(arg, text)

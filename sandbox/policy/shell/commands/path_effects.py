@@ -1,4 +1,4 @@
-"""Where a path of a command leads: inside the workspace, outside, into what is protected, or nobody knows."""
+"""Classification of a command's paths: inside the workspace, outside, protected, or unknown."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from sandbox.policy.shell.parsing.expansion import Arg
 HARMLESS_DEVICES = frozenset(
     ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/fd/1", "/dev/fd/2")
 )
-"""Writing to them changes nothing that stays. (Other descriptors were judged where they were opened.)"""
+"""Devices to which writing has no lasting effect. (Other descriptors were judged where they were opened.)"""
 
 _UNSTABLE = ("/proc", "/dev", "/sys")
-"""Whose links mean something else in another process, so that resolving them here says nothing."""
+"""Folders with links that differ between processes, so that they cannot be resolved here."""
 
 _PROTECTED = frozenset((GIT, "git~1", *OWN))
-"""As on file systems that don't tell cases apart; "git~1" is the short name of .git on some."""
+"""Protected names on case-insensitive file systems; "git~1" is the short name of .git on some."""
 
 _IGNORED = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\ufeff"))
-"""Characters that some file systems leave out of names."""
+"""Characters that some file systems ignore in names."""
 
 MAX_FOLDERS = 8
-"""Folders in which a command may stand after some `cd`s, before it counts as unknown."""
+"""Possible working directories of a command after several `cd`s, before it counts as unknown."""
 
 NOWHERE = Effect(kind="none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathClassifier:
-    """Tells paths apart.
+    """Classifier of paths.
 
     root: the workspace, links resolved
-    folders: where the command may be run; None stands for anywhere
+    folders: possible working directories of the command; None: any
     home: of the user
     """
 
@@ -47,7 +47,7 @@ class PathClassifier:
     home: str
 
     def classify_read(self, arg: Arg) -> Effect:
-        """What reading a path amounts to. Not knowing the path doesn't hurt: the kernel hides secrets."""
+        """Return the effect of reading a path. An unknown path is harmless: the kernel hides secrets."""
         if arg.text is None or None in self.folders:
             return Effect(kind="read", reason="" if arg.text is None else "in a folder that is not known")
         text = arg.text
@@ -55,9 +55,9 @@ class PathClassifier:
         return self._build_effect("read", found)
 
     def classify_write(self, arg: Arg) -> Effect:
-        """What writing to a path (its links followed) amounts to."""
+        """Return the effect of writing to a path, links followed."""
         if arg.source.startswith((">(", "<(")):
-            return NOWHERE  # a pipe to a command that is judged by itself
+            return NOWHERE  # a pipe to a command that is judged separately
         if arg.text is None:
             return Effect(kind="unknown", reason=f"writes to {arg.source}, which is not known before it runs")
         if arg.text in HARMLESS_DEVICES:
@@ -65,7 +65,7 @@ class PathClassifier:
         return self._classify_change(arg.text, follow=True)
 
     def classify_removal(self, arg: Arg) -> Effect:
-        """What removing, or replacing, a path amounts to. A link there is not followed."""
+        """Return the effect of removing or replacing a path. A link is not followed."""
         if arg.text is not None:
             return self._classify_change(arg.text, follow=False)
         if arg.shape != "glob" or "/" in arg.source[len(arg.prefix) :] or "$" in arg.source:
@@ -74,7 +74,7 @@ class PathClassifier:
         return self._classify_change(f"{folder}.", follow=True)
 
     def is_broad_removal(self, arg: Arg) -> bool:
-        """Whether removing it with all that is inside takes the whole workspace, or more."""
+        """Whether its recursive removal deletes the whole workspace, or more."""
         text = arg.text
         if text is None:
             folder, _, name = arg.source.rpartition("/")
@@ -90,14 +90,14 @@ class PathClassifier:
         return False
 
     def is_inside_workspace(self, text: str) -> bool:
-        """Whether a path surely lies in the workspace."""
+        """Whether a path surely is in the workspace."""
         found = [
             each is not None and self._is_below_root(self._resolve_path(text, each)) for each in self.folders
         ]
         return all(found)
 
     def list_folders_after_cd(self, text: str) -> tuple[str | None, ...]:
-        """Where the command may stand after `cd TEXT`, which may also fail."""
+        """Return the possible working directories after `cd TEXT`, which may also fail."""
         after: list[str | None] = list(self.folders)
         for folder in self.folders:
             if folder is None and not text.startswith("/"):
@@ -108,7 +108,7 @@ class PathClassifier:
         return unique if len(unique) <= MAX_FOLDERS else (None,)
 
     def explain_other_repository(self) -> str:
-        """Why git may find another repository here than the workspace's own; "" if it doesn't."""
+        """Return why git may use another repository here than the workspace's own; "" if it does not."""
         for folder in self.folders:
             if folder is None:
                 return "git runs in a folder that is not known"
@@ -144,7 +144,7 @@ class PathClassifier:
         return posixpath.realpath(posixpath.join(folder, text))
 
     def _resolve_entry(self, text: str, folder: str) -> str:
-        """The place of a name itself, with the links in its folder resolved, not the name's own."""
+        """Return the path of the entry itself: links in its folder are resolved, a final link is not."""
         parent, name = posixpath.split(text.rstrip("/") or "/")
         if name in ("", ".", ".."):
             return self._resolve_path(text, folder)
@@ -163,7 +163,7 @@ class PathClassifier:
 
 
 def create_classifier(root: Path, cwd: Path | None) -> PathClassifier:
-    """For commands that start in `cwd` (the root, if None)."""
+    """Create the classifier for commands that start in `cwd` (the root, if None)."""
     return PathClassifier(
         root=posixpath.realpath(root),
         folders=(posixpath.realpath(cwd if cwd is not None else root),),

@@ -1,4 +1,4 @@
-"""Programs within commands: what a sed or awk script does beside looking at text."""
+"""Effects of sed and awk scripts other than reading and printing text."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _AWK_HARMLESS = re.compile(r"\|\||>=")
 
 
 def explain_sed_risk(script: str) -> str:
-    """Why a sed script is not known to only print, "" if it is."""
+    """Return why a sed script may do more than print, "" if it surely does not."""
     return _SedReader(script).find_problem()
 
 
 def explain_awk_risk(program: str) -> str:
-    """Why an awk program is not known to only print, "" if it is.
+    """Return why an awk program may do more than print, "" if it surely does not.
 
-    Strings and regular expressions are not told from code: what looks like a string may stand between two
-    regular expressions with a quote each.
+    Strings and regular expressions are not distinguished from code: an apparent string may be the text
+    between two regular expressions with a quote each.
     """
     match = _AWK_SUSPECT.search(_AWK_HARMLESS.sub(" ", program))
     return f"its program may run commands or write files ({match[0]!r})" if match else ""
 
 
 class _SedReader:
-    """Reads one command after the other; at the first that isn't surely understood, it gives up."""
+    """Reader of one sed command after the other; it gives up at the first that is not surely understood."""
 
     def __init__(self, script: str) -> None:
         self._script = script
@@ -118,7 +118,7 @@ class _SedReader:
         return found
 
     def _skip_until(self, delimiter: str) -> bool:
-        """Step over a part and its delimiter. In brackets a delimiter means one thing to one sed, another to others."""
+        """Skip a part and its delimiter. Implementations of sed differ on delimiters in brackets."""
         start = self._at
         while (char := self._peek()) != "":
             if char == "\\":
@@ -147,7 +147,7 @@ class _SedReader:
         return self._check_end()
 
     def _read_text(self) -> str:
-        r"""`a`, `i` and `c`: the rest of the line, and further lines after a backslash each."""
+        r"""Read the text of `a`, `i` and `c`: the rest of the line, and further lines after a backslash each."""
         while True:
             end = self._script.find("\n", self._at)
             line = self._script[self._at : end if end >= 0 else len(self._script)]

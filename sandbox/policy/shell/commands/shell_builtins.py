@@ -1,4 +1,4 @@
-"""Shells, builtins and `env`: what sets variables, changes folders or runs a script."""
+"""Shells, builtins and `env`: commands that set variables, change folders or run a script."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NUMBER = re.compile(r'"?(?:\$[?#$!]|\$\{#\w+\})"?')
 
 
 def _judge_test(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """`[` and `test`: a word that turns out to be `-v` would evaluate the subscript in the next one."""
+    """Judge `[` and `test`: a word that expands to `-v` would evaluate the subscript in the next one."""
     call.add_effect(Effect(kind="read"))
     operands = list(args[1:])
     for place, arg in enumerate(operands):
@@ -34,7 +34,7 @@ def _judge_test(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg
 
 
 def _judge_printf(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """`-v NAME` sets a variable, and evaluates a subscript in its name."""
+    """Judge `printf`: `-v NAME` sets a variable, and evaluates a subscript in its name."""
     if len(args) > 1 and (args[1].may_be_option and args[1].text != "--"):
         name = args[2].text if len(args) > 2 else None
         if args[1].text == "-v" and name and PLAIN_NAME.fullmatch(name):
@@ -131,7 +131,7 @@ def _judge_trap(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg
 
 
 def _judge_read(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """`read` and `mapfile` give variables values that nobody knows."""
+    """Judge `read` and `mapfile`, which give variables unknown values."""
     words, place = list(args[1:]), 0
     takes = "dnNtpaiu" if spec.name == "read" else "dnOsu"
     while place < len(words) and words[place].may_be_option:
@@ -160,7 +160,7 @@ def _bind_variable(call: Call, name: str | None) -> None:
 
 
 def _judge_declare(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """Builtins that take names or assignments; most of their options change what a name means."""
+    """Judge builtins that take names or assignments; most of their options change the meaning of a name."""
     exported = spec.name == "export"
     for arg in args[1:]:
         name, equals, _ = arg.prefix.partition("=")

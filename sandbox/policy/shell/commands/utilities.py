@@ -77,7 +77,7 @@ def _judge_find_command(call: Call, words: Sequence[Arg], place: int) -> int:
 
 
 def _judge_xargs(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """Options end at the command; what is appended to it, or put into it, is not known."""
+    """Judge xargs: its options end at the command, and the arguments that it adds are unknown."""
     words, place = list(args[1:]), 0
     while place < len(words) and words[place].may_be_option:
         text = words[place].text
@@ -100,8 +100,8 @@ def _judge_xargs(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Ar
 _XARGS_SEPARATE = parse_word_set(
     "-n -L -P -s -d -a -E -I --max-args --max-procs --max-chars --delimiter --arg-file"
 )
-"""Those that take the next word, when they stand alone. (Written after others, as in `-0n`, they are in no
-list: what follows is then taken for the command, and a number is not a known one.)"""
+"""Options that take the next word if written separately. (In clusters, as `-0n`, they are not listed: the
+next word is then taken for the command, and a number is not a known one.)"""
 
 
 # ── Text languages ───────────────────────────────────────────────────────────────────────────────────
@@ -173,7 +173,7 @@ def _judge_awk(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]
     _judge_program(call, words[place : place + 1], explain_awk_risk, "awk")
     for arg in words[place + 1 :]:
         if arg.text is None and arg.may_be_option:
-            continue  # after the program no word is an option
+            continue  # no word after the program is an option
         call.add_read(arg)
 
 
@@ -291,7 +291,7 @@ def _judge_dd(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg])
 
 
 def _judge_mktemp(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """Without a template it makes a name in the folder for temporary files, which each sandbox has of its own."""
+    """Judge mktemp: without a template it uses the folder for temporary files, which is private to the sandbox."""
     for arg in use.operands:
         call.add_write(arg)
     if any(name == "--tmpdir" for name, _, _ in use.done) or any(
@@ -301,7 +301,7 @@ def _judge_mktemp(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[A
 
 
 def _judge_patch(call: Call, spec: Spec, use: ParsedArguments, args: Sequence[Arg]) -> None:
-    """What it writes stands in the patch. It refuses names that lead out, but follows links."""
+    """Judge patch: its targets are named in the patch. It rejects names that lead outside, but follows links."""
     call.add_unknown("writes files whose names stand in its input")
 
 

@@ -1,4 +1,4 @@
-"""Variables: which ones change what a command line runs, and which are known to be harmless."""
+"""Variables that change which programs a command line runs, and variables known to be harmless."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _HARMLESS = parse_word_set("""
 
 
 def changes_execution(name: str) -> bool:
-    """Whether giving this variable a value changes what later commands run, or what bash makes of them."""
+    """Whether setting this variable changes which programs later commands run, or how bash interprets them."""
     return name not in _HARMLESS and (name in _NAMES or name.startswith(_PREFIXES))
 
 
 def is_harmless_variable(name: str) -> bool:
-    """Whether any program can be given this variable."""
+    """Whether this variable is harmless for any program."""
     return name in _HARMLESS or (name.startswith("LC_") and PLAIN_NAME.fullmatch(name) is not None)

@@ -1,1 +1,1 @@
-"""Parser of bash source: words, tokens, expansion and a second parser to compare with."""
+"""Parser of bash source: words, tokens, expansion, and a cross-check against a second parser."""

@@ -1,8 +1,8 @@
-"""A second opinion: tree-sitter's bash grammar must find the same commands and words as our reader.
+"""Cross-check of the parser: tree-sitter's bash grammar must find the same commands and words.
 
 Either parser has its mistakes; an attack has to find one that both make. tree-sitter alone would not do: it
-takes words after a redirection for file names, ends words where bash does not, and recovers from what bash
-refuses.
+takes words after a redirection for file names, ends words where bash does not, and recovers from syntax that
+bash rejects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Span = tuple[int, int]
 
 
 def explain_disagreement(reading: ParsedSource) -> str:
-    """Why the two readings of a source differ, or "" if they don't."""
+    """Return why the two parses of a source differ, "" if they do not."""
     tree = _load_parser().parse(reading.source.encode("latin-1"))
     if tree.root_node.has_error:
         return "the syntax is not understood"
@@ -62,7 +62,7 @@ def _collect_tree_spans(root: Node) -> tuple[set[Span], set[Span]]:
         if node.type in _COMMANDS:
             _add_command_spans(node, names, words)
         elif node.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
-            # Words that follow a redirection stand in it, whoever they belong to.
+            # Words that follow a redirection are its children, whichever command they belong to.
             words.update(_get_span(child) for child in node.named_children if child.type not in _NOT_WORDS)
         elif node.type == "test_command" and node.children[0].type == "[":
             names.add(_get_span(node.children[0]))
@@ -83,7 +83,7 @@ def _add_command_spans(node: Node, names: set[Span], words: set[Span]) -> None:
         if name is None:
             return
         children = [child for child in node.named_children if child.type not in _NOT_WORDS]
-        if name.text == b"time" and children:  # reserved; to tree-sitter a command like any other
+        if name.text == b"time" and children:  # reserved; for tree-sitter a command like any other
             name, *children = children[1:] if children[0].text == b"-p" and len(children) > 1 else children
         names.add(_get_span(name))
         words.update(_get_span(child) for child in children)
@@ -99,7 +99,7 @@ def _get_span(node: Node) -> Span:
 
 
 def _iterate_nodes(root: Node) -> Iterator[Node]:
-    """All nodes, by a stack of our own: the source may be nested deeper than Python's."""
+    """Yield all nodes, with an explicit stack: the source may be nested deeper than Python's."""
     stack = [root]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""What a word becomes: the arguments that bash makes of it, as far as that is known without running it."""
+"""Expansion of words to the arguments that bash makes of them, as far as known without running anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 from sandbox.policy.shell.parsing.syntax import PartKind, Word, decode_source
 
 MAX_ALTERNATIVES = 256
-"""Of one word with braces. More are written by no one, and `{1..9999999}` would fill the memory."""
+"""Alternatives of one word with braces. No user writes more, and `{1..9999999}` would fill the memory."""
 
 MAX_UNITS = 100_000
 """Characters of all alternatives together."""
@@ -20,12 +20,12 @@ Part = tuple[PartKind, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arg:
-    """One argument, or a piece of source that becomes some.
+    """One argument, or a piece of source that expands to several.
 
-    text: its value, None when that is not known
-    prefix: how it surely begins
+    text: its value, None if unknown
+    prefix: its known beginning
     shape: "one" argument, a "glob" (existing names, or the pattern itself), or "many": none, one or more
-    source: as it is written
+    source: as written
     """
 
     text: str | None
@@ -46,7 +46,7 @@ class Arg:
 
 
 UNKNOWN_ARGS = Arg(text=None, shape="many", source="…")
-"""What xargs and find append."""
+"""Arguments appended by xargs and find."""
 
 
 def make_static_arg(text: str) -> Arg:
@@ -54,19 +54,19 @@ def make_static_arg(text: str) -> Arg:
 
 
 def expand_arguments(words: Sequence[Word], source: str, known: Mapping[str, str]) -> list[Arg]:
-    """All the arguments of a command. `known`: values of variables, written as `$NAME`."""
+    """Expand all the words of a command. `known`: values of variables, written as `$NAME`"""
     return [arg for word in words for arg in expand_word(word, source, known)]
 
 
 def expand_word(word: Word, source: str, known: Mapping[str, str]) -> list[Arg]:
-    """The arguments that one word becomes."""
+    """Expand one word to its arguments."""
     written = decode_source(source[word.start : word.end])
     if len(word.parts) == 1 and word.parts[0][0] == "text" and _INERT.fullmatch(word.parts[0][1]):
         return [Arg(text=written, prefix=written, source=written)]
     alternatives = _expand_braces(word.parts)
     if alternatives is None:
         return [Arg(text=None, shape="many", source=written)]
-    # `{a,}`: an alternative of nothing at all is no argument, unless it was quoted.
+    # `{a,}`: an empty alternative is no argument, unless it was quoted.
     return [
         _build_argument(parts, written, known) for parts in alternatives if parts or len(alternatives) == 1
     ]
@@ -127,7 +127,7 @@ _SEQUENCE = re.compile(r"(-?[0-9]{1,6})\.\.(-?[0-9]{1,6})|([A-Za-z])\.\.([A-Za-z
 
 
 def _expand_braces(parts: Sequence[Part]) -> list[list[Part]] | None:
-    """The alternatives of a word with `{a,b}`, in bash's order. None: not a form that is surely understood."""
+    """Expand `{a,b}` to alternatives, in bash's order. Returns None for a form that is not surely understood."""
     if not any(kind == "text" and "{" in text for kind, text in parts):
         return [list(parts)]
     units = list(_split_units(parts))
@@ -141,7 +141,7 @@ def _expand_braces(parts: Sequence[Part]) -> list[list[Part]] | None:
 
 
 def _split_units(parts: Sequence[Part]) -> Iterator[Part]:
-    """Active text a character each, so that places can be counted."""
+    """Yield active text one character at a time, so that positions can be counted."""
     for kind, text in parts:
         if kind == "text":
             yield from (("text", char) for char in text)
@@ -150,7 +150,7 @@ def _split_units(parts: Sequence[Part]) -> Iterator[Part]:
 
 
 def _match_braces(units: Sequence[Part]) -> dict[int, int] | None:
-    """Where each brace closes. None when they don't match: bash has rules for that, nobody knows them."""
+    """Return the closing position of each brace. None if they do not match: bash's rules for that are obscure."""
     opened: list[int] = []
     pairs: dict[int, int] = {}
     for place, unit in enumerate(units):
@@ -206,7 +206,7 @@ def _expand_group(
 
 
 def _expand_sequence(group: Sequence[Part]) -> list[list[Part]] | None:
-    """`{1..3}`; a group that is neither a list nor a sequence stays as it is (`{}`, `HEAD@{1}`)."""
+    """Expand `{1..3}`; a group that is neither a list nor a sequence stays unchanged (`{}`, `HEAD@{1}`)."""
     inner = "".join(text for _, text in group[1:-1])
     if any(kind != "text" for kind, _ in group) or "{" in inner or "$" in inner:
         return None

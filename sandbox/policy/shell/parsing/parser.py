@@ -1,4 +1,4 @@
-"""Read bash source into the commands that it can run. What is not surely understood stops the reading."""
+"""Parser of bash source into the commands that it can run. It stops at syntax that it does not surely understand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sandbox.policy.shell.parsing.token_reader import TokenReader
 RESERVED = parse_word_set(
     "if then elif else fi for while until do done case esac in select function { } ! [["
 )
-"""Words that are no commands where a command may begin. (`time` and `coproc` are read on their own.)"""
+"""Words that are no commands at the start of a command. (`time` and `coproc` are handled separately.)"""
 
 _FUNCTION = re.compile(r"([^\s|&;()<>'\"\\$`=]+)[ \t]*\([ \t]*\)")
 _REDIRECT = re.compile(
@@ -36,7 +36,7 @@ _OPERAND = re.compile(
 
 
 def parse_source(source: str) -> ParsedSource:
-    """Read a source (see `syntax.as_source`). Problems are in the result; nothing is raised."""
+    """Parse a source (see `syntax.encode_source`). Problems are in the result; nothing is raised."""
     reading = ParsedSource(source=source)
     reader = _Reader(reading)
     try:
@@ -50,7 +50,7 @@ class _Reader(TokenReader):
     def __init__(self, reading: ParsedSource) -> None:
         super().__init__(reading)
         self._repeating = 0
-        self._optional = 0  # above 0: what is read now may not be run
+        self._optional = 0  # above 0: the code being read may not be run
         self._compounds: Mapping[str, Callable[[], None]] = {
             "if": self._read_if,
             "while": self._read_while,
@@ -77,7 +77,7 @@ class _Reader(TokenReader):
     # ── Lists and pipelines ──────────────────────────────────────────────────────────────────────
 
     def _read_list(self, stops: tuple[str, ...]) -> None:
-        """Commands up to one of the words or operators in `stops`, which is left unread."""
+        """Read commands up to one of the words or operators in `stops`, which is left unread."""
         while True:
             self._skip_newlines()
             if self.at >= self.end or self._peek_token() in stops or self._is_at_operator(stops):
@@ -108,7 +108,7 @@ class _Reader(TokenReader):
             self._optional -= 1
 
     def _skip_prefixes(self) -> None:
-        """`!` and `time`, which say nothing about what runs."""
+        """Skip `!` and `time`, which do not affect the commands run."""
         while (token := self._peek_token()) in ("!", "time"):
             self.at += len(token)
             self._skip_blanks()
@@ -146,7 +146,7 @@ class _Reader(TokenReader):
         self.depth -= 1
 
     def _read_compound_redirects(self, start: int) -> None:
-        """Redirections after a compound command."""
+        """Read redirections after a compound command."""
         rest = SimpleCommand(start=start, repeated=self._repeating > 0)
         self._skip_blanks()
         while self._read_redirect(rest):
@@ -174,7 +174,7 @@ class _Reader(TokenReader):
             raise UnsupportedSyntax(
                 f"{self.peek()!r} is not expected here" if self.peek() else "a command is missing"
             )
-        # before what its substitutions run: the order of the text, for whoever reads the list
+        # inserted before the commands of its substitutions, to keep the order of the text
         self.reading.commands.insert(place, command)
 
     def _read_assignment(self, command: SimpleCommand) -> bool:
@@ -316,7 +316,7 @@ class _Reader(TokenReader):
         self._read_function_body(name)
 
     def _read_function_body(self, name: str) -> None:
-        """The body of a function."""
+        """Read the body of a function."""
         sure = self.depth == 1 and not self._optional and name not in self.reading.functions
         self._repeating += 1
         self._skip_newlines()
@@ -328,7 +328,7 @@ class _Reader(TokenReader):
         self.reading.functions[name] = self.at if sure else -1
 
     def _read_test(self) -> None:
-        """`[[ … ]]`: only its substitutions run, unless it calculates or looks into a subscript."""
+        """Read `[[ … ]]`: only its substitutions run, unless it has arithmetic or a subscript."""
         previous = calculating = ""
         while True:
             self._skip_newlines()
@@ -356,7 +356,7 @@ class _Reader(TokenReader):
             previous, calculating = text, text if text in _CALCULATES else ""
 
     def _check_operand(self, text: str) -> None:
-        """One side of `-eq` and its like, which is evaluated as arithmetic."""
+        """Check one operand of `-eq` and similar operators, which is evaluated as arithmetic."""
         match = _OPERAND.fullmatch(text)
         if not match:
             raise UnsupportedSyntax("[[ … ]] with arithmetic that can run code")
@@ -364,7 +364,7 @@ class _Reader(TokenReader):
             self.reading.calculated.add(match["name"])
 
     def _read_regex(self) -> None:
-        """The right side of `=~`, where parentheses and bars belong to the word."""
+        """Read the right side of `=~`, where parentheses and bars belong to the word."""
         open_parentheses, scrap = 0, Word(start=self.at)
         while self.at < self.end:
             char = self.source[self.at]

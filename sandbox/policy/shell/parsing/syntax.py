@@ -1,4 +1,4 @@
-"""What a reading of bash source is made of: words and their parts, assignments, redirections, commands."""
+"""Syntax tree of bash source: words and their parts, assignments, redirections, commands."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 PartKind = Literal["text", "quoted", "value", "split", "list", "number"]
-"""Of a word, in the order in which bash looks at them:
+"""Part of a word, in the order in which bash processes them:
 
 text: literal, where braces, globs and a leading tilde are still active
 quoted: literal and inert
 value: something unknown in double quotes: exactly one piece, maybe empty
 split: something unknown without quotes: may become any number of words
-list: "$@" and its like: any number of words, none of them split
+list: "$@" and similar: any number of words, none of them split
 number: something unknown that is digits: an exit status, a length, a result of arithmetic
 """
 
 
 class UnsupportedSyntax(Exception):
-    """The source is not bash that we understand. What was read before still stands."""
+    """The source has unsupported bash syntax. The parts read before remain valid."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Word:
-    """One word of the source. Built piece by piece while it is read, left alone afterwards."""
+    """One word of the source. Built piece by piece while it is read, not changed afterwards."""
 
     start: int
     end: int = 0
     parts: list[tuple[PartKind, str]] = field(default_factory=list)
 
     def to_literal(self) -> str | None:
-        """Its text, when nothing in it is expanded; None otherwise."""
+        """Return its text, if it has no expansions; None otherwise."""
         if any(kind not in ("text", "quoted") for kind, _ in self.parts):
             return None
         return "".join(text for _, text in self.parts)
@@ -66,10 +66,10 @@ class Redirect:
 
 @dataclass(slots=True, kw_only=True)
 class SimpleCommand:
-    """A command with its words, or what stands in the place of one.
+    """A command with its words, or the redirections or assignments in place of one.
 
     words: empty for a bare assignment, and for the redirections of a compound command
-    repeated: stands in a loop or a function: what comes later in the source may run before it
+    repeated: is in a loop or a function: later source may run before it
     """
 
     start: int
@@ -82,14 +82,15 @@ class SimpleCommand:
 
 @dataclass(slots=True, kw_only=True)
 class ParsedSource:
-    """Everything found in one source, nested sources included, in the order of the text.
+    """All commands of one source, nested sources included, in the order of the text.
 
-    source: the UTF-8 bytes of the command, a character each: places are the same for every reader
-    functions: names that the source defines, with the place after which each is surely defined; -1: nowhere
-    bound: variables that get a value we don't know (loops, `read`, `${x:=y}`)
+    source: the UTF-8 bytes of the command, one character each: positions are the same for every parser
+    functions: names that the source defines, with the position after which each is surely defined; -1:
+    nowhere
+    bound: variables that get an unknown value (loops, `read`, `${x:=y}`)
     calculated: variables that arithmetic evaluates
     assigned: variables that arithmetic sets
-    problems: what was not understood, in words
+    problems: descriptions of the parts that were not understood
     """
 
     source: str
@@ -101,17 +102,17 @@ class ParsedSource:
 
 
 def parse_word_set(text: str) -> frozenset[str]:
-    """Words written with blanks between them, as a set: for tables."""
+    """Return words separated by blanks as a set: for tables."""
     return frozenset(text.split())
 
 
 def encode_source(command: str) -> str:
-    """UTF-8 bytes as characters. Raises UnicodeEncodeError for a lone surrogate."""
+    """Encode a command to UTF-8, each byte as one character. Raises UnicodeEncodeError for a lone surrogate."""
     return command.encode().decode("latin-1")
 
 
 def decode_source(source: str) -> str:
-    """Back again; what is not UTF-8 (`$'\\xff'`) becomes a lone surrogate, as everywhere in Python."""
+    """Revert `encode_source`; bytes that are not UTF-8 (`$'\\xff'`) become lone surrogates, as usual in Python."""
     if source.isascii():
         return source
     return source.encode("latin-1").decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Read what stands between words: operators, blanks, comments, newlines and the here-documents after them."""
+"""Read the text between words: operators, blanks, comments, newlines and here-documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Pending = tuple[Redirect, str, bool, bool]
 
 
 class TokenReader(WordReader):
-    """Reads tokens; the here-documents announced on a line are read with its newline."""
+    """Reader of tokens; the here-documents announced on a line are read with its newline."""
 
     def __init__(self, reading: ParsedSource) -> None:
         super().__init__(reading)
@@ -26,7 +26,7 @@ class TokenReader(WordReader):
         return self.at == 0 or self.source[self.at - 1] in " \t\n|&;()<>"
 
     def _peek_token(self) -> str:
-        """The word that begins here, if it is written plainly: only then is it reserved."""
+        """Return the word at the present position if it is unquoted: only then can it be reserved."""
         match = _TOKEN.match(self.source, self.at, self.end)
         return match[0] if match else ""
 
@@ -47,7 +47,7 @@ class TokenReader(WordReader):
             raise UnsupportedSyntax(f"{token!r} is missing")
 
     def _skip_blanks(self) -> None:
-        """Blanks, continued lines and a comment."""
+        """Skip blanks, continued lines and a comment."""
         if match := _BLANK.match(self.source, self.at, self.end):
             self.at = match.end()
         if (
@@ -80,7 +80,7 @@ class TokenReader(WordReader):
         self._pending.append((redirect, word, match[4] is None or bool(match[3]), strip))
 
     def _read_bodies(self) -> None:
-        """The lines of the here-documents that were announced on the line just ended."""
+        """Read the here-documents that were announced on the line just ended."""
         pending, self._pending = self._pending, []
         for redirect, delimiter, inert, strip in pending:
             start = self.at

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from sandbox.policy.shell.parsing.syntax import ParsedSource, PartKind, UnsupportedSyntax, Word
 
 MAX_DEPTH = 40
-"""Nobody nests deeper by hand, and each level costs a few Python frames."""
+"""No user nests deeper, and each level costs a few Python frames."""
 
 _PLAIN = re.compile(r"[^\s|&;()<>\\'\"`$]+")
 _PLAIN_IN_DOUBLE = re.compile(r"[^\\\"`$]+")
@@ -36,7 +36,7 @@ _ANSI = re.compile(
 
 
 class WordReader(ABC):
-    """Reads at `at` up to `end`, and moves `at`."""
+    """Reader from position `at` up to `end`; it advances `at`."""
 
     def __init__(self, reading: ParsedSource) -> None:
         self.reading = reading
@@ -47,10 +47,10 @@ class WordReader(ABC):
 
     @abstractmethod
     def read_script(self, closer: str) -> None:
-        """Read commands up to a closing parenthesis (or the end, if `closer` is "") and step over it."""
+        """Read commands up to a closing parenthesis (or the end, if `closer` is "") and skip it."""
 
     def note_problem(self, text: str) -> None:
-        """Note something that is not understood, and read on."""
+        """Record something that is not understood, and read on."""
         if text not in self.reading.problems:
             self.reading.problems.append(text)
 
@@ -64,7 +64,7 @@ class WordReader(ABC):
         return self.source[place] if place < self.end else ""
 
     def read_word(self) -> Word:
-        """A word, which may be empty when the next character cannot begin one."""
+        """Read a word, which is empty if the next character cannot begin one."""
         word = Word(start=self.at)
         while self.at < self.end:
             if match := _PLAIN.match(self.source, self.at, self.end):
@@ -110,7 +110,7 @@ class WordReader(ABC):
         return place
 
     def _read_double_quotes(self, word: Word, end: int) -> None:
-        """The inside of double quotes, and the closing one."""
+        """Read the inside of double quotes, and the closing one."""
         while self.at < end:
             if match := _PLAIN_IN_DOUBLE.match(self.source, self.at, end):
                 word.parts.append(("quoted", match[0]))
@@ -123,7 +123,7 @@ class WordReader(ABC):
         raise UnsupportedSyntax('the closing " is missing')
 
     def read_expanded_body(self, end: int) -> Word:
-        """The lines of a here-document with expansions."""
+        """Read the lines of a here-document with expansions."""
         word, outer = Word(start=self.at), self.end
         self.end = end
         while self.at < end:
@@ -209,7 +209,7 @@ class WordReader(ABC):
         word.parts.append((kind, self.source[start : self.at]))
 
     def _read_ansi_quotes(self, word: Word) -> None:
-        r"""`$'…'`."""
+        r"""Read `$'…'`."""
         start = place = self.at + 2
         while self.source[place : place + 1] not in ("'", "") and place < self.end:
             place += 2 if self.source[place] == "\\" else 1
@@ -222,7 +222,7 @@ class WordReader(ABC):
         self.at = place + 1
 
     def _read_braced_parameter(self, unknown: PartKind, *, quoted: bool) -> PartKind:
-        r"""`${…}`: the kind of part that it makes."""
+        r"""Read `${…}`; return the kind of its part."""
         match = _BRACED.match(self.source, self.at, self.end)
         if not match:
             raise UnsupportedSyntax("${…} in a form that can run code")
@@ -250,7 +250,7 @@ class WordReader(ABC):
         return kind
 
     def _skip_alternative(self, *, quoted: bool) -> None:
-        """The word after an operator in `${…}`, up to the brace. Its value is not known, its commands count."""
+        """Read the word after an operator in `${…}`, up to the brace. Its value is unknown, its commands count."""
         inner = Word(start=self.at)
         while self.at < self.end:
             if match := _PLAIN_IN_BRACES.match(self.source, self.at, self.end):
@@ -266,7 +266,7 @@ class WordReader(ABC):
         raise UnsupportedSyntax("the closing } is missing")
 
     def read_arithmetic(self, closer: str = "))") -> None:
-        """Arithmetic up to its closer (`))` or, between the parts of a for loop, `;`), and step over it."""
+        """Read arithmetic up to its closer (`))` or, between the parts of a for loop, `;`), and skip it."""
         open_parentheses = 0
         while self.at < self.end:
             if match := _ARITHMETIC.match(self.source, self.at, self.end):
@@ -297,5 +297,5 @@ def _decode_escape(match: re.Match[str]) -> str:
         return chr(int(octal, 8) & 0xFF if octal else int(byte, 16))
     code = int(short or long, 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        return "\0"  # what bash makes of it is not worth knowing: refused together with NUL
+        return "\0"  # bash's result is irrelevant: rejected together with NUL
     return chr(code).encode().decode("latin-1")

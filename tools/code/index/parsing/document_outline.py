@@ -1,6 +1,6 @@
-"""What documents and data say: headings of Markdown, keys of JSON, YAML and TOML. Read line by line, without a grammar.
+"""Outline of documents and data: Markdown headings, keys of JSON, YAML and TOML, read by line without a grammar.
 
-Only the upper levels are told: deeper ones are data, not places that somebody asks for.
+Only the upper levels are listed: deeper ones are data, not places to look up.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ FORMATS: tuple[Language, ...] = (
 NAMES = frozenset(each.name for each in FORMATS)
 
 MAX_BYTES = 200_000
-"""Larger ones are data or lock files: they are listed, not read."""
+"""Larger files are data or lock files: they are listed, not read."""
 
 MAX_DEPTH = 3
-"""Levels of keys that are told."""
+"""Levels of keys that are listed."""
 
 MOST = 500
-"""Headings or keys of a file that are told."""
+"""Headings or keys of a file that are listed."""
 
 
 MAX_HEADING = 200
@@ -35,7 +35,7 @@ MAX_HEADING = 200
 
 
 class Entry(NamedTuple):
-    """A heading or a key. name: with what it stands under in front, "scripts.build"; lines count from 1."""
+    """A heading or a key. name: qualified by the enclosing ones, "scripts.build"; lines count from 1"""
 
     name: str
     kind: str
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 def detect_document_format(path: str) -> Language | None:
-    """The format of a file by its name; None for code, pictures, notebooks."""
+    """Return the format of a file by its name; None for code, images, notebooks."""
     lower = path.lower()
     if lower.endswith(".ipynb"):
         return None
@@ -52,7 +52,7 @@ def detect_document_format(path: str) -> Language | None:
 
 
 def is_document(path: str) -> bool:
-    """The file is text or data, not code."""
+    """Return whether the file is text or data, not code."""
     return path.lower().endswith(_SUFFIXES)
 
 
@@ -60,7 +60,7 @@ _SUFFIXES = tuple(suffix for each in FORMATS for suffix in each.suffixes)
 
 
 def parse_entries(name: str, text: str) -> list[Entry]:
-    """The headings or keys of a text in a format, in the order of their lines."""
+    """Return the headings or keys of a text in a format, in line order."""
     lines = text.split("\n")
     found = []
     for each in _READERS[name](lines):
@@ -71,14 +71,14 @@ def parse_entries(name: str, text: str) -> list[Entry]:
 
 
 def slugify_heading(heading: str) -> str:
-    """A heading as links name it: "Getting *started*" → getting-started (GitHub's rule)."""
+    """Return a heading as its link anchor: "Getting *started*" → getting-started (GitHub's rule)."""
     heading = heading[:MAX_HEADING]
     bare = re.sub(r"!?\[([^\]]*)\]\([^)]*\)|<[^>]*>", r"\1", heading)
     return re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", bare).strip().lower())
 
 
 class _Level(NamedTuple):
-    """An entry whose end is not known yet. depth: how far in it stands, in levels or columns"""
+    """An entry without its end. depth: nesting depth, in levels or columns"""
 
     depth: int
     name: str
@@ -87,7 +87,7 @@ class _Level(NamedTuple):
 
 
 def _compute_spans(found: list[_Level], count: int) -> list[Entry]:
-    """Each ends before the next of its level or above."""
+    """End each entry before the next of its level or above."""
     result, open_ = [], list[tuple[_Level, str]]()
     ends: dict[int, int] = {}
     placed: list[tuple[int, str, _Level]] = []
@@ -113,7 +113,7 @@ _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.*)")
 
 
 def _read_markdown(lines: list[str]) -> Iterator[_Level]:
-    """CommonMark's two kinds of headings, outside of fenced code."""
+    """Yield CommonMark's two kinds of headings, outside fenced code."""
     fence = ""
     for number, line in enumerate(lines, 1):
         if mark := _FENCE.match(line):
@@ -136,7 +136,7 @@ def _read_markdown(lines: list[str]) -> Iterator[_Level]:
 
 
 def _strip_closing_hashes(text: str) -> str:
-    """Without the number signs that may close it."""
+    """Strip a closing sequence of number signs."""
     text = text.strip()
     bare = text.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else text
@@ -146,7 +146,7 @@ _YAML_KEY = re.compile(r"""( *)(?:- +)?(?:([\w.$/-][\w.$/ \t-]*)|"([^"]+)"\s*|'(
 
 
 def _read_yaml(lines: list[str]) -> Iterator[_Level]:
-    """Keys of mappings, by their indentation; block texts (`|`, `>`) are passed over."""
+    """Yield keys of mappings, by their indentation; block scalars (`|`, `>`) are skipped."""
     columns: list[int] = []
     inside = -1
     for number, line in enumerate(lines, 1):
@@ -173,7 +173,7 @@ _TOML_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]+"|'[^']+')(?:\s*\.\s*(?:[\w-]+|"[
 
 
 def _read_toml(lines: list[str]) -> Iterator[_Level]:
-    """Tables, and the keys in them; values over several lines are passed over."""
+    """Yield tables, and the keys in them; multi-line values are skipped."""
     depth, until, open_brackets = 0, "", 0
     for number, line in enumerate(lines, 1):
         if until:
@@ -200,7 +200,7 @@ def _strip_quotes(name: str) -> str:
 
 
 def _count_open_brackets(line: str) -> int:
-    """How many more are opened than closed, outside of strings and comments."""
+    """Return opening minus closing brackets, outside strings and comments."""
     bare = re.sub(r"""\"(?:[^\"\\]|\\.?)*(?:\"|$)|'[^']*'|#.*""", "", line)
     return bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}")
 
@@ -208,11 +208,11 @@ def _count_open_brackets(line: str) -> int:
 _JSON_TOKEN = re.compile(
     r'"((?:[^"\\\n]|\\[^\n]?)*)(?:"(\s*:)?|$)|//[^\n]*|/\*(?s:.*?)(?:\*/|\Z)|[{}\[\]]', re.MULTILINE
 )
-"""A string or comment without an end is one, too: nothing of it is looked at again."""
+"""An unterminated string or comment is a token as well, so that it is scanned only once."""
 
 
 def _read_json(lines: list[str]) -> Iterator[_Level]:
-    """Keys of objects, of those in lists none."""
+    """Yield keys of objects, except of those in arrays."""
     text = "\n".join(lines)
     around: list[str] = []
     number, at = 1, 0

@@ -1,6 +1,6 @@
-"""What one file says: its symbols, the names it uses, what it imports, and its words. One parse of one text.
+"""Facts of one file from a single parse: symbols, used names, imports and words.
 
-Nothing here knows of other files: what a name refers to is answered by the index, from the facts of all.
+Independent of other files: names are resolved by the index, from the facts of all files.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ MAX_DOC = 120
 class Symbol:
     """A definition.
 
-    name: qualified by what it stands in, "Cart.total"
-    first: its first line with decorators; line: where the definition itself begins; last: both ends included
+    name: qualified by the enclosing symbol, "Cart.total"
+    first: its first line with decorators; line: start of the definition itself; last: both ends included
     signature: its head on one line
     doc: first line of its docstring, or of the comment above; "" if it has neither
     """
@@ -70,13 +70,13 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What one file says.
+    """The facts of one file.
 
-    package: what the file says the whole of it belongs to, "" if it does not
-    uses: name → how often it stands in code, and how often it is called
-    said: where comments and strings begin and end, in bytes of the text; `marks` needs them
-    code, prose: word → how often it stands in names, and in comments and strings
-    lines: how many
+    package: the package or namespace declared for the whole file, or ""
+    uses: name → number of occurrences in code, and number of calls
+    said: starts and ends of comments and strings, in bytes of the text; needed by `find_name_lines`
+    code, prose: word → number of occurrences in names, and in comments and strings
+    lines: number of lines
     """
 
     language: str
@@ -91,7 +91,7 @@ class Facts:
 
 
 def detect_language(path: str) -> Language | None:
-    """The language by which a file is indexed, by its name; None for a file that is only listed."""
+    """Return the language by which a file is indexed, by its name; None for a file that is only listed."""
     found = [each for each in detect_languages(path) if _load_query_text(each.name)]
     if found:
         return found[-1]
@@ -99,7 +99,7 @@ def detect_language(path: str) -> Language | None:
 
 
 def extract_facts(language: Language, text: str) -> Facts | None:
-    """Read a text. None if it is too large, or looks like data."""
+    """Extract the facts of a text; None if it is too large, or looks like data."""
     count = text.count("\n") + 1
     if len(text) > MAX_BYTES or len(text) / count > MAX_LINE:
         return None
@@ -138,7 +138,7 @@ def _extract_sql_facts(text: str) -> Facts:
 
 
 def _find_comment_above(lines: list[str], first: int) -> str:
-    """The first line of the comments right above a line."""
+    """Return the first line of the comments right above a line."""
     at = first - 1
     while at > 0 and lines[at - 1].lstrip().startswith("--"):
         at -= 1
@@ -146,7 +146,7 @@ def _find_comment_above(lines: list[str], first: int) -> str:
 
 
 def _extract_document_facts(language: Language, text: str) -> Facts:
-    """Of a document or data: its headings or keys, and its words, all of them prose."""
+    """Extract the facts of a document or data: headings or keys, and its words, all of them prose."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     return Facts(
@@ -183,7 +183,7 @@ class _Reader:
         from tree_sitter import QueryCursor
 
         tree = parse_text(self._language, self._text)
-        # One walk of the tree for all: what a walk costs depends little on what is looked for.
+        # A single query run for all captures: its cost depends little on the number of patterns.
         defining: list[Captures] = []
         other: list[Captures] = []
         first = count_patterns(self._language)
@@ -222,7 +222,7 @@ class _Reader:
                 signature=self._build_signature(each),
                 doc=self._find_doc(each),
             )
-            if each.kind not in ("function", "method", "property"):  # no variable inside of these is told
+            if each.kind not in ("function", "method", "property"):  # local variables are not listed
                 spans.append((each.own_first, each.last, each.name))
         seen = {each.name for each in there}
         for first, last, name in variables:
@@ -268,7 +268,7 @@ class _Reader:
 def _collect_captures(
     matches: Iterable[Captures],
 ) -> tuple[list[tuple[int, int]], list[tuple[int, str]], list[tuple[int, int, str]]]:
-    """Ranges of comments and strings; line and text of imports; first and last line and name of variables."""
+    """Return ranges of comments and strings; line and text of imports; first and last line and name of variables."""
     found: dict[str, list[Node]] = {name: [] for name in _OTHER}
     spans: set[tuple[int, int]] = set()
     for captures in matches:
@@ -276,7 +276,7 @@ def _collect_captures(
             if name == "prose":
                 for node in nodes:
                     spans.add((node.start_byte, node.end_byte))
-            elif name in found:  # others are there for a predicate
+            elif name in found:  # other captures only serve predicates
                 found[name] += nodes
     prose = sorted(spans)
     if holes := sorted((node.start_byte, node.end_byte) for node in found["hole"]):
@@ -290,7 +290,7 @@ def _collect_captures(
 
 
 _OTHER = ("hole", "import", "variable")
-"""Captures of a language's own query, besides the many of @prose."""
+"""Captures of a language's own query, apart from @prose."""
 
 
 _LOOSE = re.compile(r"\(\s|\s\)")
@@ -309,9 +309,9 @@ def _load_query_text(name: str) -> str:
 
 @cache
 def build_query(language: Language) -> Query:
-    """Its definitions, and the language's own query: `queries/NAME.scm`, with the captures of `_OTHER`.
+    """Build the query of a language: definitions, and `queries/NAME.scm` with the captures of `_OTHER`.
 
-    @hole is code inside of @prose.
+    @hole is code inside @prose.
     """
     from tree_sitter import Query
 
@@ -321,5 +321,5 @@ def build_query(language: Language) -> Query:
 
 
 def get_language(name: str) -> Language:
-    """A language of the table. Raises StopIteration for an unknown name: names come from the table itself."""
+    """Return a language of the table. Raises StopIteration for an unknown name; names come from the table itself."""
     return next(each for each in (*LANGUAGES, SQL, *FORMATS) if each.name == name)

@@ -1,7 +1,7 @@
-"""Words of code and of prose in one vocabulary: `getQuerySet`, `get_query_sets` and "query set" have words in common.
+"""Words of code and prose in one vocabulary: `getQuerySet`, `get_query_sets` and "query set" share words.
 
-Identifiers are split where case changes and at underscores, as in most work on searching code (for instance
-Hill et al., "An empirical study of identifier splitting techniques", 2014); endings of the plural are dropped.
+Identifiers are split at case changes and underscores, as in most work on code search (for instance Hill et al.,
+"An empirical study of identifier splitting techniques", 2014); plural endings are dropped.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
-"""A name in almost every language."""
+"""An identifier in almost every language."""
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
@@ -20,7 +20,7 @@ MAX_WORD = 40
 
 
 class _WordCache(dict[str, tuple[str, ...]]):
-    """The words of identifiers that were taken apart before: quicker than `lru_cache`."""
+    """Cache of the words of identifiers: faster than `lru_cache`."""
 
     def __missing__(self, identifier: str) -> tuple[str, ...]:
         if len(self) >= MOST_KNOWN:
@@ -32,18 +32,18 @@ class _WordCache(dict[str, tuple[str, ...]]):
 
 
 MOST_KNOWN = 200_000
-"""Identifiers that are remembered."""
+"""Identifiers in the cache."""
 
 _KNOWN = _WordCache()
 
 
 def split_identifier(identifier: str) -> tuple[str, ...]:
-    """The words of an identifier, in lower case and the singular: `HTTPResponses_for` → http, response, for."""
+    """Return the words of an identifier, in lower case and singular: `HTTPResponses_for` → http, response, for."""
     return _KNOWN[identifier]
 
 
 def singularize(word: str) -> str:
-    """Without the ending of an English plural, as far as a rule can tell."""
+    """Strip an English plural ending, as far as a simple rule can."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -54,19 +54,19 @@ def singularize(word: str) -> str:
 
 
 def count_words(text: str) -> Counter[str]:
-    """How often each word stands in a text."""
-    # No word has a digit or an underscore in it, so that a text can be cut at these, too.
+    """Count each word of a text."""
+    # Words contain no digits or underscores, so a text can be split at these as well.
     if text.isascii():
         return Counter(count_name_words(Counter(text.translate(_LETTERS).split())))
     return Counter(count_name_words(Counter(IDENTIFIER.findall(text))))
 
 
 _LETTERS = "".join(each if each.isalpha() else " " for each in map(chr, range(128)))
-"""What each character of ASCII becomes."""
+"""Translation table of ASCII: every non-letter becomes a space."""
 
 
 def count_name_words(names: Mapping[str, int]) -> dict[str, int]:
-    """How often each word stands in names that are counted already."""
+    """Count each word of names that are already counted."""
     words: dict[str, int] = {}
     there, known = words.get, _KNOWN
     for name, count in names.items():

@@ -1,4 +1,4 @@
-"""What a file imports: the text of its import statements, taken apart by one small rule a language."""
+"""Imports of a file: import statements parsed by one small rule per language."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 class Import:
     """One imported module.
 
-    module: as it is written: "shop.cart", "..cart" (Python, relative), "./cart" (JavaScript), "shop/cart.h"
-    names: what of it is imported, [] for the module itself
+    module: as written: "shop.cart", "..cart" (Python, relative), "./cart" (JavaScript), "shop/cart.h"
+    names: imported from it, () for the module itself
     """
 
     line: int
@@ -21,7 +21,7 @@ class Import:
 
 
 def parse_imports(language: str, statements: Sequence[tuple[int, str]]) -> Iterator[Import]:
-    """The imports of statements, given with the lines on which they stand."""
+    """Yield the imports of statements, given with their lines."""
     rule = _RULES.get(language)
     if rule is not None:
         for line, text in statements:
@@ -33,7 +33,7 @@ Found = Iterator[tuple[str, tuple[str, ...]]]
 
 
 def _parse_names(text: str) -> tuple[str, ...]:
-    """`a, b as c, *` → a, b."""
+    """Parse `a, b as c, *` into a, b."""
     firsts = (each.split()[0] for each in text.replace("type ", " ").split(",") if each.split())
     return tuple(each for each in firsts if re.fullmatch(r"\w+", each))
 
@@ -108,7 +108,7 @@ _SWIFT_IMPORT = re.compile(
 
 
 def _parse_scala(text: str) -> Found:
-    """`a.b, c.{D, E => F}, g._` → a.b, c.D, c.E, g."""
+    """Parse `a.b, c.{D, E => F}, g._` into a.b, c.D, c.E, g."""
     text = re.sub(
         r"^\s*import\s+(?:given\s+)?", "", re.sub(r"//[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
     )

@@ -1,4 +1,4 @@
-"""Words that look like names and are none: they would make every file a user of every other."""
+"""Keywords, which look like names: counted as such they would make every file a user of every other."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _SQL = (
     "transaction trigger true false truncate type union unique unlogged update using uuid values varchar varying "
     "view volatile when where while window with without work zone"
 )
-"""Written in capitals or not; who mixes them means a name."""
+"""Written in lower or upper case; a mixed-case word is a name."""
 
 KEYWORDS: Mapping[str, frozenset[str]] = {
     "python": frozenset(keyword.kwlist) | {"self", "cls"},

@@ -1,4 +1,4 @@
-"""The names that stand in a text's code, where and how often; comments and strings are cut out before."""
+"""Names used in code, with lines and counts; comments and strings are removed first."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def find_name_lines(language: str, text: str, said: Sequence[int], only: str = "") -> dict[str, list[int]]:
-    """Name → lines on which it stands in code, each as `line * 2 + 1` where it is called, else `line * 2`.
+    """Return name → lines on which it occurs in code, each as `line * 2 + 1` if it is called, else `line * 2`.
 
-    language: its name; said: of the text's facts; only: a name, to which the search is limited
+    language: its name; said: of the text's facts; only: restricts the search to one name
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if language in DOCUMENTS:
@@ -48,7 +48,7 @@ def _find_lines_in_code(language: str, code: str, only: str) -> dict[str, list[i
 
 
 def count_names(language: Language, code: str) -> dict[str, tuple[int, int]]:
-    """Name → how often it stands in a text of code alone, and how often it is called there."""
+    """Return name → number of occurrences in a text of code alone, and number of calls."""
     uses: dict[str, tuple[int, int]] = {}
     calls = []
     for each, count in _count_tokens(language.name, code).items():
@@ -61,7 +61,7 @@ def count_names(language: Language, code: str) -> dict[str, tuple[int, int]]:
         uses[name] = used + count, called + count
     for name in KEYWORDS.get(language.name, frozenset()) & uses.keys():
         del uses[name]
-        # Elsewhere than in Python a keyword may be a member's name: `users.delete()`.
+        # Except in Python a keyword may be a member's name: `users.delete()`.
         if language.name != "python" and f".{name}" in code:
             there = _find_lines_in_code(language.name, code, name).get(name, ())
             if there:
@@ -70,25 +70,25 @@ def count_names(language: Language, code: str) -> dict[str, tuple[int, int]]:
 
 
 def _count_tokens(language: str, code: str) -> Counter[str]:
-    """How often each name stands in the code, apart from that with the bracket of a call behind it."""
+    """Count each name in the code, separately from the name followed by a call's bracket."""
     names = _NAMES.get(language, _NAME_OR_CALL)
     if names is _WITH_MARKS or not code.isascii():
         return Counter(names.findall(code))
-    # The same without an expression, in a fifth of the time: what is no letter ends a name, and so does a bracket.
+    # Same result without a regex, in a fifth of the time: a name ends at a non-letter or a bracket.
     spaced = (
         code.translate(_build_separator_table(names is _WITH_DOLLARS)).replace(" (", "(").replace("(", "( ")
     )
     counts = Counter(spaced.split())
     for each in [each for each in counts if each[0] in "(0123456789"]:
         count, name = counts.pop(each), each.lstrip("0123456789")
-        if name not in ("", "("):  # a name may follow a number at once: `0x1F`, `1_000`
+        if name not in ("", "("):  # a name may directly follow a number: `0x1F`, `1_000`
             counts[name] += count
     return counts
 
 
 @cache
 def _build_separator_table(dollars: bool) -> str:
-    """What each character of ASCII becomes: blanks a space, and what neither stands in a name nor calls a new line."""
+    """Return the translation table of ASCII: blanks become spaces, characters of no name or call become newlines."""
     kept = "_($" if dollars else "_("
     return "".join(
         each if each.isalnum() or each in kept else " " if each.isspace() and each != "\n" else "\n"
@@ -108,7 +108,7 @@ _NAMES = {
 
 
 def separate_prose(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, bytes]:
-    """The code with comments and strings left out (their line ends stay), and the comments and strings."""
+    """Return the code without comments and strings (their line ends stay), and the comments and strings."""
     code, said, at = [], [], 0
     for start, end in prose:
         if start < at:
@@ -123,7 +123,7 @@ def separate_prose(source: bytes, prose: list[tuple[int, int]]) -> tuple[bytes, 
 
 
 def exclude_holes(prose: list[tuple[int, int]], holes: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Prose around the code that is put into it (`s"total ${f(x)}"`), where a grammar has no node for the rest."""
+    """Yield prose without interpolated code (`s"total ${f(x)}"`), for grammars that have no node for the rest."""
     at = 0
     for start, end in prose:
         while at < len(holes) and holes[at][1] <= start:

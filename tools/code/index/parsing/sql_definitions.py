@@ -1,7 +1,7 @@
-"""What a text in SQL creates: tables with their columns, views, functions, triggers and others, of any dialect.
+"""Definitions of an SQL text: tables with their columns, views, functions, triggers and others, of any dialect.
 
-No grammar: the one that there is for tree-sitter fails on most files with procedures (`docs/dependencies.md`), while
-the heads of statements look alike in all dialects.
+No grammar: the one for tree-sitter fails on most files with procedures (`docs/dependencies.md`), while the heads of
+statements are alike in all dialects.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SQL = Language(name="sql", suffixes=(".sql",), package="")
 
 
 class SqlDefinition(NamedTuple):
-    """name: with its schema or table in front, without quotes; lines count from 1, the last one included"""
+    """name: qualified by its schema or table, without quotes; lines count from 1, the last one included"""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class ParsedSql(NamedTuple):
 
 
 def parse_sql(text: str) -> ParsedSql:
-    """Take a text apart."""
+    """Parse a text into code, prose and definitions."""
     code, prose, bodies = _separate_prose(text)
     return ParsedSql(code, prose, list(_find_definitions(code, bodies)))
 
@@ -48,11 +48,11 @@ _TOKEN = re.compile(
 
 
 _AT_ONCE = re.compile(r"\b(?:DO|EXECUTE)\s*$", re.IGNORECASE)
-"""Before a body that runs when it is read: what it creates is there."""
+"""Before a body that is executed immediately: its definitions count."""
 
 
 def _separate_prose(text: str) -> tuple[str, str, list[tuple[int, int]]]:
-    """Code of the same length as the text, prose, and where bodies of functions in dollars begin and end."""
+    """Return code of the same length as the text, prose, and the spans of dollar-quoted function bodies."""
     code, prose, bodies = list[str](), list[str](), list[tuple[int, int]]()
     at, inside, begun, at_once = 0, "", 0, set[str]()
     token = _TOKEN.search(text)
@@ -69,9 +69,8 @@ def _separate_prose(text: str) -> tuple[str, str, list[tuple[int, int]]]:
                 bodies.append((begun, token.end()))
                 inside = ""
         elif found[0] in "-/'":
-            if (
-                inside and inside in found
-            ):  # to the server a body is a string: its end counts in comments as well
+            # For the server a body is a string: its end counts in comments as well.
+            if inside and inside in found:
                 found = found[: found.index(inside)]
             code += [text[at:start], re.sub(r"[^\n]", " ", found)]
             prose.append(found)
@@ -99,7 +98,7 @@ _HEAD = re.compile(
 _KINDS = {"proc": "procedure", "package body": "package"}
 
 _NO_NAMES = frozenset({"on", "authorization", "to", "from"})
-"""What stands where an index or a schema has no name."""
+"""Words in place of a missing name of an index or a schema."""
 
 _NEXT = re.compile(
     r"^(?:GO|DELIMITER\b.*|/|(?:CREATE|ALTER|DROP|GRANT|COMMENT)\s.*)$", re.IGNORECASE | re.MULTILINE
@@ -108,9 +107,8 @@ _NEXT = re.compile(
 
 def _find_definitions(code: str, bodies: list[tuple[int, int]]) -> Iterator[SqlDefinition]:
     number, at = 1, 0
-    heads = [
-        head for head in _HEAD.finditer(code) if not _find_enclosing_body(bodies, head.start(1))
-    ]  # others: when it runs
+    # Definitions in a body exist only when it runs.
+    heads = [head for head in _HEAD.finditer(code) if not _find_enclosing_body(bodies, head.start(1))]
     others = [each.start() for each in _NEXT.finditer(code)]
     for head, after in zip_longest(heads, heads[1:]):
         start = head.start(1)
@@ -136,9 +134,9 @@ def _strip_name_quotes(name: str) -> str:
 
 
 def _find_statement_end(code: str, at: int, near: int, limit: int, bodies: list[tuple[int, int]]) -> int:
-    """The semicolon that ends a statement; of one with BEGIN outside of dollars, the last before the next statement.
+    """Return the semicolon that ends a statement; with BEGIN outside dollar quotes, the last before the next statement.
 
-    near: where a line begins that looks like the next statement; limit: where the next definition does
+    near: start of a line that looks like the next statement; limit: start of the next definition
     """
     stop = code.find(";", at, limit)
     while stop >= 0 and (body := _find_enclosing_body(bodies, stop)):
@@ -156,7 +154,7 @@ def _find_statement_end(code: str, at: int, near: int, limit: int, bodies: list[
 
 
 def _find_enclosing_body(bodies: list[tuple[int, int]], at: int) -> tuple[int, int] | None:
-    """The body that a place is in. Bodies are in the order of the text and do not overlap."""
+    """Return the body that contains a place. Bodies are in text order and do not overlap."""
     near = bisect_left(bodies, (at, 0)) - 1
     return bodies[near] if near >= 0 and at < bodies[near][1] else None
 
@@ -168,7 +166,7 @@ _NO_COLUMNS = frozenset(
 
 
 def _find_columns(code: str, at: int, end: int, table: str, number: int) -> Iterator[SqlDefinition]:
-    """The first word of each item in the brackets behind a table's name."""
+    """Yield the first word of each item in the brackets after a table's name."""
     opened = re.compile(r"\s*\(").match(code, at, end)
     if opened is None:
         return
