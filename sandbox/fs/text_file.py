@@ -55,9 +55,8 @@ def decode_text(content: bytes) -> TextFile:
     try:
         return _normalize_line_endings(content.decode("utf-8"), "utf-8", b"")
     except UnicodeDecodeError:
-        return _normalize_line_endings(
-            content.decode("latin-1"), "latin-1", b""
-        )  # latin-1 maps every byte to a character and back
+        # latin-1 maps every byte to a character and back
+        return _normalize_line_endings(content.decode("latin-1"), "latin-1", b"")
 
 
 def encode_text(text: str, like: TextFile | None, origins: Sequence[int | None] | None = None) -> bytes:

@@ -224,9 +224,8 @@ def _find_own_secrets(text: str) -> Iterator[Span]:
 def _collect_own_secrets() -> Mapping[str, str]:
     """Return each secret value in our environment, in every encoding it may appear in → the variable that
     holds it."""
-    now = dict(
-        getattr(os.environ, "_data", os.environ)
-    )  # the bytes: a hundredth of the time of decoding them all
+    # the bytes: a hundredth of the time of decoding them all
+    now = dict(getattr(os.environ, "_data", os.environ))
     if now != _OwnSecretsCache.environment:
         _OwnSecretsCache.environment, _OwnSecretsCache.forms = now, _encode_forms(_list_secret_variables())
     return _OwnSecretsCache.forms

@@ -341,6 +341,5 @@ def _read_signature(path: Path) -> Signature | None:
 
 def _has_no_links(folder: str, root: str) -> bool:
     place = os.path.join(os.path.realpath(root), folder)  # noqa: PTH118
-    return os.path.realpath(place) == place.rstrip(
-        "/"
-    )  # not Path.resolve, which gives up at a link to itself
+    # not Path.resolve, which gives up at a link to itself
+    return os.path.realpath(place) == place.rstrip("/")

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support.terminal import Terminal
 
-GOLDEN = Path(__file__).parents[1] / "cli/repl/golden"
+GOLDEN = Path(__file__).parents[1] / "cli/tui/golden"
 WRITING = os.environ.get("GOLDEN") == "write"  # PATCHWRIGHT_… is taken out of a test's environment
 
 

@@ -73,13 +73,11 @@ class Gateway:
         self._tree = ""
         self._writing = False  # something may have been written since the last snapshot
         self._open: set[str] = set()  # ids of the batch's actions without an observation so far
-        self._taken: set[tuple[str, str]] = (
-            set()
-        )  # (name called, tool used) pairs that the model was notified of
+        # (name called, tool used) pairs that the model was notified of
+        self._taken: set[tuple[str, str]] = set()
         self._followed_now: TrackedCommand | None = None  # the running command, if any
-        self._passed: dict[
-            str, asyncio.Event
-        ] = {}  # set when the policy has decided: for the concurrent actions, in order
+        # set when the policy has decided: for the concurrent actions, in order
+        self._passed: dict[str, asyncio.Event] = {}
         # seconds that an approval took, by action: not counted as the action's own
         self._asked: dict[str, float] = {}
         self._notes: dict[str, str] = {}  # by id of the action, for its observation

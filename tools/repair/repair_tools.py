@@ -1,4 +1,4 @@
-"""`localize`, `why_failing`, `repair`: find and fix what makes tests fail, without a model. Imported when used."""
+"""`localize`, `why_failing`, `repair`: find and fix the cause of failing tests, without a model. Imported on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["localize", "repair", "why_failing"]
 
-# Seconds that a ranking may take: it runs the tests at most twice.
+# Seconds for a ranking: it runs the tests at most twice.
 LOCALIZE_SECONDS = 120.0
 # A search beyond an hour has no prospects left; a model must not block a session for longer by mistake.
 LONGEST_BUDGET = 3600

@@ -1,4 +1,4 @@
-"""What a repair came to: fixes, suspicious places, and the reason when there is nothing to show."""
+"""Result of a repair: fixes, suspicious places, and the reason when there is nothing to show."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from tools.repair.localize.coverage_spectrum import SliceStep
 from tools.repair.localize.suspicious_place import SuspiciousPlace
 
-# What is less sure than this is doubtful: it may only fit the tests. `patchwright repair` shows it and does not write
-# it, the offline model does not commit it.
+# A fix with less confidence is doubtful: it may only fit the tests. `patchwright repair` shows it and does
+# not write it, the offline model does not commit it.
 LOW = 0.5
 
 
 class Outcome(StrEnum):
-    """How a repair ended."""
+    """Outcome of a repair."""
 
     FIXED = "fixed"
     PARTLY_FIXED = "partly-fixed"
@@ -37,9 +37,9 @@ class Fix:
     """One change that made tests pass.
 
     old, new: whole lines, `old` being unique in the file once the fixes before it are applied
-    why: what was wrong, a sentence part that names the place
+    why: the error, as part of a sentence that names the place
     tests: the failing tests that pass with it
-    confidence: from 0 to 1, how likely it is right and does not only fit the tests
+    confidence: from 0 to 1, the probability that it is right and does not only fit the tests
     """
 
     path: str
@@ -59,16 +59,17 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairResult:
-    """What was found out about the failing tests.
+    """Findings about the failing tests.
 
-    reason: in words, what `outcome` means here
-    alternatives: other patches (each of one or more edits) that pass the same tests as one of the fixes,
-        next best first; each in place of that fix, none run against the whole suite. Before them several changes
-        at once that mended some tests of a fault and not the rest, with what was made on top of them
-    failing: ids of the tests that failed before; left: those that no fix was found for
-    suspects: the most suspicious statements of what is left, or of the first failure
-    cpu: CPU seconds that the workers used, beside our own
-    why: a failing test, and what led to the values at which it failed, last first; only of a ranking
+    reason: explanation of `outcome`, in words
+    alternatives: other patches (each of one or more edits) that pass the same tests as one of the fixes, next
+    best first; each in place of that fix, none run against the whole suite. Before them several changes at
+    once that fixed some tests of a fault and not the rest, with those on top of them
+    failing: ids of the tests that failed before; left: those without a fix
+    suspects: the most suspicious statements for the remaining tests, or of the first failure
+    cpu: CPU seconds that the workers used, without this process
+    why: a failing test, and the statements behind the values at which it failed, last first; only of a
+    ranking
     checked: tests that every fix was checked against; unsteady: those that were left out of it
     """
 
@@ -88,7 +89,7 @@ class RepairResult:
     cpu: float = 0.0
 
     def as_data(self) -> dict[str, Any]:
-        """JSON-able, for views and models inside this process."""
+        """Return JSON-able data, for views and models inside this process."""
         return {
             "outcome": str(self.outcome),
             "reason": self.reason,
@@ -111,7 +112,7 @@ def failure_trace_to_data(result: RepairResult) -> dict[str, Any]:
 
 
 def format_failure_trace(result: RepairResult) -> list[str]:
-    """The trace of a failure in lines, from where it failed back to what made the values."""
+    """Return the trace of a failure in lines, from the failing line back to the statements that made the values."""
     test, steps = result.why
     if not steps:
         return []

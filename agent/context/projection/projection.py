@@ -77,9 +77,8 @@ class Projection:
         self.slots = []
         self.undone = frozenset(undone)
         self._entering.clear()
-        self._batch: dict[
-            str, ObservationEvent | None
-        ] = {}  # actions of the last message → their observations
+        # actions of the last message → their observations
+        self._batch: dict[str, ObservationEvent | None] = {}
         self._asked: Slot | None = None  # that message, until its batch is complete
         self._waiting: list[Slot] = []  # user messages that arrived during the batch
         self._bytes = 0

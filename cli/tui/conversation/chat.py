@@ -15,6 +15,7 @@ from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import wrap_words
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.approval_prompt import TerminalApprover
+from cli.tui.conversation.footer import format_footer, list_context_share
 from cli.tui.conversation.plan_mode import ChatPlanMode
 from cli.tui.conversation.proposal import offer_proposal
 from cli.tui.conversation.session_history import SessionHistory
@@ -45,7 +46,9 @@ class Chat:
         self.home = home
         self.settings = settings
         self._ledger: SessionHistory | None = None
-        self.view = SessionView(front, lambda: sanitize_text(self.runtime.model.name), self._collect_facts)
+        self.view = SessionView(
+            front, lambda: sanitize_text(self.runtime.model.name), lambda: list_context_share(self.runtime)
+        )
         self.planning = ChatPlanMode(self)
         self.note = ""
         self.next: str | None = None
@@ -83,9 +86,8 @@ class Chat:
 
     def submit(self, text: str) -> None:
         """Handle the user's input: a command, a prompt, or steering of the running turn."""
-        text = redact(
-            text.strip()
-        )  # a pasted API key is neither logged nor sent; the echo shows the redaction
+        # a pasted API key is neither logged nor sent; the echo shows the redaction
+        text = redact(text.strip())
         if not text:
             return
         if text.startswith("/") and self._run_command(text):
@@ -209,25 +211,8 @@ class Chat:
         await self.runtime.switch_model(self._make_model(name))
 
     def format_footer(self) -> str:
-        """Return the footer: mode, approval, sandbox, model, and fill level of the context window."""
-        runtime = self.runtime
-        mode = "plan" if self.planning.on else str(runtime.policy.mode)
-        parts = [
-            mode,
-            str(runtime.policy.approval),
-            runtime.workspace.sandbox.name,
-            runtime.model.name,
-            *self._collect_facts(),
-        ]
-        return sanitize_text(" · ".join(parts))
-
-    def _collect_facts(self) -> list[str]:
-        """Return the share of the model's window that the history fills; above 100 % it is compacted before sending."""
-        window = self.runtime.model.window
-        share = self.runtime.projection.tokens * 100 // window if window else 0
-        if share > 100:
-            return ["context full, shortened next"]
-        return [f"context {share} %"] if share else []
+        """Return the footer of the screen."""
+        return format_footer(self.runtime, plans=self.planning.on)
 
     def _run_command(self, text: str, *, shown: bool = True) -> bool:
         """Run a slash command; return False if the text is none."""

@@ -40,13 +40,11 @@ def merge_words(base: str, ours: str, theirs: str) -> str:
         if any(kept.get(i) != kept.get(start, 0) + i - start for i in range(start, end)):
             raise _build_line_mismatch(ours)
         if words and _normalize_words(words) != _normalize_words(base_words[start:end]):
-            raise _build_line_mismatch(
-                ours
-            )  # a slip in both, or one in `base` alone, of which `theirs` is right
+            # a slip in both, or one in `base` alone, of which `theirs` is right
+            raise _build_line_mismatch(ours)
         if words and any(base.count(each) != theirs.count(each) for each in base_words[start:end]):
-            raise _build_line_mismatch(
-                ours
-            )  # it is unclear which of those in `theirs` the file has differently
+            # it is unclear which of those in `theirs` the file has differently
+            raise _build_line_mismatch(ours)
         pieces[1 + kept[start] : 1 + kept[end - 1] + 1] = ["".join(words), *[""] * (end - 1 - start)]
     return "".join(pieces)
 

@@ -115,9 +115,8 @@ def locate_hunk(source: Source, hunk: Hunk, strictest: bool) -> LocatedEdit:
     if everywhere and not numbers:
         numbers = everywhere  # not where the head says: then only lines that occur just once can be meant
     if len(numbers) > 1 and hunk.start is not None and hunk.counted and hunk.start - 1 in numbers:
-        numbers = [
-            hunk.start - 1
-        ]  # the diff knows its file: its counts are right, and its lines are where it says
+        # the diff knows its file: its counts are right, and its lines are where it says
+        numbers = [hunk.start - 1]
     if numbers:
         if not (hunk.counted and hunk.start == numbers[0] + 1):
             rung, alike = find_twins(source, hunk.old)
@@ -422,9 +421,8 @@ def _filter_allowed_sites(
     if allowed is not None:
         kept = [site for site in kept if any(first <= site.first < end for first, end in allowed)]
     if hunk.no_newline in ("-", " "):
-        kept = [
-            site for site in kept if site.end == len(source.lines)
-        ]  # its old lines are stated to be the last
+        # its old lines are stated to be the last
+        kept = [site for site in kept if site.end == len(source.lines)]
     if hunk.at_end and len(kept) > 1:
         kept = [site for site in kept if not any(line.strip() for line in source.lines[site.end :])]
     return kept

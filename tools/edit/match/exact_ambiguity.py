@@ -134,9 +134,8 @@ def refuse_interleaved_lines(source: Source, wanted: Sequence[str], site: Site, 
     if len(given) < 2 or not all(line in view.places for line in given):
         return
     taken = {row for _, row in site.pairs}
-    ended = not wanted[-1].strip() and len(wanted) - 1 not in dict(
-        site.pairs
-    )  # a blank line that is not there
+    # a blank line that is not there
+    ended = not wanted[-1].strip() and len(wanted) - 1 not in dict(site.pairs)
     for start in view.places[given[0]]:
         end = min(start + len(wanted) + PARTED, len(view.keys))
         rows = _find_rows_in_order(view.keys, start, end, given)

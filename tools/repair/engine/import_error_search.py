@@ -1,7 +1,8 @@
-"""Errors while the tests are imported: the statements of their tracebacks, changed until more tests can run and pass.
+"""Errors during the import of tests: change the statements of their tracebacks until more tests run and pass.
 
-No test tells the candidates apart before the modules can be imported, so each is judged by a session of its own: the
-one with which most tests pass is taken, or at least most can run, and what then still fails is searched for as ever.
+No test distinguishes the candidates before the modules can be imported, so each needs a session of its own:
+the one with which most tests pass is chosen, else the one with which most run, and tests that still fail are
+searched for as usual.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from tools.repair.localize.failure_analysis import extract_hints
 from tools.repair.localize.statement_ranking import Suspect, create_suspect, get_own_lines
 from tools.repair.templates import Source
 
-# Candidates that are tried, each for a session; and after the first that helps, so many more for a better one. When no
-# test passes with it, for there is another fault behind, it takes longer to tell that there is no better one.
+# Number of candidates tried, each in a session; and of further ones after the first that helps. If no test
+# passes with it, since there is another fault behind, more are needed to exclude a better one.
 MOST, MORE, MORE_UNPROVEN = 120, 6, 24
-# CPU seconds that a test may take there: nothing is known of any, and the second fault may be a loop without end.
+# CPU seconds for a test there: no times are known, and the second fault may be an endless loop.
 TEST_SECONDS = 5.0
-# Files of the folders that a traceback leads through: what they define may be what is meant.
+# Number of files in the folders of a traceback: their definitions may be the intended ones.
 MOST_FILES = 80
-# How much less suspicious each frame further up is.
+# Factor on the suspiciousness for each frame further up.
 FURTHER_UP = 0.7
 _FRAME = re.compile(
     r'File "(?P<native>[^"\n]+)", line (?P<line>\d+)|^(?P<short>[^\s:]+\.py):(?P<at>\d+): ', re.M
@@ -41,7 +42,7 @@ _ERROR = re.compile(r"^(?:E +)?(?:\w+\.)*(\w*(?:Error|Exception)): (.*)$", re.M)
 
 
 def build_failed_tests(errors: Sequence[Message]) -> list[Test]:
-    """The modules that cannot be imported, as tests that fail by what they said."""
+    """Return the modules that cannot be imported, as tests that fail with their messages."""
     found = []
     for index, each in enumerate(errors):
         said = _ERROR.findall(each["message"])
@@ -52,7 +53,7 @@ def build_failed_tests(errors: Sequence[Message]) -> list[Test]:
 
 
 def parse_frames(errors: Sequence[Message], root: Path) -> list[tuple[str, int]]:
-    """(path, line) in sources of the project, of each traceback the last first."""
+    """Return (path, line) in sources of the project, the last of each traceback first."""
     found: dict[tuple[str, int], None] = {}
     for each in errors:
         matches = list(_FRAME.finditer(each["message"]))
@@ -66,7 +67,7 @@ def parse_frames(errors: Sequence[Message], root: Path) -> list[tuple[str, int]]
 
 
 def list_nearby_files(places: Iterable[tuple[str, int]], root: Path) -> list[str]:
-    """The files that a traceback leads through, then those in the same folders."""
+    """Return the files of a traceback, then those in the same folders."""
     own = list(dict.fromkeys(path for path, _ in places))
     folders = dict.fromkeys((root / path).parent for path in own)
     near = (path.relative_to(root).as_posix() for folder in folders for path in sorted(folder.glob("*.py")))
@@ -74,7 +75,7 @@ def list_nearby_files(places: Iterable[tuple[str, int]], root: Path) -> list[str
 
 
 def find_suspects(places: Sequence[tuple[str, int]], sources: Mapping[str, Source]) -> Iterator[Suspect]:
-    """The statements at which the frames stand, the last most suspicious."""
+    """Yield the statements of the frames, the last most suspicious."""
     for place, (path, line) in enumerate(places):
         source = sources.get(path)
         at = [each for each in source.statements if line in get_own_lines(each)] if source else []
@@ -86,9 +87,9 @@ def find_suspects(places: Sequence[tuple[str, int]], sources: Mapping[str, Sourc
 
 @dataclass(slots=True, kw_only=True)
 class ImportErrorSearch:
-    """The search for a change with which more tests pass, of all those in `files` (all if empty).
+    """Search for a change with which more tests of `files` pass (all tests if empty).
 
-    passing: ids of tests that pass without a change; known: how many are run without it, not skipped
+    passing: ids of tests that pass without a change; known: number that run without it, not skipped
     """
 
     ask: WorkerClient
@@ -101,9 +102,9 @@ class ImportErrorSearch:
     tried: int = 0
 
     async def find_change(self, errors: Sequence[Message]) -> PlausiblePatch | None:
-        """The first change with which most tests pass, or else most can run; None if there is none in time.
+        """Return the first change with which most tests pass, else most run; None if none is found in time.
 
-        `near` is the number of tests that pass for it: with 0 nothing but the import speaks for the change.
+        `near` is the number of tests that pass thanks to it: with 0 only the import supports the change.
         """
         places = parse_frames(errors, self.ask.root)
         ranked = list(find_suspects(places, self.ask.sources))
@@ -133,7 +134,7 @@ class ImportErrorSearch:
         return PlausiblePatch(candidate=best, helped=frozenset(), trust=kind, near=passed - len(self.passing))
 
     async def _run_sessions(self, batch: Sequence[Candidate]) -> list[tuple[tuple[int, int], Candidate]]:
-        """How many tests pass and how many are run with each of the candidates."""
+        """Return the numbers of tests that pass and that run, with each of the candidates."""
         stage = {"stop": "whole", "must": list(self.passing), "skip": [], "watch": [], "tell": False}
         for each in batch:
             await self.ask.request_suite_run(
@@ -154,7 +155,7 @@ class ImportErrorSearch:
 
 
 def _unbinds_used_name(candidate: Candidate) -> bool:
-    """A name of the module is bound no more that is still read: its next error is made, not met."""
+    """Return whether a name of the module is still read but no longer bound: this only causes the next error."""
     change, source = candidate.change, candidate.source
     try:
         after = Source(source.path, source.text[: change.start] + change.text + source.text[change.end :])

@@ -1,9 +1,9 @@
-"""Two changes of which neither is enough: the second is looked for on top of a first that got further.
+"""Search for two changes of which neither is enough: the second on top of a first that made progress.
 
-A program with two faults mostly shows when one of them is mended, though tests still fail: one more test passes, an
-exception is gone or comes later, a value is another. Such first changes are bases; each is run once more with its lines
-noted, and the search begins anew from its text, its coverage and its messages (cf. the partial repairs of multi-hunk
-search: ARJA, Yuan & Banzhaf 2018; Hercules, Saha et al. 2019).
+A program with two faults mostly shows when one of them is fixed, though tests still fail: one more test
+passes, an exception is gone or comes later, a value differs. Such first changes are bases; each is run once
+more with line coverage, and the search restarts from its text, its coverage and its messages (cf. the partial
+repairs of multi-hunk search: ARJA, Yuan & Banzhaf 2018; Hercules, Saha et al. 2019).
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from tools.repair.localize.failure_analysis import extract_hints
 from tools.repair.localize.statement_ranking import rank_statements
 from tools.repair.templates import Source
 
-# Bases that are looked at more closely, and of those with which a test fails in the same words.
+# Number of bases that are probed, and of those with which a test fails with the same message.
 MOST_BASES, ALIKE = 40, 3
-# Failing tests that a second change is judged by: one that passes will do.
+# Failing tests that a second change is judged by; one that passes is enough.
 MOST_JUDGES = 3
-# Statements on top of each base that candidates are made for.
+# Statements on top of each base for which candidates are generated.
 MOST_SUSPECTS = 60
-# What the best candidate on top of a base has for a priority, about.
+# Typical priority of the best candidate on top of a base.
 USUAL = 0.4
-# How much likelier a base is half of what is wanted when more tests pass with it, when exceptions are gone or
-# others, or when it only changes what is computed. By what one right half did to forty programs with two faults.
+# Factors on the likelihood that a base is one of two needed changes: more tests pass with it, exceptions are
+# gone or differ, or only computed values change. Set by the effect of one right change on forty programs with
+# two faults.
 GAINED, FURTHER, OTHERWISE = 10.0, 10.0, 0.3
-# A test that passed and fails now: the other half must mend that as well.
+# A test that passed fails now: the other change must fix that as well.
 BROKEN = 4.0
-# What a test fails with that comes to its own end: all else is an exception that stops it before.
+# Failures of tests that run to their end: all others are exceptions that stop them before.
 _UNSTOPPED = ("AssertionError", "")
 _ADDRESS = re.compile(r"0[xX][0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialPatch:
-    """A change that did not do, and in what words the failing test failed with it ("" when it passed)."""
+    """A change that was not enough, and the failing test's message with it ("" when it passed)."""
 
     candidate: Candidate
     said: str
@@ -50,11 +51,11 @@ class PartialPatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchBase:
-    """A change to search on top of, with what its tests do.
+    """A change to search on top of, with the outcomes of its tests.
 
-    sources: the files as it leaves them
-    failing: tests that fail with it, the one that is judged first at the head
-    weight: how likely it is half of what is wanted, relative to others
+    sources: the files with the change applied
+    failing: tests that fail with it, the primary judge first
+    weight: relative likelihood of being one of the needed changes
     """
 
     candidate: Candidate
@@ -65,7 +66,7 @@ class SearchBase:
 
 
 def select_promising(halves: Sequence[PartialPatch]) -> list[Candidate]:
-    """Those to look at more closely: what made a test pass, then by order of trial, few of those that fail alike."""
+    """Return the changes to probe: those that made a test pass, then by order of trial, few of equal failures."""
     found: list[Candidate] = []
     words: dict[str, int] = {}
     for half in sorted(halves, key=lambda each: (each.said != "", each.candidate.rank)):
@@ -82,9 +83,9 @@ def build_base(
     spectrum: Spectrum,
     wanted: Sequence[Test],
 ) -> SearchBase | None:
-    """What a base is worth by how tests went with it; None when it cannot be built on.
+    """Return a base with its weight from the tests' outcomes; None when it cannot be built on.
 
-    wanted: how the failing tests go without it, or without the last of its changes
+    wanted: outcomes of the failing tests without it, or without the last of its changes
     """
     records: dict[int, Message] = {int(index): record for index, record in probed["tests"].items()}
     now = {
@@ -99,7 +100,7 @@ def build_base(
     ]
     skipped = any(
         t.standing == "skipped" != spectrum.tests[t.index].standing for t in now.values()
-    )  # no change on top of it makes up for that
+    )  # no change on top of it compensates for that
     if mended is None or skipped or (first is None and not broken):
         return None
     failing = [t for t in now.values() if t.standing == "failed"]
@@ -116,7 +117,7 @@ def build_base(
 
 
 def select_different_tests(failing: Sequence[Test], most: int = MOST_JUDGES) -> list[Test]:
-    """The first test and others that run other lines: a second change may mend these, and a third one the first."""
+    """Return the first test and others that run other lines: a second change may fix these, a third one the first."""
     found: list[Test] = []
     for test in failing:
         if len(found) < most and all(test.lines != other.lines for other in found):
@@ -125,9 +126,9 @@ def select_different_tests(failing: Sequence[Test], most: int = MOST_JUDGES) -> 
 
 
 def removes_exception(said: str, base: SearchBase | None) -> bool:
-    """Whether a change on top of a base took the exception away that its first test ended with.
+    """Return whether a change on top of a base removed the exception that ended its first test.
 
-    said: how that test ends with both, as the screening says it ("Type: message", cut off)
+    said: that test's message with both, as the screening reports it ("Type: message", truncated)
     """
     if base is None:
         return False
@@ -140,7 +141,7 @@ def removes_exception(said: str, base: SearchBase | None) -> bool:
 def get_base_outcomes(
     candidate: Candidate, wanted: Sequence[Test], bases: Mapping[int, SearchBase | None]
 ) -> list[Test]:
-    """How the wanted tests go with what a candidate is made on top of, as far as that is known."""
+    """Return the outcomes of the wanted tests with a candidate's base, as far as known."""
     base = bases.get(candidate.base.rank) if candidate.base else None
     known = {test.index: test for test in base.spectrum.tests} if base else {}
     return [known.get(test.index, test) for test in wanted]
@@ -153,10 +154,10 @@ def generate_second_changes(
     seen: set[tuple[Edit, ...]],
     suspects: int = MOST_SUSPECTS,
 ) -> Iterator[Candidate]:
-    """Second changes on all bases, by falling likelihood of both but for the first of each base.
+    """Yield second changes on all bases, by falling likelihood of both; the first of each base is exempt.
 
-    Each outcome comes once and is added to those `seen`; they are numbered from `first_rank` on, `most` of them.
-    suspects: statements for which they are made on top of each base
+    Each outcome is yielded once and added to `seen`; ranks start at `first_rank`, `most` of them.
+    suspects: statements for which changes are generated on top of each base
     """
     number = 0
     for candidate in _merge_by_priority(bases, suspects):
@@ -171,7 +172,7 @@ def generate_second_changes(
 
 
 def _merge_by_priority(bases: Sequence[SearchBase], suspects: int) -> Iterator[Candidate]:
-    """What the bases have, the likeliest first. A base is not looked at before its turn: its candidates cost time."""
+    """Yield the bases' candidates, likeliest first. A base is evaluated at its turn only: its candidates cost time."""
     streams = [_generate_on_base(base, suspects) for base in bases]
     heads: list[Candidate | None] = [None] * len(bases)
     heap = [(-base.weight * USUAL, number) for number, base in enumerate(bases)]
@@ -232,9 +233,10 @@ def _weigh_evidence(wanted: Sequence[Test], now: Mapping[int, Test], broken: int
 
 
 def _is_further(before: Test, after: Test) -> bool:
-    """It failed by an exception or had no end, and does so no longer, or in another way and at a later place.
+    """Return whether an exception or endless loop is gone, or differs and is at a later place.
 
-    Another exception at the same place, before anything else is run, is mostly another mistake, as `a[max]` for `a[x]`.
+    Another exception at the same place, before anything else is run, is mostly another error, as `a[max]` for
+    `a[x]`.
     """
     if before.standing != "failed" or after.standing != "failed" or after.endless:
         return False
@@ -246,7 +248,7 @@ def _is_further(before: Test, after: Test) -> bool:
 
 
 def _runs_more_lines(before: Test, after: Test) -> bool:
-    """Of the program: of tests' own lines it is not known what was run before."""
+    """Compare lines of the program only: for tests' own lines the earlier coverage is unknown."""
     return any(
         lines - before.lines.get(path, frozenset())
         for path, lines in after.lines.items()

@@ -1,4 +1,4 @@
-"""The search for one patch: a single change, else a second on top of a first, a third on top of both, any two."""
+"""Search for one patch: a single change, else a second on top of a first, a third on top of both, any two."""
 
 from __future__ import annotations
 
@@ -24,34 +24,35 @@ from tools.repair.engine.multi_edit_search import (
 from tools.repair.engine.validation.retry_slow import RETRIES, RETRIES_AT_LAST, Retry
 from tools.repair.engine.validator import FIRST, MOST_SINGLES, CandidateValidator
 
-# A single change is mostly among the first so many, if there is one; then it is time to look for two, at so many first.
-# Where many statements are suspicious, it is later among as many more candidates.
+# A single change is mostly among the first FIRST_SINGLES, if there is one; then pairs are tried,
+# FIRST_SECONDS at first. Where many statements are suspicious, it is later, by up to PER_SUSPECT candidates
+# for each.
 FIRST_SINGLES, FIRST_SECONDS, PER_SUSPECT = 4000, 3000, 20
-# It is time for two already after so many, if some test passes with one of them that failed before.
+# Pairs are tried after this many already, if a failing test passes with one of the changes.
 FIRST_IN_PART = 1500
-# Second changes that are tried on top of others, and the share of the time for them when something helps in part.
+# Second changes that are tried on top of others, and their share of the time when a change helps in part.
 MOST_SECONDS, IN_PART = 10_000, 0.5
-# The same in projects, where time may be left when all that is likely was tried.
+# The same in projects, where time may be left after all likely changes were tried.
 AT_LAST, AT_LAST_SUSPECTS = 200_000, 400
 
 
 @dataclass(slots=True, kw_only=True)
 class PatchSearch(CandidateValidator):
-    """Looks for a patch that makes `wanted` pass (some of them at least) and breaks no passing test."""
+    """Search for a patch that makes `wanted` pass (some of them at least) and breaks no passing test."""
 
     async def find_patch(self, candidates: Iterator[Candidate], suspects: int = 0) -> PlausiblePatch | None:
-        """The best patch found in time: a single change, else one on top of another, else any two; None if none is.
+        """Return the best patch found in time: a single change, else two or three; None if there is none.
 
-        suspects: how many statements the candidates are for
+        suspects: number of statements that the candidates are for
         """
         singles = max(FIRST_SINGLES, PER_SUSPECT * suspects)
-        # What takes a session of its own, or long, must not keep thousands of quick candidates waiting.
+        # Trials that take a session of their own, or long, must not delay thousands of quick candidates.
         self._many = self._hurried = suspects > MANY_STATEMENTS
         single = await self.try_single_changes(
             FirstCandidates(candidates, FIRST_IN_PART, lambda: bool(self._good.found))
         )
         if single is None and (self._many or not any(half.said == "" for half in self._halves)):
-            # Nothing shows that one of two faults is mended: a single change is what is missing. Where there are many
+            # There is no sign that one of two faults is fixed: a single change is missing. With many
             # statements, some change always lets the failing test pass and breaks others.
             more = FirstCandidates(candidates, singles - FIRST_IN_PART, lambda: bool(self._good.found))
             single = await self.try_single_changes(more)
@@ -68,7 +69,7 @@ class PatchSearch(CandidateValidator):
         return await self._search_longer(candidates)
 
     async def _search_longer(self, candidates: Iterator[Candidate]) -> PlausiblePatch | None:
-        """What is less likely than what was tried at first."""
+        """Try changes less likely than the first ones."""
         self._hurried = False
         return (
             await self.try_single_changes(candidates)
@@ -81,7 +82,7 @@ class PatchSearch(CandidateValidator):
         )
 
     async def _improve_partial(self, part: PlausiblePatch, candidates: Iterator[Candidate]) -> PlausiblePatch:
-        """What mends more, if half of the time is enough for it, else the part: a third change may do the rest."""
+        """Return a patch that fixes more, if half of the time is enough, else the part: a third change may follow."""
         whole, others = self.deadline, self.others
         self.deadline -= (self.deadline - self.replies.clock.now()) / 2
         found = await self._search_longer(candidates)
@@ -92,18 +93,18 @@ class PatchSearch(CandidateValidator):
         return part
 
     def _has_too_few_tests(self) -> bool:
-        """Two changes at once pass as few tests as these by chance."""
+        """Return whether two changes at once pass so few tests by chance."""
         return len(self.spectrum.select_tests("passed", "failed")) < FEW_TESTS
 
     async def try_single_changes(self, candidates: Iterator[Candidate]) -> PlausiblePatch | None:
-        """The best single change, or None."""
+        """Return the best single change, or None."""
         await self._ask.send_context()
         self._good, self.others = PlausiblePatches(len(self.wanted), self._many), []
         retries = [each for each in RETRIES if each.promising or not self._hurried]
         return await self._find_best(candidates, FIRST) or await self.retry_slow(retries)
 
     async def retry_slow(self, retries: Sequence[Retry]) -> PlausiblePatch | None:
-        """The best of the single changes that were only too slow, with more time for each; None if none will do."""
+        """Return the best of the single changes that were too slow, with more time for each; None if none passes."""
         for retry in retries:
             again = self._slow.take_retries(retry)
             found = await self._find_best(iter(again), retry.effort) if again else None
@@ -114,9 +115,9 @@ class PatchSearch(CandidateValidator):
     async def search_second_changes(
         self, in_part: PlausiblePatch | None, most: int, suspects: int = MOST_SUSPECTS
     ) -> PlausiblePatch | None:
-        """A second change on top of a first that got further; `in_part` is what helps some of the tests.
+        """Return a second change on top of a first that made progress; `in_part` fixes some of the tests.
 
-        most, suspects: second changes in all, and statements for which they are made on top of each first
+        most, suspects: maximum number of second changes, and of statements on top of each first change
         """
         if self._has_too_few_tests():
             return None
@@ -130,7 +131,7 @@ class PatchSearch(CandidateValidator):
         return found
 
     async def search_third_changes(self, most: int) -> PlausiblePatch | None:
-        """A third change on top of two of which each got further: three faults that hide one another."""
+        """Return a third change on top of two, each of which made progress: three faults that hide one another."""
         halves, self._further = self._further, []
         if not halves:
             return None
@@ -150,7 +151,7 @@ class PatchSearch(CandidateValidator):
         return found
 
     async def try_pairs(self, singles: int = SINGLES, most: int = MOST_PAIRS) -> PlausiblePatch | None:
-        """Two changes at once, of those that were tried one by one: so many of these, in so many pairs."""
+        """Try pairs of the changes that were tried one by one: `singles` of these, `most` pairs."""
         if self._has_too_few_tests():
             return None
         self.on_progress("searching: two changes at once")
@@ -158,13 +159,13 @@ class PatchSearch(CandidateValidator):
         return await self._find_best(together, FIRST)
 
     async def try_unlikely_changes(self) -> PlausiblePatch | None:
-        """Two changes of those that were too unlikely before, until there is no time left."""
+        """Try pairs of changes that were too unlikely before, until the time is used up."""
         return await self.search_second_changes(None, AT_LAST, AT_LAST_SUSPECTS) or await self.try_pairs(
             MOST_SINGLES, AT_LAST
         )
 
     async def _probe_bases(self, candidates: Sequence[Candidate]) -> list[SearchBase]:
-        """What got further, with how tests go with it and what they run then; each is looked at once."""
+        """Return the changes that made progress, with their tests' outcomes and coverage; each is probed once."""
         for candidate in candidates:
             if candidate.rank not in self._bases_known:
                 await self._ask.request_probe(candidate)

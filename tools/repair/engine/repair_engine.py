@@ -1,4 +1,4 @@
-"""The repair engine: trace the tests, rank the statements, search a patch, keep it in memory, go on."""
+"""Repair engine: trace the tests, rank the statements, search for a patch, keep it in memory, repeat."""
 
 from __future__ import annotations
 
@@ -34,26 +34,27 @@ from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.python import find_test_interpreter
 from tools.testing.runners import is_python_suite
 
-# Of what is left of the budget, the baseline may take this share: without candidates tried it is of no use.
+# Maximum share of the remaining budget for the baseline: without tried candidates it is of no use.
 TRACE_SHARE = 0.5
-# Statements that candidates are made for, when their turn comes. In libraries where all tests run the same lines the
+# Statements for which candidates are generated, in order. In libraries where all tests run the same lines the
 # fault was the 230th and the 270th.
 MOST_SUSPECTS = 1000
-# Searches that find nothing leave time for the other faults: each gets this share of what is left.
+# Searches without a result leave time for the other faults: each gets this share of the remaining time.
 SEARCH_SHARE = 0.6
 
-# What is found is worth little before the whole suite was run with it: of the budget what the tests took is kept for
-# that, as far as it is not too much, and where only some of their files were run a share for the others.
+# A patch is worth little before the whole suite was run with it: the time that the tests took is reserved for
+# that; if only some of their files were run, at least this share of the budget, up to so many seconds; in all
+# at most the last share.
 FOR_OTHER_FILES, LONGEST_FOR_THEM, MOST_FOR_LAST_WORD = 0.1, 20.0, 0.25
 
 # A new session imports and collects before its first test, as the first one did, and two may run at a time:
-# seconds at least, and times what it took then.
+# minimum seconds, and factor on the time of the first session.
 COLD_START, SLOWER_START = 20.0, 4.0
 
-# Other changes that are kept to be shown beside a fix.
+# Alternative changes that are kept to be shown with a fix.
 MOST_ALTERNATIVES = 9
 
-# Files that tests only import, which are looked through for constants; and what gives one its value there.
+# Files that tests only import, which are searched for constants; and the pattern of an assignment there.
 MOST_IMPORTED = 60
 _ASSIGNED = re.compile(r"^(?: {4}|\t)?(\w+)(?:: [^=\n]+)? *=(?!=)", re.MULTILINE)
 
@@ -68,11 +69,11 @@ async def repair(
     budget: float = 60.0,
     on_progress: Progress = lambda line: None,
 ) -> RepairResult:
-    """Look for patches that make failing tests pass and break no passing one. Nothing is written to disk.
+    """Search for patches that make failing tests pass and break no passing one. Nothing is written to disk.
 
-    targets: tests to repair (files or node ids); all that fail when empty
-    hint: where the fault may be and of which kind, or a description of it (see `hinting`)
-    budget: seconds, by the clock where the machine has time for the search (see `clock`)
+    targets: tests to repair (files or node ids); all failing ones when empty
+    hint: likely place and kind of the fault, or a description of it (see `repair_hint`)
+    budget: wall seconds where the machine has time for the search (see `budget_clock`)
     """
     told = await asyncio.to_thread(parse_hint, at, hint)
     if not await asyncio.to_thread(is_python_suite, at, targets):
@@ -91,7 +92,7 @@ async def repair(
 async def localize_faults(
     at: Workspace, targets: Sequence[str], seconds: float
 ) -> tuple[RepairResult, Spectrum]:
-    """Only the ranking: what fails, and which statements are suspicious (in Python, else functions; no spectrum)."""
+    """Return the ranking only: failing tests and suspicious statements (functions without a spectrum if not Python)."""
     if not await asyncio.to_thread(is_python_suite, at, targets):
         from tools.repair.languages import language_engine
 
@@ -112,11 +113,11 @@ async def localize_faults(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldChanges:
-    """Several changes at once that mended some tests of one fault: kept only if the rest of those is mended as well.
+    """Several changes at once that fixed some tests of one fault: kept only if the others are fixed as well.
 
-    number: fixes that were made before them
+    number: fixes before them
     tests: ids of all tests of the fault
-    base, overlay: how things stood without them
+    base, overlay: the state without them
     """
 
     number: int
@@ -126,7 +127,7 @@ class HeldChanges:
 
 
 def compute_suite_reserve(budget: float, base: Baseline, files: Sequence[str] = ()) -> float:
-    """Seconds of the budget that no search may take; files: what was run, empty for the whole suite."""
+    """Return the seconds of the budget reserved for the suite; files: test files that were run, empty for all."""
     known = base.collecting + sum(test.seconds for test in base.spectrum.tests)
     others = min(FOR_OTHER_FILES * budget, LONGEST_FOR_THEM) if files else 0.0
     return min(max(known, others), MOST_FOR_LAST_WORD * budget)
@@ -134,9 +135,9 @@ def compute_suite_reserve(budget: float, base: Baseline, files: Sequence[str] = 
 
 @dataclass(slots=True, kw_only=True)
 class RepairRun:
-    """One repair under way: `overlay` holds the files that are mended so far, as whole texts.
+    """A running repair: `overlay` has the texts of the files fixed so far.
 
-    held: what is taken back when nothing more is found
+    held: changes that are reverted if no further one is found
     """
 
     at: Workspace
@@ -177,12 +178,12 @@ class RepairRun:
                 self.cpu += replies.cpu
                 if not found:
                     return self.report_without_held(base)
-                # What passes in a copy is looked at once more with every change.
+                # Tests that pass in a copy are run there once more with every change.
                 if self.findings.has_fixed_all() and not self.findings.written:
                     return self.findings.build_fixed_result(base)
 
     async def check_isolated_tests(self, base: Baseline) -> None:
-        """Try tests that write, or run the project in another process, in a copy that has what is mended so far."""
+        """Run tests that write, or run the project in another process, in a copy with the fixes so far."""
         mended, failing = bool(self.findings.fixes), self.findings.list_failing_in_sandbox(base.spectrum)
         apart = [
             test for test in failing if test.needs_write_access or (mended and runs_no_project_code(test))
@@ -192,7 +193,7 @@ class RepairRun:
             self.findings.written = await find_passing_in_copy(self.at, job, apart, self.overlay)
 
     async def trace_tests(self, stack: AsyncExitStack) -> Baseline:
-        """The tests as they are now, without a search."""
+        """Run and trace the tests in their present state, without a search."""
         base, _ = await run_baseline(self.at, stack, await self.prepare_job(), Replies(), self.unsteady)
         return base
 
@@ -213,7 +214,7 @@ class RepairRun:
         )
 
     def _list_target_files(self) -> list[str]:
-        """The files that the targets name, as long as each names one: the rest of the tests can wait for a patch."""
+        """Return the files that the targets name, if each names one: the other tests can wait for a patch."""
         files = [target.partition("::")[0] for target in self.findings.targets]
         known = all(name.endswith(".py") and (self.at.root / name).is_file() for name in files)
         return sorted(set(files)) if known else []
@@ -221,7 +222,7 @@ class RepairRun:
     async def _fix_next_fault(
         self, base: Baseline, workers: Mapping[str, RequestPipe], replies: Replies
     ) -> bool:
-        """Look for one more fix. False when there is none for any failing test that is left."""
+        """Search for one more fix. Return False when there is none for any remaining failing test."""
         spectrum = base.spectrum
         every = list(group_by_fault(self._list_wanted_tests(spectrum)))
         kept = compute_suite_reserve(self.findings.deadline, base, self._list_target_files())
@@ -252,7 +253,8 @@ class RepairRun:
                 self._collect_hints(wanted),
                 self.hint.weigh_template if self.hint.said else None,
             )
-            # What ran before the tests can only be tried in new sessions: nothing quicker is to come before it.
+            # Code that ran before the tests can only be tried in new sessions: nothing quicker comes before
+            # it.
             number = adjust_suspect_count(len(suspects), sources.values())
             found = await search.find_patch(ordered, number if any(each.failing for each in suspects) else 0)
             self.tried += search.tried
@@ -282,7 +284,7 @@ class RepairRun:
     def _locate_suspects(
         self, wanted: Sequence[Test], spectrum: Spectrum
     ) -> tuple[dict[str, Source], Sequence[Suspect]]:
-        """Where the fault may be: what the tests run, else what ran before them, to be tried in new sessions."""
+        """Return the suspects that the tests run, else those that ran before them, which need new sessions."""
         if not all(map(runs_no_project_code, wanted)):
             sources = self.load_sources(spectrum, wanted)
             return sources, self.rank_suspects(sources, wanted, spectrum)[:MOST_SUSPECTS]
@@ -294,7 +296,7 @@ class RepairRun:
     async def _repair_imports(
         self, base: Baseline, workers: Mapping[str, RequestPipe], replies: Replies
     ) -> bool:
-        """Mend what keeps tests from being imported. False when nothing does."""
+        """Fix errors that prevent the import of tests. Return False if no change does."""
         from tools.repair.engine.import_error_search import ImportErrorSearch, list_nearby_files, parse_frames
 
         root, deadline = self.at.root.resolve(), self.findings.deadline
@@ -334,7 +336,7 @@ class RepairRun:
         )
 
     def _is_own_file(self, path: str) -> bool:
-        """It is no file of a submodule or another repository inside, which is not edited from here."""
+        """Return whether the file is outside submodules and nested repositories, which are not edited from here."""
         return not find_inner_repository(self.at.root, path)
 
     def _list_wanted_tests(self, spectrum: Spectrum) -> list[Test]:
@@ -342,10 +344,10 @@ class RepairRun:
         return [test for test in failing if test.id not in self.findings.given_up]
 
     def load_sources(self, spectrum: Spectrum, wanted: Sequence[Test]) -> dict[str, Source]:
-        """The files that the failing tests ran, as they are now with what is fixed already.
+        """Return the files that the failing tests ran, with the fixes applied.
 
-        With them the files that were only imported, as long as they give names that those read their values.
-        Those that cannot be read, or not by our own Python (the project's may be newer), are left out.
+        Includes files that were only imported, if they define names that those read. Files that cannot be
+        read, or not parsed by this Python (the project's may be newer), are left out.
         """
         covered = {path for test in wanted for path in test.lines}
         found: dict[str, Source] = {}
@@ -360,7 +362,7 @@ class RepairRun:
                     text = self._read_text(path)
                     if names & set(_ASSIGNED.findall(text)):
                         found[path] = self._load_source(path)
-        # What was mended here is not to be taken back.
+        # Fixes of this run must not be reverted.
         attach_past_hunks(
             self.at.root, {path: source for path, source in found.items() if path not in self.overlay}
         )
@@ -369,7 +371,7 @@ class RepairRun:
     def rank_suspects(
         self, sources: Mapping[str, Source], wanted: Sequence[Test], spectrum: Spectrum
     ) -> list[Suspect]:
-        """Statements by what tests run them, what they have in common with the failing ones, and the hint."""
+        """Return statements ranked by the tests that run them, words shared with the failing ones, and the hint."""
         ranked = rerank_by_words(rank_statements(sources, wanted, spectrum), self._collect_words(wanted))
         return self._apply_hint(
             promote_literal_suspects(
@@ -394,7 +396,7 @@ class RepairRun:
         return self.overlay.get(path) or self.at.files.read_text(path).text
 
     def report_without_held(self, base: Baseline) -> RepairResult:
-        """What was found, without what is still held and what was made on top of it: that is only shown."""
+        """Return the report without the held changes and those on top of them, which are only shown."""
         if self.held is None:
             return self.build_report(base)
         held, self.held = self.held, None
@@ -405,7 +407,7 @@ class RepairRun:
         return self.build_report(held.base)
 
     def build_report(self, base: Baseline) -> RepairResult:
-        """What was found, when the search is over."""
+        """Return the report at the end of the search."""
         failing = self.findings.list_failing_tests(base.spectrum)
         suspects = self._locate_suspects(failing, base.spectrum)[1] if failing else []
         return self.findings.build_report(base, suspects)

@@ -1,4 +1,4 @@
-"""What is known of the failing tests so far, and the result that it comes to."""
+"""Findings of a repair so far, and the result built from them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FIXED = "every failing test passes with these changes"
 
 @dataclass(slots=True, kw_only=True)
 class Findings:
-    """What one repair found: fixes in the order in which they are made, tests that were given up.
+    """Fixes of one repair in the order of application, and tests that were given up.
 
-    deadline: when to stop, by the clock
+    deadline: end of the search on the clock
     failing: ids of the tests that failed before any fix
     written: ids of tests that pass once the fixes are written, or where they may write themselves
     unproven: errors of modules that can be imported with the first fixes, when no test passed for that alone
     checked: tests that passed when the whole suite was run with the last fix
-    to_the_end: False when there was no time for the whole suite, but only for the files of the targets
+    to_the_end: False when there was time for the files of the targets only, not for the whole suite
     """
 
     targets: Sequence[str]
@@ -41,7 +41,7 @@ class Findings:
     to_the_end: bool = True
 
     def find_early_result(self, base: Baseline) -> RepairResult | None:
-        """The result when there is nothing to search for."""
+        """Return the result when there is nothing to search for."""
         spectrum = base.spectrum
         if base.problem and not spectrum.tests:
             helped = {name for fix in self.fixes for name in fix.tests}
@@ -81,13 +81,13 @@ class Findings:
         return self.build_result(Outcome.ALL_PASS, "all tests pass", spectrum=spectrum)
 
     def _build_cut_short_result(self, helped: set[str]) -> RepairResult:
-        """What was found, when the tests could not be looked at once more."""
+        """Return the findings when there was no time to run the tests once more."""
         left = tuple(name for name in self.failing if name not in helped)
         reason = f"{len(left)} tests failed beside those, and there was no time to look at them again"
         return replace(self.build_result(Outcome.PARTLY_FIXED, reason), left=left)
 
     def _build_restricted_result(self, failing: Sequence[Test], spectrum: Spectrum) -> RepairResult:
-        """What fails lacks what tests do not get here."""
+        """Return the result for failures caused by restrictions of the sandbox."""
         names = ", ".join(test.id for test in failing[:5])
         if any(test.needs_network for test in failing):
             outcome, reason = Outcome.NEEDS_NETWORK, "wants the network, which tests do not get here"
@@ -99,11 +99,11 @@ class Findings:
         return [test for test in self.list_failing_in_sandbox(spectrum) if test.id not in self.written]
 
     def list_failing_in_sandbox(self, spectrum: Spectrum) -> list[Test]:
-        """Those that pass where they may write as well."""
+        """Return the tests that pass outside the sandbox's restrictions too."""
         return select_by_targets(spectrum.select_tests("failed"), self.targets)
 
     def has_fixed_all(self) -> bool:
-        """Every test that failed at first was seen to pass with the whole suite around it."""
+        """Return whether every initially failing test passed in a run of the whole suite."""
         return set(self.failing) <= self.written | {name for fix in self.fixes for name in fix.tests}
 
     def build_fixed_result(self, base: Baseline) -> RepairResult:
@@ -111,10 +111,10 @@ class Findings:
         return self.build_result(Outcome.FIXED, reason, spectrum=base.spectrum)
 
     def build_report(self, base: Baseline, suspects: Sequence[Suspect]) -> RepairResult:
-        """What was found, when the search is over; `suspects` are those of the tests that still fail."""
+        """Return the findings at the end of the search; `suspects` are those of the tests that still fail."""
         failing = self.list_failing_tests(base.spectrum)
         if failing and self.unproven and not any(fix.tests for fix in self.fixes):
-            self.fixes.clear()  # that something can be imported with it says too little for a change
+            self.fixes.clear()  # that a module can be imported with it is too weak evidence for a change
             return self._build_collection_failure("", self.unproven)
         if not failing:
             outcome, reason = Outcome.FIXED, self._add_import_errors(FIXED, base)
@@ -143,7 +143,7 @@ class Findings:
         return self.build_result(outcome, reason, spectrum=base.spectrum, failing=failing, suspects=suspects)
 
     def _add_import_errors(self, reason: str, base: Baseline) -> str:
-        """Test files that could not be imported were not looked at, whatever the others say."""
+        """Test files that could not be imported were not run, regardless of the others' outcome."""
         if not base.errors:
             return reason
         places = _join_names([each["where"] for each in base.errors])

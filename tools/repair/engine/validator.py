@@ -1,4 +1,4 @@
-"""Candidates tried in order, screened many at a time; the best of the first good ones is what comes of it."""
+"""Trials of candidates in order, screened in batches; the result is the best of the first good ones."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ from tools.repair.engine.validation.worker_process import Message, Replies, Requ
 from tools.repair.localize.coverage_spectrum import Spectrum, Test
 from tools.repair.templates import Source
 
-# Candidates in one child: few at first, so that an easy one is found at once; then as many as share a child well.
+# Candidates in one child: few at first, so that an easy one is found early; then as many as share a child
+# well.
 FIRST_BATCH, BATCH = 8, 64
-# Batches on their way, so that no child waits for the next.
+# Batches in flight, so that no child waits for the next.
 AHEAD = 2 * JOBS
-# Turns of loops and calls that a candidate gets at first; those that want more come again at the end.
+# Loop iterations and calls of a candidate at first; those that need more are retried at the end.
 FUEL = 20_000
-# Of the time for a search, what is kept for that last word once there is something to be said it of.
+# Share of the budget reserved for the full-suite run once there is a patch to check.
 RESERVE = 0.25
-# Cold trials at a time: each is a test session of its own, which costs what hundreds of others do. So there is one for
-# every so many others, until those are used up.
+# Parallel cold trials: each is a test session of its own, which costs as much as hundreds of others. So there
+# is one per this many others, until those are used up.
 COLD_AHEAD, PER_COLD = 1, 300
-# Singles that are kept to be paired: those tried first are the likeliest.
+# Singles kept for pairs: those tried first are the likeliest.
 MOST_SINGLES = 400
-# Of the failing tests, the share that two changes must mend for a third to be looked for.
+# Share of the failing tests that two changes must fix before a third is searched for.
 IN_HALF = 0.6
-# Lots that left the tests' state changed before candidates get a child each, when it is one of so many.
+# Batches that left the tests' state changed before candidates get a child each, if it is one in so many.
 MOST_SPOILT, OFTEN = 2, 8
 
 FIRST = Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5)
@@ -45,16 +46,16 @@ FIRST = Effort(number=0, fuel=FUEL, factor=1.0, ceiling=1.5)
 
 @dataclass(slots=True, kw_only=True)
 class CandidateValidator:
-    """Tries changes that are to make `wanted` pass (some of them at least) and break no passing test.
+    """Tries changes to make `wanted` pass (some of them at least) without breaking a passing test.
 
-    name: tells the replies to this search from late ones to another
-    deadline: by the clock of the replies
-    latest: when the whole suite must have had its word on what was found in time
-    cold_start: wall seconds that a new session may take to come to its first test
+    name: distinguishes replies to this search from late ones to another
+    deadline: on the clock of the replies
+    latest: end of the full-suite run for patches found in time
+    cold_start: wall seconds that a new session may take until its first test
     files: the test files that were collected; empty for all of them
     checked: tests of the whole suite that passed with the patch
     to_the_end: the whole suite was run; False when there was no time for more than the files
-    others: what would do as well as what was chosen, next best first; not run against the whole suite
+    others: equally good patches, next best first; not run against the whole suite
     """
 
     name: str
@@ -115,7 +116,7 @@ class CandidateValidator:
             if best is None or await self._passes_full_suite(best, effort):
                 self.others = [each for each in self._good.list_ranked() if each is not best]
                 return best
-            self._good.found.remove(best)  # and on, with what it had kept from being tried
+            self._good.found.remove(best)  # continue with the candidates that it had kept from being tried
 
     async def _process_candidates(self, feed: CandidateFeed, effort: Effort) -> None:
         while self.replies.clock.now() < self._search_deadline:
@@ -141,7 +142,7 @@ class CandidateValidator:
 
     @property
     def _search_deadline(self) -> float:
-        """When no more is looked for: what is at hand is lost unless there is time to try it on the whole suite."""
+        """Return the end of the search: a patch is lost without time to try it on the whole suite."""
         return self.deadline - (RESERVE * (self.deadline - self._begun) if self._good.found else 0.0)
 
     def _drop_requests(self) -> None:
@@ -150,12 +151,12 @@ class CandidateValidator:
         self._in_cold = 0
 
     def _compute_batch_size(self, effort: Effort) -> int:
-        """How many candidates to hand out at once; slow ones go out in small lots, which several children share."""
+        """Return the number of candidates per batch; slow ones go in small batches, which several children share."""
         if effort.number:
             return 1 if effort.is_slow else 4
         return min(BATCH, FIRST_BATCH << self._ask.asked // AHEAD)
 
-    # ── what the workers are asked, and what they say ────────────────────────────────────────────
+    # ── requests to the workers, and their replies ───────────────────────────────────────────────
 
     async def _screen_batch(self, batch: list[Candidate], effort: Effort) -> None:
         if self._spoilt > MOST_SPOILT and self._spoilt * OFTEN > self._screened:
@@ -170,12 +171,12 @@ class CandidateValidator:
         await self._ask.request_screening([candidate], [self._select_judges(candidate)], effort, alone=True)
 
     def _select_judges(self, candidate: Candidate) -> Sequence[Test]:
-        """What a candidate is judged by before all else: tests that its base does not mend already."""
+        """Return the tests that judge a candidate first: those that its base does not fix already."""
         base = candidate.base
         return self.wanted[:1] if base is None else self._judged_by.get(base.rank, self.wanted[:1])
 
     async def _start_cold_trials(self, effort: Effort, *, all_of_them: bool) -> None:
-        """Candidates outside functions, the likeliest first, as long as they could be chosen."""
+        """Start trials of candidates outside functions, likeliest first, as long as they could be chosen."""
         self._cold.sort(key=lambda each: each.rank)
         while (
             self._in_cold < COLD_AHEAD
@@ -203,7 +204,7 @@ class CandidateValidator:
         if not reply["steady"]:
             if (
                 len(about) > FIRST_BATCH
-            ):  # one of them left something changed: the smaller the lot, the fewer suffer
+            ):  # one of them changed the state: the smaller the batch, the fewer suffer
                 for start in range(0, len(about), FIRST_BATCH):
                     await self._screen_batch(about[start : start + FIRST_BATCH], effort)
                 return
@@ -214,7 +215,7 @@ class CandidateValidator:
                 await self._ask.request_trial(candidate, effort, "warm")
             elif not reply["steady"] and verdict != "invalid":
                 await self._screen_alone(candidate, effort)
-            elif verdict == "placed":  # passed, as far as can be told without a new import
+            elif verdict == "placed":  # passed, as far as can be determined without a new import
                 self._in_cold += 1
                 await self._ask.request_trial(candidate, effort, "cold")
             elif verdict == "module" or (verdict == "unplaced" and not candidate.suspect.failing):
@@ -250,11 +251,11 @@ class CandidateValidator:
                 self._record_failure(candidate, effort, "", slow=slow)
 
     def _helps_enough(self, candidate: Candidate, helped: frozenset[int]) -> bool:
-        """A second change that leaves tests failing must mend more than half of all, so that it is no chance."""
+        """Return whether a second change that leaves tests failing fixes more than half of all, beyond chance."""
         return bool(helped) and (candidate.base is None or len(helped) >= IN_HALF * len(self.wanted))
 
     def _record_broken(self, candidate: Candidate, effort: Effort, *, slow: bool = False) -> None:
-        """It makes a test pass, but another fails that passed, or takes too long."""
+        """Record that it makes a test pass, but another one fails that passed, or takes too long."""
         if candidate.base is None:
             self._halves.append(PartialPatch(candidate=candidate, said=""))
         self._record_failure(candidate, effort, "", slow=slow, helped=True)
@@ -264,7 +265,7 @@ class CandidateValidator:
     ) -> None:
         self.tried += 1
         self._last_rank = max(self._last_rank, candidate.rank)
-        if candidate.base is None and not effort.number:  # tried again, it is noted already
+        if candidate.base is None and not effort.number:  # on a retry it is recorded already
             # By rank, not in the order in which the workers happened to end.
             bisect.insort(self._singles, candidate, key=lambda each: each.rank)
             del self._singles[MOST_SINGLES:]

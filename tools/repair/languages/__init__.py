@@ -1,1 +1,1 @@
-"""Repair in languages other than Python: changes of tree-sitter's trees, judged by the project's own tests."""
+"""Repair in languages other than Python: changes of tree-sitter trees, validated by the project's own tests."""

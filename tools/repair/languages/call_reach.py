@@ -1,7 +1,7 @@
-"""Localisation without coverage: which functions the failing tests reach by name and the passing ones do not.
+"""Localization without coverage: functions that failing tests reach by name and passing ones do not.
 
-Ochiai (Abreu 2007) over a static call graph: a test "runs" what its text names, and what that names in turn, three
-calls deep. Stack frames and the names in the failing line add to it.
+Ochiai (Abreu 2007) over a static call graph: a test "runs" the functions that its text names, and those they
+name in turn, three calls deep. Stack frames and the names in the failing line add to the score.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from tools.code.symbols import Definition
 from tools.repair.languages.parsed_source import ParsedFile, get_text, is_test_file
 from tools.testing.report import TestFailure
 
-# How many calls deep is looked, and how much less suspicious a function is for each.
+# Maximum call depth, and factor on suspiciousness for each call.
 FARTHER = (1.0, 0.85, 0.7, 0.55)
-# A frame of a failure's trace in a function, and a name that the failing line itself has.
+# Bonus for a frame of a failure's trace in a function, and for a name in the failing line itself.
 FRAME, NAMED = 0.3, 0.2
 _PLACE = re.compile(r"([\w./-]+\.\w+):(\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspectFunction:
-    """A function and how suspicious it is, from 0 to about 1.5.
+    """A function and its suspiciousness, from 0 to about 1.5.
 
     lines: those that frames of failures name
-    failing, passing: how many tests of each kind reach it
+    failing, passing: number of tests of each kind that reach it
     """
 
     code: ParsedFile
@@ -41,7 +41,7 @@ class SuspectFunction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Test:
-    """A piece of test code that runs on its own, with the names in it."""
+    """A piece of test code that runs on its own, and the names in it."""
 
     name: str
     path: str
@@ -53,7 +53,7 @@ class _Test:
 def rank_functions(
     codes: Sequence[ParsedFile], failures: Sequence[TestFailure], output: str
 ) -> list[SuspectFunction]:
-    """Functions that the failing tests reach, the most suspicious first; all of the project's if they name none."""
+    """Return functions that the failing tests reach, most suspicious first; all of the project if they name none."""
     places = _find_failure_places(codes, failures, output)
     tests = [each for code in codes for each in _iter_tests(code)]
     failing = [each for each in tests if _is_failing(each, failures, places)] or [
@@ -87,14 +87,14 @@ def rank_functions(
 
 
 class _CallGraph:
-    """Who names whom."""
+    """Static call graph by name."""
 
     def __init__(self, named: Mapping[str, Sequence[tuple[ParsedFile, Definition]]]) -> None:
         self._named = named
         self._words: dict[tuple[str, int], set[str]] = {}
 
     def find_reached(self, words: frozenset[str]) -> dict[tuple[str, int], int]:
-        """Function → calls between it and these names, at least."""
+        """Return each function reached from these names with its minimum call depth."""
         found: dict[tuple[str, int], int] = {}
         border = set(words)
         for depth in range(len(FARTHER)):
@@ -124,7 +124,7 @@ def _get_simple_name(function: Definition) -> str:
 def _find_failure_places(
     codes: Sequence[ParsedFile], failures: Sequence[TestFailure], output: str
 ) -> set[tuple[str, int]]:
-    """Files and lines that failures speak of, by the end of a path where it is not told whole."""
+    """Return files and lines that failures mention, by the end of a path where it is not given in full."""
     said = [output, *(f"{each.detail}\n{each.message}" for each in failures)]
     found = {(each.file, each.line) for each in failures if each.file and each.line}
     for path, line in _PLACE.findall("\n".join(said)):
@@ -136,7 +136,7 @@ def _find_failure_places(
 
 
 def _iter_tests(code: ParsedFile) -> Iterator[_Test]:
-    """Functions that are tests, calls such as `test("adds", () => …)`; what else a file of tests has, as one piece."""
+    """Yield test functions, calls such as `test("adds", () => …)`, and the rest of a test file as one piece."""
     taken: list[tuple[int, int]] = []
     for each in code.definitions:
         if code.is_test(each):
@@ -172,7 +172,7 @@ def _is_failing(test: _Test, failures: Sequence[TestFailure], places: set[tuple[
 
 
 def _collect_failing_names(codes: Sequence[ParsedFile], places: set[tuple[str, int]]) -> set[str]:
-    """Names in the lines of tests at which they failed."""
+    """Return the names in the lines of tests at which they failed."""
     known = {code.path: code for code in codes}
     found: set[str] = set()
     for path, line in places:

@@ -1,4 +1,4 @@
-"""What a template for any language sees, a function that may be at fault, and what it gives: changes of its bytes."""
+"""Input and output of language-independent templates: a suspicious function, and changes of its bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Bytes of a file that give way to a text. why: a sentence part for people"""
+    """Replacement of a file's bytes by a text. why: part of a sentence for the user"""
 
     start: int
     end: int
@@ -44,7 +44,7 @@ class Rule:
 
 
 class Scope:
-    """A function that may be at fault, with what stands in it."""
+    """A suspicious function and its parts."""
 
     def __init__(self, code: ParsedFile, function: Definition) -> None:
         self.code, self.function = code, function
@@ -58,7 +58,7 @@ class Scope:
 
     @property
     def variables(self) -> list[str]:
-        """Names that are read or written here, those used most in front."""
+        """Names that are read or written here, the most used first."""
         counted = Counter(get_text(n) for n in self.nodes if n.type == "identifier" and not is_callee(n))
         return [name for name, _ in sorted(counted.items(), key=lambda each: (-each[1], each[0]))]
 

@@ -1,4 +1,4 @@
-"""The search in other languages: rank functions, try changes in copies, take the best of the first good ones."""
+"""Repair search for other languages: rank functions, try changes in copies, choose the best of the first good ones."""
 
 from __future__ import annotations
 
@@ -26,25 +26,26 @@ from tools.testing.report import TestReport
 
 Progress = Callable[[str], None]
 
-# Copies in which trials run at a time.
+# Number of copies for parallel trials.
 JOBS = max(2, min(4, os.cpu_count() or 2))
-# Functions that candidates are made for.
+# Number of functions for which candidates are generated.
 MOST_DOUBTS = 12
-# Like the Python engine's (see candidates.py): a rule that has many candidates in a line spreads its chance.
+# As in the Python engine (see candidate_generation.py): a rule with many candidates in a line spreads its
+# probability.
 SPREAD = 0.75
 # A statement that a stack frame names is more suspicious than its neighbours.
 IN_TRACE = 1.4
-# A trial may take so many times as long as the tests did before, and so much more: a change may make them endless.
+# Time limit of a trial: factor on the tests' time before, and seconds added: a change may make them endless.
 SLOWER, SLACK = 4.0, 8.0
-# After the first change that makes all tests pass, so many more are tried while they are about as likely.
+# After the first change that makes all tests pass, this many more are tried while they are about as likely.
 ALTERNATIVES, ALIKE = 8, 0.5
-# A change that helps in part is taken when so many more, and as many again, brought none that helps with everything.
+# A partial fix is accepted when this many more candidates, and as many again, contained no full one.
 PATIENCE = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One change of one file, before it was tried. rank: its place in the order of trial"""
+    """One untried change of one file. rank: its position in the order of trial"""
 
     rank: int
     doubt: SuspectFunction
@@ -55,13 +56,13 @@ class Candidate:
 
     @property
     def size(self) -> int:
-        """Bytes that come and go."""
+        """Number of bytes removed and added."""
         return self.change.end - self.change.start + len(self.change.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlausibleChange:
-    """A candidate that helps and breaks nothing. helped: ids of the tests that pass with it"""
+    """A candidate that fixes a test and breaks none. helped: ids of the tests that pass with it"""
 
     candidate: Candidate
     helped: frozenset[str]
@@ -76,9 +77,9 @@ class PlausibleChange:
 async def repair(
     at: Workspace, *, targets: Sequence[str], hint: Hint, budget: float, on_progress: Progress
 ) -> RepairResult:
-    """Look for changes after which the project's own test command succeeds. Nothing of the workspace is written.
+    """Search for changes after which the project's own test command succeeds; the workspace is not written.
 
-    targets: ids of tests, or files: only those that fail and are named so are repaired; all that fail when empty
+    targets: ids of tests, or files: only failing ones among these are repaired; all failing ones when empty
     """
     deadline = time.monotonic() + budget
     started = time.monotonic()
@@ -100,7 +101,7 @@ async def repair(
 
 
 async def localize_faults(at: Workspace, targets: Sequence[str], seconds: float) -> RepairResult:
-    """Only the ranking."""
+    """Return the ranking only."""
     started = time.monotonic()
     try:
         async with create_copies(at, 1) as places:
@@ -121,10 +122,10 @@ async def localize_faults(at: Workspace, targets: Sequence[str], seconds: float)
 
 @dataclass(slots=True, kw_only=True)
 class _RepairRun:
-    """One repair under way.
+    """A running repair.
 
-    root: of the workspace that the copies were made of
-    overlay: files that are mended so far, whole; report: how the tests stand with them
+    root: of the workspace that was copied
+    overlay: whole texts of the files fixed so far; report: outcomes of the tests with them
     """
 
     root: Path
@@ -156,7 +157,7 @@ class _RepairRun:
         return self.build_result()
 
     async def run_baseline(self) -> RepairResult | None:
-        """Run the tests twice and rank; a result when there is nothing to search for."""
+        """Run the tests twice and rank functions; return a result when there is nothing to search for."""
         self.report = await self.places[0].run_tests({}, self.budget / 3)
         ended = self._find_early_result()
         if ended is not None:
@@ -195,7 +196,7 @@ class _RepairRun:
         return None
 
     def _list_wanted_ids(self, report: TestReport) -> frozenset[str]:
-        """Failing tests that are to be repaired."""
+        """Return the failing tests to be repaired."""
         ids = _collect_failed_ids(report) - set(self.unsteady)
         places = {each.id: each.file for each in report.failures}
         return frozenset(
@@ -216,10 +217,10 @@ class _RepairRun:
         ]
         self.doubts = sorted(weighed, key=lambda each: -each.score)
 
-    # ── the search ───────────────────────────────────────────────────────────────────────────────
+    # ── search ───────────────────────────────────────────────────────────────────────────────────
 
     async def _find_change(self) -> PlausibleChange | None:
-        """The best change that is found in time."""
+        """Return the best change found in time."""
         self.on_progress(
             f"searching: {len(self._list_wanted_ids(self.report))} failing tests,"
             f" {len(self.doubts)} suspicious functions"
@@ -242,7 +243,7 @@ class _RepairRun:
     async def _try_candidates(
         self, place: ProjectCopy, waiting: Iterator[Candidate], good: list[PlausibleChange]
     ) -> None:
-        """Take candidates until there is nothing better to come."""
+        """Try candidates until no better one can follow."""
         wanted = self._list_wanted_ids(self.report)
         seconds = self.report.duration * SLOWER + SLACK
         for candidate in waiting:
@@ -260,7 +261,7 @@ class _RepairRun:
                 )
 
     def _select_reachable(self, good: Sequence[PlausibleChange]) -> list[PlausibleChange]:
-        """Those that would have been met one at a time, whichever copy was quicker."""
+        """Return the changes that a sequential search would have found, whatever the speed of the copies."""
         wanted, known = len(self._list_wanted_ids(self.report)), list[PlausibleChange]()
         for each in sorted(good, key=lambda each: each.candidate.rank):
             if self._is_in_reach(each.candidate, known, wanted):
@@ -282,7 +283,7 @@ class _RepairRun:
         )
 
     def _is_in_reach(self, candidate: Candidate, good: Sequence[PlausibleChange], wanted: int) -> bool:
-        """Whether it could still be chosen."""
+        """Return whether the candidate could still be chosen."""
         full = [each.candidate for each in good if len(each.helped) == wanted]
         if full:
             first = min(full, key=lambda each: each.rank)
@@ -291,7 +292,7 @@ class _RepairRun:
         part = min((each.candidate.rank for each in good), default=None)
         return part is None or candidate.rank <= PATIENCE + 2 * part
 
-    # ── what came of it ──────────────────────────────────────────────────────────────────────────
+    # ── results ──────────────────────────────────────────────────────────────────────────────────
 
     def _keep_change(self, found: PlausibleChange) -> None:
         self.fixes.append(self._build_fix(found, len(self.others)))
@@ -343,7 +344,7 @@ class _RepairRun:
 
 
 def generate_candidates(doubts: Sequence[SuspectFunction], hint: Hint = NO_HINT) -> Iterator[Candidate]:
-    """Every change once, by falling suspiciousness × prior ÷ number of like ones in the line; no syntax errors."""
+    """Yield every change once, by falling suspiciousness × prior ÷ similar ones in the line; no syntax errors."""
     found: list[tuple[float, int, SuspectFunction, Rule, Change]] = []
     for doubt in doubts:
         scope = Scope(doubt.code, doubt.function)
@@ -376,7 +377,7 @@ def _apply_change(code: ParsedFile, change: Change) -> str:
 
 
 def _collect_failed_ids(report: TestReport) -> frozenset[str]:
-    """What failed; the command itself where it does not say which tests did."""
+    """Return ids of the failed tests; the command itself if it does not report them."""
     if report.outcome == "passed":
         return frozenset()
     return frozenset(each.id for each in report.failures) or frozenset({report.command})

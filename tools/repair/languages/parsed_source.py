@@ -1,4 +1,4 @@
-"""Source files of a project, parsed: functions, tests, and the names that they use."""
+"""Parsed source files of a project: functions, tests, and the names that they use."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 SUPPORTED = frozenset({"go", "javascript", "typescript", "tsx", "java", "rust", "c", "cpp"})
-# Files that are read, and bytes of one: a fault is looked for among what tests name, not in generated code.
+# Maximum number of files, and bytes of one: faults are searched among names in tests, not in generated code.
 MOST_FILES, LARGEST = 400, 200_000
-# Folders with other people's code, or with what is built.
+# Folders with third-party code, or with build output.
 SKIPPED = frozenset(
     {"node_modules", "vendor", "target", "build", "dist", "out", "third_party", "venv", "env"}
 )
@@ -34,7 +34,7 @@ _TEST_MODULES = frozenset({"tests", "test"})
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a file belongs to the tests, by the habits of its language: such files are never changed."""
+    """Return whether the file belongs to the tests, by the conventions of its language; these are never changed."""
     pure = PurePosixPath(path)
     words = {word for part in pure.parts[:-1] for word in re.split(r"[^a-z0-9]+", part.lower())}
     return bool(_TEST_FOLDERS & words) or _TEST_NAME.fullmatch(pure.name) is not None
@@ -42,7 +42,7 @@ def is_test_file(path: str) -> bool:
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """One file. Offsets count its `source`, which is its text in UTF-8."""
+    """One file. Offsets refer to `source`, its text in UTF-8."""
 
     path: str
     text: str
@@ -58,7 +58,7 @@ class ParsedFile:
 
     @cached_property
     def definitions(self) -> list[Definition]:
-        """Functions and methods, those in them left out."""
+        """Functions and methods, without nested ones."""
         found = [
             each for each in list_definitions(self.path, self.text) if each.kind in ("function", "method")
         ]
@@ -70,7 +70,7 @@ class ParsedFile:
 
     @cached_property
     def functions(self) -> list[Definition]:
-        """Those that may be at fault: no tests."""
+        """Functions that may be at fault, without tests."""
         return [] if is_test_file(self.path) else [d for d in self.definitions if not self.is_test(d)]
 
     @cached_property
@@ -81,7 +81,7 @@ class ParsedFile:
         return frozenset(get_text(each) for each in named if each is not None)
 
     def is_test(self, definition: Definition) -> bool:
-        """A test, or a helper of tests, in a file of either kind."""
+        """Return whether it is a test, or a helper of tests, in a file of either kind."""
         if is_test_file(self.path) or definition.name.split(".")[0] in _TEST_MODULES:
             return True
         lines = self.text.split("\n")
@@ -89,7 +89,7 @@ class ParsedFile:
         return any(re.search(r"#\[(\w+::)*test\b|@Test\b", line) for line in above)
 
     def iter_nodes(self, first: int, last: int) -> Iterator[Node]:
-        """The nodes that begin in these lines, outer ones first."""
+        """Yield the nodes that begin in these lines, outer ones first."""
         left = [self.root]
         while left:
             node = left.pop()
@@ -101,7 +101,7 @@ class ParsedFile:
             left.extend(reversed(node.children))
 
     def collect_names(self, first: int, last: int) -> set[str]:
-        """The names that stand in these lines."""
+        """Return the names in these lines."""
         return {get_text(node) for node in self.iter_nodes(first, last) if is_name(node)}
 
 
@@ -114,7 +114,7 @@ def is_name(node: Node) -> bool:
 
 
 def load_sources(root: Path, overlay: dict[str, str]) -> list[ParsedFile]:
-    """The project's files in the languages that can be repaired, in order of path; `overlay` stands in for some."""
+    """Return the project's files in the supported languages, in order of path; `overlay` replaces some."""
     found: list[ParsedFile] = []
     for path in _iter_files(root):
         languages = [each for each in detect_languages(path) if each.name in SUPPORTED]
@@ -125,7 +125,7 @@ def load_sources(root: Path, overlay: dict[str, str]) -> list[ParsedFile]:
             if len(content) > LARGEST:
                 continue
             text = overlay.get(path) or content.decode("utf-8")
-        except (OSError, UnicodeDecodeError):  # gone, or in no encoding that could be written back
+        except (OSError, UnicodeDecodeError):  # deleted, or in an encoding that could not be written back
             continue
         found.append(ParsedFile(path, text, languages[0]))
         if len(found) == MOST_FILES:

@@ -1,4 +1,4 @@
-"""Copies of the project in which changes are tried by its own test command, several at a time."""
+"""Copies of the project in which changes are tried by its own test command, in parallel."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from tools.repair.languages.parsed_source import SKIPPED
 from tools.testing.report import TestReport
 from tools.testing.suite_run import run_copy
 
-# What is copied: a project, not a collection of data. Bytes in all, and files.
+# Maximum size of a copied project, not a data collection: total bytes, and files.
 LARGEST, MOST = 200 << 20, 20_000
 _LEFT_OUT = SKIPPED - {"vendor", "third_party", "build", "dist", "out"} | {".git", ".hg", "__pycache__"}
 
 
 class TooLarge(Exception):
-    """The project cannot be copied as often as is needed."""
+    """The project is too large to be copied as often as needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectCopy:
-    """One of them. `at` runs tests in it, and may write there and nowhere else."""
+    """One copy. `at` runs tests in it, and may write there and nowhere else."""
 
     at: Workspace
 
     async def run_tests(self, texts: Mapping[str, str], seconds: float) -> TestReport:
-        """What the tests say with these files changed; they are as before afterwards."""
+        """Return the test report with these files changed; they are restored afterwards."""
         before = {path: (self.at.root / path).read_bytes() for path in texts}
         try:
             for path, text in texts.items():
@@ -47,7 +47,7 @@ class ProjectCopy:
 
 @asynccontextmanager
 async def create_copies(at: Workspace, number: int) -> AsyncIterator[list[ProjectCopy]]:
-    """So many copies of the workspace as it is, uncommitted changes included; gone afterwards. Raises TooLarge."""
+    """Create copies of the workspace with uncommitted changes; deleted afterwards. Raises TooLarge."""
     await asyncio.to_thread(at.settings.cache.mkdir, parents=True, exist_ok=True)
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="copies-", dir=at.settings.cache))
     try:

@@ -1,4 +1,4 @@
-"""What the nodes of tree-sitter's trees are, by the kinds and fields that the grammars of several languages share."""
+"""Classification of tree-sitter nodes by the kinds and fields that the grammars of several languages share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.repair.languages.parsed_source import get_text
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-# Characters of a piece of code that are shown to people.
+# Characters of a piece of code shown to the user.
 LONGEST = 60
 COMPARING = frozenset({"<", "<=", ">", ">=", "==", "!=", "===", "!=="})
 CALLS = frozenset({"call_expression", "method_invocation"})
@@ -32,12 +32,12 @@ STATEMENTS = ASSIGNMENTS - {
 
 
 def get_operator(node: Node) -> Node | None:
-    """The sign of a binary expression."""
+    """Return the operator of a binary expression."""
     return node.child_by_field_name("operator")
 
 
 def get_condition(node: Node) -> Node | None:
-    """The condition of a branch or a loop, without its parentheses."""
+    """Return the condition of a branch or a loop, without its parentheses."""
     found = node.child_by_field_name("condition")
     while found is not None and found.type in ("parenthesized_expression", "expression_statement"):
         found = found.named_children[0] if found.named_children else None
@@ -73,7 +73,7 @@ def is_member(node: Node) -> bool:
 
 
 def is_declared(node: Node) -> bool:
-    """The name of a variable, a parameter or a function where it is brought in."""
+    """Return whether it is the name of a variable, a parameter or a function in its declaration."""
     parent = node.parent
     if parent is None:
         return False
@@ -85,14 +85,14 @@ def is_declared(node: Node) -> bool:
 
 
 def is_expression(node: Node) -> bool:
-    """One of several parts, which has a value."""
+    """Return whether it is a composite expression with a value."""
     if node.child_count == 0 or node.type in _NO_VALUES or "statement" in node.type:
         return False
     return "expression" in node.type or node.type in _OPERANDS
 
 
 def is_value(node: Node) -> bool:
-    """An expression in a place where another one could stand: an argument, an operand, an index, a right side."""
+    """Return whether it is an expression in a replaceable place: an argument, an operand, an index, a right side."""
     parent = node.parent
     if parent is None or not (node.type == "identifier" or is_expression(node)):
         return False
@@ -119,7 +119,7 @@ def is_statement(node: Node) -> bool:
 
 
 def get_owner(node: Node) -> Node | None:
-    """What a field or a method is asked of."""
+    """Return the object of a field access or method call."""
     if node.type not in (
         "selector_expression", "member_expression", "field_access", "field_expression", "method_invocation",
     ):  # fmt: skip
@@ -140,7 +140,7 @@ def iter_descendants(node: Node) -> Iterator[Node]:
 
 
 def parenthesize(node: Node) -> str:
-    """In parentheses where another sign beside it could take it apart."""
+    """Return its text, in parentheses if a neighbouring operator could bind tighter."""
     return f"({get_text(node)})" if "binary" in node.type or "ternary" in node.type else get_text(node)
 
 

@@ -1,8 +1,8 @@
-"""Templates that know no language: small changes of operators, operands, names, conditions and statements.
+"""Language-independent templates: small changes of operators, operands, names, conditions and statements.
 
-They go by the kinds of nodes that tree-sitter's grammars share (`binary_expression`, `argument_list`, a field called
-`condition`); what a compiler then refuses costs one trial. Sources: mutation operators inverted (PIT, go-mutesting),
-PraPR (Ghanbari et al. 2019), TBar (Liu et al. 2019).
+They use the kinds of nodes that tree-sitter's grammars share (`binary_expression`, `argument_list`, a field
+called `condition`); a change that a compiler rejects costs one trial. Sources: mutation operators inverted
+(PIT, go-mutesting), PraPR (Ghanbari et al. 2019), TBar (Liu et al. 2019).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _ASSIGNING: Mapping[str, tuple[str, ...]] = {
     "--": ("++",),
 }
 _NO_ORDER = frozenset({"+", "*", "&", "|", "^", "&&", "||", "==", "!=", "===", "!=="})
-# What a thing that is not there is called.
+# Literal for a missing value.
 _NOTHING = {
     "go": "nil",
     "java": "null",
@@ -89,7 +89,7 @@ _NOTHING = {
     "c": "NULL",
     "cpp": "nullptr",
 }
-# Names that take the place of another one; expressions and conditions of the function that do.
+# Names that replace another one; expressions and conditions of the same function.
 MOST_NAMES, MOST_BORROWED = 10, 12
 
 
@@ -137,7 +137,7 @@ def off_by_one(scope: Scope) -> Iterator[Change]:
 
 
 def _is_named_value(code: ParsedFile, node: Node) -> bool:
-    """A member of an enumeration; of one that is in another file, by how such are written."""
+    """Return whether it is a member of an enumeration; of one in another file, by naming convention."""
     written = get_text(node)
     return re.split(r"\.|::", written)[-1] in code.members or bool(_NAMED_VALUE.fullmatch(written))
 
@@ -174,7 +174,7 @@ def swapped_arguments(scope: Scope) -> Iterator[Change]:
 
 
 def _swap_nodes(scope: Scope, one: Node, other: Node, why: str) -> Change:
-    """The two in each other's place, what stands between them unchanged."""
+    """Swap two nodes; the text between them is unchanged."""
     between = scope.code.source[one.end_byte : other.start_byte].decode("utf-8", "replace")
     return Change(
         start=one.start_byte,
@@ -216,7 +216,7 @@ def variable(scope: Scope) -> Iterator[Change]:
 
 
 def member(scope: Scope) -> Iterator[Change]:
-    """Another field or method, of those that the file uses in the same way."""
+    """Replace a field or method by another one that the file uses in the same way."""
     used: dict[tuple[str, bool], Counter[str]] = {}
     for node in scope.code.iter_nodes(1, scope.code.text.count("\n") + 1):
         if is_member(node):
@@ -255,7 +255,7 @@ def deleted_statement(scope: Scope) -> Iterator[Change]:
 
 
 def moved_statement(scope: Scope) -> Iterator[Change]:
-    """Two statements that follow each other change places."""
+    """Swap two consecutive statements."""
     for block in scope.nodes:
         inside = [n for n in block.children if n.is_named and is_statement(n)]
         for one, other in pairwise(inside):
@@ -272,7 +272,7 @@ def left_loop(scope: Scope) -> Iterator[Change]:
 
 
 def joined_condition(scope: Scope) -> Iterator[Change]:
-    """A condition made weaker or stronger by another one of the same function."""
+    """Weaken or strengthen a condition by another one of the same function."""
     every = {get_text(each): each for each in scope.conditions}
     parts = [
         n
@@ -296,7 +296,7 @@ def joined_condition(scope: Scope) -> Iterator[Change]:
 
 
 def missing_check(scope: Scope) -> Iterator[Change]:
-    """What a condition looks into may not be there."""
+    """Check that an object whose fields a condition reads is not null."""
     nothing = _NOTHING.get(scope.code.language.name)
     if nothing is None:
         return
@@ -318,7 +318,7 @@ def missing_check(scope: Scope) -> Iterator[Change]:
 
 
 def borrowed_expression(scope: Scope) -> Iterator[Change]:
-    """Another expression of the same function."""
+    """Replace an expression by another one of the same function."""
     found = Counter(get_text(n) for n in scope.nodes if is_expression(n) and len(get_text(n)) <= LONGEST)
     every = [name for name, _ in sorted(found.items(), key=lambda each: (-each[1], each[0]))][:MOST_BORROWED]
     for node in scope.values:
@@ -336,7 +336,7 @@ def unwrap_call(scope: Scope) -> Iterator[Change]:
 
 
 def extend_expression(scope: Scope) -> Iterator[Change]:
-    """One more variable in a sum, a difference or a product."""
+    """Add one more variable to a sum, a difference or a product."""
     for node in scope.values:
         for name in scope.variables[:MOST_NAMES]:
             if name != get_text(node):

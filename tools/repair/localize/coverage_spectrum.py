@@ -1,4 +1,4 @@
-"""The spectrum: which tests ran which lines, and how each test stands before any patch."""
+"""Coverage spectrum: lines that each test runs, and outcomes of the tests before any patch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_WRITING = re.compile(r"Read-only file system|PermissionError: .*Permission d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """A place in the workspace that a failing test's traceback goes through."""
+    """A frame of a failing test's traceback within the workspace."""
 
     path: str
     line: int
@@ -39,15 +39,15 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Test:
-    """One test as it stands before any patch.
+    """One test with its outcome before any patch.
 
-    file: of tests, in which it stands; empty for examples in docstrings
-    standing: "unsteady" is a test that does not come out the same each time, or alone
-    endless: it failed by not coming to an end
-    worded: it failed in the same words each time
-    texts: what a failed comparison found and wanted, where texts differ; which is which is a matter of custom
-    limit: CPU seconds it may use when a patch is judged by it
-    cpu: CPU seconds that it used, as far as they are known
+    file: the test file; empty for examples in docstrings
+    standing: "unsteady" if its outcome varies between runs, or when run alone
+    endless: it failed by not terminating
+    worded: it failed with the same message each time
+    texts: differing actual and expected texts of a failed comparison; their order is a matter of convention
+    limit: CPU seconds it may use when it judges a patch
+    cpu: CPU seconds that it used, as far as known
     """
 
     __test__ = False
@@ -69,22 +69,22 @@ class Test:
 
     @property
     def collection_file(self) -> str:
-        """The file that a session must be given to have this test; empty where nothing tells."""
+        """The file that a session needs to collect this test; empty if unknown."""
         return self.file or (self.id.partition("::")[0] if "::" in self.id else "")
 
     @property
     def needs_network(self) -> bool:
-        """It failed for want of a network, by what its exception says (resolver and socket errors of libc)."""
+        """Whether it failed for lack of a network, by its exception (resolver and socket errors of libc)."""
         return self.standing == "failed" and bool(_NO_NETWORK.search(f"{self.error}: {self.message}"))
 
     @property
     def needs_write_access(self) -> bool:
-        """It failed as it was not let write: in a search tests may write to folders of their own only."""
+        """Whether it failed because it may not write: in a search tests may write to folders of their own only."""
         return self.standing == "failed" and bool(_NO_WRITING.search(f"{self.error}: {self.message}"))
 
     @property
     def slowness(self) -> int:
-        """How slow it is, in steps of four times each, so that little noise of the clock is no difference."""
+        """Its slowness in steps of a factor of four, so that small noise of the clock makes no difference."""
         return max(0, int(math.log(max(self.cpu, 1e-9) / 0.004, 4)) + 1) if self.cpu > 0.004 else 0
 
     @property
@@ -98,7 +98,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceStep:
-    """A statement that made a value, with the plain values that were there after it."""
+    """A statement that made a value, with the plain values after it."""
 
     path: str
     line: int
@@ -112,7 +112,7 @@ class Spectrum:
 
     imported: lines that ran while modules were imported
     complete: every test was run; False when there was no time for all of them
-    why: what led to the values at which a test failed, last first; of which test
+    why: the statements behind the values at which a test failed, last first; and that test
     """
 
     tests: Sequence[Test]
@@ -124,14 +124,14 @@ class Spectrum:
         return [test for test in self.tests if test.standing in standings]
 
     def list_sources(self) -> list[str]:
-        """Source files that tests ran, test files left out, sorted."""
+        """Return source files that tests ran, without test files, sorted."""
         found = {path for test in self.tests for path in test.lines}
         own_tests = {test.file for test in self.tests}
         return sorted(path for path in found if path not in own_tests and not is_test_file(path))
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a file belongs to the tests: such files are never patched."""
+    """Return whether the file belongs to the tests: such files are never patched."""
     pure = PurePosixPath(path)
     words = {word for part in pure.parts[:-1] for word in re.split(r"[^a-z]+", part.lower())}
     if {"tests", "test", "testing", "testcase", "testcases", "testutils"} & words:
@@ -150,9 +150,9 @@ def load_spectrum(
     imported: Mapping[str, list[int]],
     unsteady: frozenset[str] = frozenset(),
 ) -> Spectrum:
-    """Read what the baseline wrote down; `unsteady` are tests known as such from an earlier one.
+    """Read the records of the baseline; `unsteady` are tests known as such from an earlier one.
 
-    Raises OSError, ValueError, KeyError, TypeError or AttributeError when that was tampered with.
+    Raises OSError, ValueError, KeyError, TypeError or AttributeError when the records were tampered with.
     """
     runs = _read_records(records)
     quick = [
@@ -184,7 +184,7 @@ Runs = dict[str, dict[int, dict[str, Any]]]
 
 
 def _read_records(records: Path) -> Runs:
-    """Run name → test index → what was noted of it. The tests themselves could have put anything there."""
+    """Return run name → test index → record. The tests themselves could have put anything there."""
     runs: Runs = {}
     descriptor = os.open(records, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, encoding="utf-8") as file:
@@ -201,7 +201,7 @@ def _get_outcome(runs: Runs, run: str, index: int) -> str:
 
 
 def _get_cpu_seconds(runs: Runs, index: int) -> float:
-    """CPU seconds without tracing, where that is known."""
+    """Return CPU seconds without tracing, where known."""
     record = runs.get("check", {}).get(index) or runs.get("trace", {}).get(index, {})
     return float(record.get("cpu", 0.0))
 
@@ -235,7 +235,7 @@ def _build_test(runs: Runs, index: int, name: str, file: str, usual: float) -> T
 
 
 def _normalize_message(record: dict[str, Any]) -> str:
-    """What a failure said, but for addresses of objects."""
+    """Return a failure's message without addresses of objects."""
     return re.sub(r"0[xX][0-9a-fA-F]+", "0x", record.get("message", ""))
 
 
@@ -246,7 +246,7 @@ def _determine_standing(runs: Runs, index: int) -> Standing:
     traced = _get_outcome(runs, "trace", index)
     if traced == "skipped":
         return "skipped"
-    if traced == "timeout":  # a plain run tells whether tracing alone made it slow
+    if traced == "timeout":  # a plain run shows whether tracing alone made it slow
         slow = _get_outcome(runs, "slow", index)
         return "unsteady" if slow and slow not in _BAD else "failed"
     others = [_get_outcome(runs, run, index) for run in ("check", "alone")]
@@ -256,7 +256,7 @@ def _determine_standing(runs: Runs, index: int) -> Standing:
 
 
 def select_by_targets(tests: Iterable[Test], targets: Sequence[str]) -> list[Test]:
-    """Tests that the targets name: a file, a folder, a test id or the beginning of one; all without targets."""
+    """Return the tests that the targets name: a file, a folder, a test id or the beginning of one; all if none."""
     wanted = [_to_dotted_name(target) for target in targets]
     return [
         test
@@ -266,7 +266,7 @@ def select_by_targets(tests: Iterable[Test], targets: Sequence[str]) -> list[Tes
 
 
 def _to_dotted_name(name: str) -> str:
-    """One spelling for what pytest writes with slashes and colons and unittest with dots."""
+    """Return one spelling for pytest's names with slashes and colons and unittest's with dots."""
     head, bracket, parameters = name.partition("[")
     head = head.removeprefix("./").rstrip("/").replace(".py::", "::").removesuffix(".py")
     return head.replace("::", ".").replace("/", ".") + bracket + parameters

@@ -1,4 +1,4 @@
-"""What failing tests tell before any change is tried: which of them are one fault, and what their messages name."""
+"""Evidence of failing tests before any change is tried: groups with one fault, and names in their messages."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from collections.abc import Iterator, Sequence
 from tools.repair.localize.coverage_spectrum import Spectrum, Test
 from tools.repair.templates import Hints
 
-# Failing tests that share this much of what they cover are taken for symptoms of one fault.
+# Failing tests that share this much of their coverage count as symptoms of one fault.
 SAME_FAULT = 0.5
-# Passing tests that must run a statement, for its failing one to be doubted.
+# Number of passing tests that must run a statement, for its failing one to be doubted.
 ENOUGH_PASSING = 3
-# More failing tests than this say nothing more about one fault.
+# More failing tests than this add nothing about one fault.
 MOST_WANTED = 40
 
 
 def group_by_fault(failing: Sequence[Test]) -> Iterator[list[Test]]:
-    """Failing tests by likely fault: each begins with the test that runs least, and holds those that run alike."""
+    """Yield failing tests by likely fault: groups of similar coverage, the test that runs least first."""
     rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _count_lines(test), test.index))
     while rest:
         first = rest[0]
         alike = [test for test in rest if test is first or measure_test_similarity(first, test) >= SAME_FAULT]
-        # The one that runs least is judged first; after it the quick ones, so that a wrong patch is found out early.
+        # The one that runs least is judged first; after it the quick ones, so that a wrong patch is rejected
+        # early.
         yield alike[:MOST_WANTED]
         rest = [test for test in rest if test not in alike]
 
 
 def extract_hints(failing: Sequence[Test]) -> Hints:
-    """What the failures' own words say about names, attributes and exceptions."""
+    """Return names, attributes and exceptions in the messages of failures."""
     texts = [f"{test.error}: {test.message}" for test in failing]
     names = {name for text in texts for name in re.findall(r"name '(\w+)' is not defined", text)}
     names |= {name for text in texts for name in re.findall(r"cannot import name '(\w+)'", text)}
@@ -52,7 +53,7 @@ def extract_hints(failing: Sequence[Test]) -> Hints:
     )
 
 
-# pytest's words, older and newer, and those of unittest.
+# Wordings of pytest, older and newer, and of unittest.
 _UNRAISED = (
     re.compile(r"DID NOT RAISE (?:any of )?\(?<class '(?:[\w.]*\.)?(\w+)'>"),
     re.compile(r"DID NOT RAISE (?:any of )?\(?(\w+)"),
@@ -61,10 +62,10 @@ _UNRAISED = (
 
 
 def find_doubtful_tests(failing: Sequence[Test], spectrum: Spectrum) -> list[Test]:
-    """Failing tests whose own assertion is all that speaks for a fault: enough passing tests run all that they run.
+    """Return failing tests whose own assertion is the only evidence: enough passing tests run all that they run.
 
-    What they want may be wrong as well as what they test; coverage cannot tell, but a fault that these passing tests
-    do not notice is rare.
+    Their expectation may be wrong as well as the tested code; coverage cannot distinguish the two, but a
+    fault that these passing tests do not notice is rare.
     """
     counts: Counter[tuple[str, int]] = Counter()
     for test in spectrum.select_tests("passed"):
@@ -80,7 +81,7 @@ def find_doubtful_tests(failing: Sequence[Test], spectrum: Spectrum) -> list[Tes
 
 
 def _iter_compared_texts(test: Test) -> Iterator[tuple[str, str]]:
-    """Texts that an assertion compared, both ways round: which of them is wanted is a matter of custom."""
+    """Yield texts that an assertion compared, in both orders: which one is expected is a matter of convention."""
     for one, other in test.texts:
         yield one, other
         yield other, one
@@ -93,8 +94,8 @@ def _iter_compared_texts(test: Test) -> Iterator[tuple[str, str]]:
                 yield other, one
 
 
-# The words of unittest, of pytest's rewritten assertions (their first line, and their lines of differences) and of
-# pytest.raises(match=…).
+# Messages of unittest, of pytest's rewritten assertions (their first line, and their lines of differences)
+# and of pytest.raises(match=…).
 _STRING = r"(\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*')"
 _COMPARISONS = (
     re.compile(_STRING + r" (?:==|!=|in|not found in) " + _STRING),
@@ -107,13 +108,13 @@ _COMPARISONS = (
 def _unquote(text: str) -> str:
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):  # a line of differences, which stands as it is
+    except (ValueError, SyntaxError):  # a line of differences, which is not quoted
         return text
     return value if isinstance(value, str) else text
 
 
 def measure_test_similarity(one: Test, other: Test) -> float:
-    """Of the project's lines that both tests run, the share that they have in common (Jaccard); 1 if there are none."""
+    """Return the Jaccard similarity of the project's lines that two tests run; 1 if there are none."""
     common = together = 0
     for path in one.lines.keys() | other.lines.keys():
         first = one.lines.get(path, frozenset()) if path != one.file else frozenset()

@@ -1,7 +1,7 @@
-"""What the failing tests' files were before: as they are committed, and as they were before each of the last commits.
+"""Earlier versions of the failing tests' files: as committed, and before each of the last commits.
 
-Where a program worked once, the fault is in what was changed since (delta debugging, Zeller 1999). Instead of running
-the tests on older versions, each change since is taken back alone, as a candidate like any other.
+Where a program worked once, the fault is in a change since then (delta debugging, Zeller 1999). Instead of
+running the tests on older versions, each change since then is reverted alone, as a candidate like any other.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from tools.repair.localize.statement_ranking import Suspect, get_own_lines, rewe
 from tools.repair.templates import Source
 from tools.repair.templates.support.source_tree import Hunk
 
-# Commits that changed the files, of so many that are looked at; versions of all files that are read, and files.
+# Commits that changed the files, of so many that are searched; file versions that are read, and files.
 MOST_COMMITS, MOST_LOOKED_AT, MOST_VERSIONS, MOST_FILES = 12, 100, 16, 60
-# Hunks of one version, and lines of one: what is more is another program.
+# Hunks of one version, and lines of one: a version with more is another program.
 MOST_HUNKS, MOST_LINES = 20, 30
-# How much more suspicious a statement is that is not as it was committed, or that a late commit changed.
+# Factors on the suspiciousness of a statement that differs from the commit, or that a recent commit changed.
 UNCOMMITTED, LATE = 1.3, 1.1
 
 
 def attach_past_hunks(root: Path, sources: Mapping[str, Source]) -> None:
-    """Give each source the hunks by which it differs from what it was. Without a repository there are none."""
+    """Give each source the hunks that revert it to earlier versions. Without a repository there are none."""
     if find_root(root) is None or not sources:
         return
     paths = sorted(path for path in sources if "\n" not in path)[:MOST_FILES]
@@ -46,7 +46,7 @@ def attach_past_hunks(root: Path, sources: Mapping[str, Source]) -> None:
 
 
 def compute_revert_hunks(now: str, before: str, since: str) -> list[Hunk]:
-    """What to put in the place of what, so that one change since is taken back; none if too much is other."""
+    """Return the hunks that each revert one change; none if the versions differ too much."""
     new, old = now.splitlines(keepends=True), before.splitlines(keepends=True)
     starts = [0]
     for line in new:
@@ -70,7 +70,7 @@ def compute_revert_hunks(now: str, before: str, since: str) -> list[Hunk]:
 
 
 def boost_recent_changes(suspects: Sequence[Suspect], sources: Mapping[str, Source]) -> list[Suspect]:
-    """The suspects, those first, of what tests cannot tell apart, that were changed lately."""
+    """Return the suspects, recently changed ones first among those that tests cannot distinguish."""
     lines: dict[str, dict[int, float]] = {}
     for path, source in sources.items():
         for each in source.hunks:
@@ -87,8 +87,8 @@ def boost_recent_changes(suspects: Sequence[Suspect], sources: Mapping[str, Sour
 
 
 def _list_recent_changes(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
-    """(commit, path) of what the last commits changed, the newest first."""
-    # git is not asked for the paths: where they changed last long ago, it would go through all of a long history.
+    """Return (commit, path) of the last commits' changes, newest first."""
+    # git is not given the paths: if they last changed long ago, it would go through all of a long history.
     told = git.run(
         "log", f"--max-count={MOST_LOOKED_AT}", "--no-merges", "--no-renames", "--no-show-signature", "--relative",
         "--name-only", "--format=%x01%H",
@@ -106,7 +106,7 @@ def _list_recent_changes(git: Git, paths: Collection[str]) -> list[tuple[str, st
 
 
 def _read_versions(git: Git, names: Sequence[str]) -> list[str | None]:
-    """The text of each version; None for what is not there or no text. No filter of the repository's is run."""
+    """Return the text of each version; None for missing or binary ones. No filter of the repository is run."""
     data = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
     found: list[str | None] = []
     for _ in names:

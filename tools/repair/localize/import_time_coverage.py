@@ -1,4 +1,4 @@
-"""Tests that only look at what was computed before them, while their module was imported: parameters, constants."""
+"""Coverage for tests of values computed at the import of their module: parameters, constants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.repair.localize.coverage_spectrum import Spectrum, Test, is_test_file
 from tools.repair.localize.statement_ranking import get_own_lines
 from tools.repair.templates import Source
 
-# Files that ran while modules were imported and are looked through for what was called then.
+# Number of files that ran during imports and are searched for functions called then.
 MOST_FILES = 60
 _IMPORTED = re.compile(r"^\s*(?:from|import)\s+([\w.]+)", re.MULTILINE)
 
@@ -21,9 +21,9 @@ _IMPORTED = re.compile(r"^\s*(?:from|import)\s+([\w.]+)", re.MULTILINE)
 def add_import_time_lines(
     tests: Sequence[Test], spectrum: Spectrum, source: Callable[[str], Source], text: Callable[[str], str]
 ) -> list[Test]:
-    """The tests as if they ran what functions ran while modules were imported, if their files import the project.
+    """Return the tests with the lines that functions ran during imports added, if their files import the project.
 
-    source, text: of a file, by its path. OSError, ValueError and the like of it are of no interest.
+    source, text: of a file, by its path. OSError, ValueError and similar errors are ignored.
     """
     called: dict[str, frozenset[int]] = {}
     for path in sorted(spectrum.imported)[:MOST_FILES]:

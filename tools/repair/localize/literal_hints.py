@@ -1,4 +1,4 @@
-"""Statements that write what a failing assertion found otherwise: named by the text itself, whatever runs them."""
+"""Statements that write the actual text of a failing assertion: found by the text itself, whatever runs them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from tools.repair.templates import Source
 from tools.repair.templates.support.rewording import find_rewordings
 from tools.repair.templates.support.source_tree import list_header_nodes
 
-# Characters of what was found that a literal must have to be taken for where it comes from, and how many such places
-# are believed: what stands in more is no sign.
+# Minimum characters of the actual text in a literal that counts as its source, and maximum number of such
+# places: a text that occurs in more is no evidence.
 LONG, MOST_PLACES = 12, 3
 
 
 def promote_literal_suspects(
     suspects: Sequence[Suspect], sources: Mapping[str, Source], texts: Sequence[tuple[str, str]]
 ) -> list[Suspect]:
-    """The suspects, led by the statements whose literals have most of a text that was found and not wanted.
+    """Return the suspects, led by the statements whose literals have most of an actual text that is not expected.
 
-    A text that is put together elsewhere, or looked up by its name (a class's messages), is seen by no coverage.
+    A text that is composed elsewhere, or looked up by its name (a class's messages), is invisible to
+    coverage.
     """
     places = [
         (known, source, statement)
@@ -44,7 +45,7 @@ def promote_literal_suspects(
 def _iter_matching_literals(
     source: Source, texts: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[int, ast.stmt]]:
-    """(characters as they were found, statement) for each literal of a statement, but for docstrings."""
+    """Yield (characters of the actual text, statement) for each literal of a statement, except for docstrings."""
     table = None
     for each in find_rewordings(source.text, texts, LONG):
         table = table or index_statement_lines(source)

@@ -1,7 +1,7 @@
-"""What somebody who looked at the failure says: where the fault may be, and of which kind it is.
+"""Hint of a user or model who examined the failure: likely places and kinds of the fault.
 
-A few words name places and kinds. More describe the fault, as a report does: then places count by how much the text
-speaks of them, as `patchwright localize` tells from words, names and history.
+A few words name places and kinds. More describe the fault, as a report does: then places are weighted by
+their relevance to the text, which `patchwright localize` computes from words, names and history.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
 
-# How much more suspicious a place is that the hint names (a file; a function), and a kind of change likelier. A hint
-# may be wrong: what it does not name is still tried, only later.
+# Factors on the suspiciousness of a place that the hint names (a file; a function), and on the likelihood of
+# a kind of change. A hint may be wrong: other places are still tried, only later.
 FILE, FUNCTION, KIND = 2.0, 3.0, 4.0
 
-# Words after which a hint is also read as a description, and after which it is nothing else: in so many, names of
-# functions and kinds stand by chance.
+# Number of words from which a hint is also read as a description, and from which it is nothing else: among so
+# many, names of functions and kinds occur by chance.
 DESCRIPTION, PROSE = 8, 25
-# What the best file of a description, and its best function, add to a place's suspiciousness, of which it is a part:
-# files are right more often than functions, and tests have seen where the fault can be.
+# Bonus of the best file of a description, and of its best function, as a share of a place's suspiciousness:
+# files are right more often than functions, and tests have shown where the fault can be.
 SPOKEN_FILE, SPOKEN_FUNCTION = 0.5, 0.5
-# Places of a description that count.
+# Number of places of a description that count.
 SPOKEN_FILES, SPOKEN_FUNCTIONS = 10, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Words such as "cart.py", "Cart.total", "src/cart.py::total", "off by one" or "comparison"; "" says nothing.
+    """Words such as "cart.py", "Cart.total", "src/cart.py::total", "off by one" or "comparison"; "" is no hint.
 
-    files, functions: what a description speaks of: path, and path with qualified name → how much, from 0 to 1
+    files, functions: relevance to a description, from 0 to 1, of each path, and of each path with qualified
+    name
     """
 
     said: str = ""
@@ -41,7 +42,7 @@ class Hint:
     functions: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def weigh_place(self, path: str, function: str) -> float:
-        """What a place's suspiciousness is multiplied with."""
+        """Return the factor on a place's suspiciousness."""
         return max(self._weigh_by_name(path, function), self._weigh_by_description(path, function))
 
     def _weigh_by_description(self, path: str, function: str) -> float:
@@ -59,7 +60,7 @@ class Hint:
         return found
 
     def weigh_template(self, template: str) -> float:
-        """The same for a template's prior: the first word of its name that says something is in the hint."""
+        """Return the factor on a template's prior: the first significant word of its name is in the hint."""
         first = next((part for part in template.split("_") if len(part) > 2), template)
         said = {_stem_word(word) for word in re.findall(r"[a-z]+", self.said.lower())} if self._words else ()
         return KIND if _stem_word(first) in said else 1.0
@@ -77,7 +78,7 @@ Key = TypeVar("Key")
 
 
 def parse_hint(at: Workspace, said: str) -> Hint:
-    """A hint, and what it speaks of in the workspace if it describes something."""
+    """Parse a hint, and locate places in the workspace if it is a description."""
     if len(said.split()) < DESCRIPTION:
         return Hint(said)
     from tools.code.code_tool import query_index

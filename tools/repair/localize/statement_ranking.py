@@ -1,4 +1,4 @@
-"""Fault localisation: what failing tests run and passing ones don't (Ochiai and DStar), tracebacks as a bonus."""
+"""Fault localization: statements that failing tests run and passing ones don't (Ochiai and DStar), plus tracebacks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from tools.repair.localize.suspicious_place import SuspiciousPlace
 from tools.repair.templates import Source
 from tools.repair.templates.support.source_tree import list_header_nodes
 
-# A traceback names the place where it went wrong, but the cause is often a caller's: enough to order
-# statements that coverage cannot tell apart, not enough to overrule it.
+# A traceback names the place of the error, but the cause is often in a caller: enough to order statements
+# that coverage cannot distinguish, not enough to overrule it.
 DEEPEST_FRAME, OTHER_FRAME = 0.25, 0.1
-# Defaults and module constants run at import, before any test; they stand behind the statements that use them.
+# Defaults and module constants run at import, before any test; they are ranked behind the statements that use
+# them.
 INDIRECT = 0.7
 # A constant may be computed from another one.
 LEVELS = 2
-# What ran while modules were imported is no business of one test alone, and its results may be stored, so that a
-# change shows only in a new session, at the cost of hundreds of other candidates.
+# Code that ran during imports belongs to no single test, and its results may be stored, so that a change
+# takes effect only in a new session, at the cost of hundreds of other candidates.
 IMPORTED = 0.7
-# A constant of this name may be another one's.
+# A constant of this name may belong to another module.
 OTHER_FILE = 0.8
 
 
@@ -37,7 +38,7 @@ class Suspect(SuspiciousPlace):
 def rank_statements(
     sources: Mapping[str, Source], failing: Sequence[Test], spectrum: Spectrum
 ) -> list[Suspect]:
-    """Statements that the failing tests run, most suspicious first; ties in order of place."""
+    """Return statements that the failing tests run, most suspicious first; ties in order of place."""
     passing = spectrum.select_tests("passed")
     suspects: list[Suspect] = []
     for path, source in sources.items():
@@ -60,10 +61,10 @@ def rank_statements(
 
 
 def compute_suspiciousness(failing: int, passing: int, all_failing: int) -> float:
-    """From 0 to 1: the mean of Ochiai and DStar (Wong 2014) for a statement that so many tests run.
+    """Return from 0 to 1 the mean of Ochiai and DStar (Wong 2014) for a statement that so many tests run.
 
-    DStar, d = failing² / (passing + failing tests that do not run it), has no bound; as √(d / (1 + d)) it is what
-    Ochiai is where one test fails, so that the two differ only where several do.
+    DStar, d = failing² / (passing + failing tests that do not run it), has no bound; as √(d / (1 + d)) it
+    equals Ochiai where one test fails, so that the two differ only where several do.
     """
     ochiai = failing / math.sqrt(all_failing * (failing + passing))
     dstar = failing / math.sqrt(failing**2 + passing + all_failing - failing)
@@ -71,7 +72,7 @@ def compute_suspiciousness(failing: int, passing: int, all_failing: int) -> floa
 
 
 def create_suspect(source: Source, statement: ast.stmt, score: float) -> Suspect:
-    """A statement that something else than coverage speaks of."""
+    """Return a suspect for a statement with other evidence than coverage."""
     return _build_suspect(source, statement, score, 1, 0)
 
 
@@ -79,7 +80,7 @@ Table = Mapping[int, Sequence[ast.stmt]]
 
 
 def index_statement_lines(source: Source) -> Table:
-    """Line → the statements whose own text (of a compound statement: its header) stands there."""
+    """Return line → statements whose own text (of a compound statement: its header) is in that line."""
     table: dict[int, list[ast.stmt]] = {}
     for statement in source.statements:
         for line in get_own_lines(statement):
@@ -88,7 +89,7 @@ def index_statement_lines(source: Source) -> Table:
 
 
 def select_covering_tests(tests: Iterable[Test], path: str, lines: Iterable[int]) -> list[Test]:
-    """Tests that run any of the lines."""
+    """Return tests that run any of the lines."""
     wanted = frozenset(lines)
     return [test for test in tests if not wanted.isdisjoint(test.lines.get(path, frozenset()))]
 
@@ -114,7 +115,7 @@ def _count_covering_tests(tests: Iterable[Test], path: str, table: Table) -> Cou
 
 
 def _iter_indirect_suspects(sources: Mapping[str, Source], suspects: Sequence[Suspect]) -> Iterator[Suspect]:
-    """Statements that ran at import and whose values suspicious ones use, as suspicious as the most of these."""
+    """Yield statements that ran at import and whose values suspicious ones use, with the maximum of their scores."""
     constants: dict[str, list[tuple[Source, ast.stmt]]] = {}
     for source in sources.values():
         for name, statement in source.constants:
@@ -137,7 +138,7 @@ def _iter_indirect_suspects(sources: Mapping[str, Source], suspects: Sequence[Su
 def _iter_value_sources(
     source: Source, statement: ast.stmt, constants: Mapping[str, Sequence[tuple[Source, ast.stmt]]]
 ) -> Iterator[tuple[Source, ast.stmt]]:
-    """Defaults of the function; constants of modules and classes by the name under which they are read."""
+    """Yield defaults of the function, and constants of modules and classes by the name under which they are read."""
     function = source.find_enclosing_function(statement)
     if function and (function.args.defaults or any(function.args.kw_defaults)):
         yield source, function
@@ -180,9 +181,9 @@ def _build_suspect(source: Source, statement: ast.stmt, score: float, failing: i
 
 
 def reweigh_suspects(suspects: Sequence[Suspect], factors: Sequence[float]) -> list[Suspect]:
-    """The suspects in the order of their scores times these factors."""
+    """Return the suspects in the order of their scores times these factors."""
     raised = [each.score * by for each, by in zip(suspects, factors, strict=True)]
-    # The highest stays what it was: a score above one would mean nothing to a reader.
+    # The highest score is unchanged: one above 1 would mean nothing to a reader.
     scale = max((each.score for each in suspects), default=0.0) / (max(raised, default=0.0) or 1.0)
     found = [
         replace(each, score=round(score * scale, 4)) for each, score in zip(suspects, raised, strict=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspiciousPlace:
-    """A statement, or in other languages than Python a function, and how suspicious it is, from 0 to a little over 1.
+    """A statement, or in other languages than Python a function, with its suspiciousness, from 0 to a little over 1.
 
-    failing, passing: how many tests of each kind run it
+    failing, passing: number of tests of each kind that run it
     """
 
     path: str

@@ -1,9 +1,9 @@
-"""Which statements are about what the failing tests are about: words that they share.
+"""Relevance of statements to failing tests, by the words that they share.
 
-Coverage cannot tell statements apart that the same tests run. The words of a test (its name, what it calls, the texts
-that it hands over, the words of its failure) often can: the place of a bug is found from a report's words in the same
-way (information retrieval: Zhou, Zhang and Lo 2012; combined with spectra: Le, Oentaryo and Lo 2015). A word counts the
-more, the fewer statements have it.
+Coverage cannot distinguish statements that the same tests run. The words of a test (its name, its calls, the
+texts that it passes, its failure message) often can: the place of a bug is found from a report's words in the
+same way (information retrieval: Zhou, Zhang and Lo 2012; combined with spectra: Le, Oentaryo and Lo 2015). A
+word has the more weight, the fewer statements have it.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tools.repair.localize.coverage_spectrum import Test
 from tools.repair.localize.statement_ranking import Suspect
 from tools.repair.templates.support.source_tree import Function, list_header_nodes
 
-# How much more suspicious a statement is that shares all of its words with the tests, and one whose function does:
-# the best of seven pairs on fifteen bugs of the development half (the place of the fault fell from 14 to 12 on average,
-# as a geometric mean).
+# Factors on the suspiciousness of a statement that shares all of its words with the tests, and of one whose
+# function does: the best of seven pairs on fifteen bugs of the development half (the place of the fault fell
+# from 14 to 12 on average, as a geometric mean).
 STATEMENT, FUNCTION = 0.3, 0.3
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# What every test says.
+# Words that occur in every test.
 _COMMON = frozenset(
     [
         "test",
@@ -48,7 +48,7 @@ _COMMON = frozenset(
 
 
 def rerank_by_words(suspects: Sequence[Suspect], words: frozenset[str]) -> list[Suspect]:
-    """The suspects, more suspicious for what they have in common with the tests, in their new order."""
+    """Return the suspects reranked by the words that they share with the tests."""
     if not words:
         return list(suspects)
     own = [_split_words(_iter_texts(each.statement)) for each in suspects]
@@ -60,7 +60,7 @@ def rerank_by_words(suspects: Sequence[Suspect], words: frozenset[str]) -> list[
         * (1 + STATEMENT * _compute_share(one, words, weight) + FUNCTION * _compute_share(two, words, weight))
         for each, one, two in zip(suspects, own, named, strict=True)
     ]
-    # The highest stays what coverage made it: a score above one would mean nothing to a reader.
+    # The highest score is the one from coverage: one above 1 would mean nothing to a reader.
     scale = max((each.score for each in suspects), default=0.0) / (max(scores, default=0.0) or 1.0)
     found = [
         replace(each, score=round(score * scale, 4)) for each, score in zip(suspects, scores, strict=True)
@@ -69,7 +69,7 @@ def rerank_by_words(suspects: Sequence[Suspect], words: frozenset[str]) -> list[
 
 
 def collect_test_words(failing: Sequence[Test], files: Mapping[str, str]) -> frozenset[str]:
-    """The words of failing tests. files: path → text of the files that they stand in, as far as they can be read."""
+    """Return the words of failing tests. files: path → text of their files, as far as readable."""
     found: set[str] = set()
     for test in failing:
         name = test.id.partition("[")[0].split("::")[-1].split(".")[-1]
@@ -80,13 +80,13 @@ def collect_test_words(failing: Sequence[Test], files: Mapping[str, str]) -> fro
 
 
 def collect_function_words(function: Function) -> frozenset[str]:
-    """The words of what a test calls, hands over and compares."""
+    """Return the words of a test's calls, arguments and comparisons."""
     return _split_words(_iter_texts(function))
 
 
 @lru_cache(maxsize=50_000)
 def split_name(name: str) -> frozenset[str]:
-    """The words that a name is made of."""
+    """Return the words that a name consists of."""
     return _split_words([name])
 
 
@@ -99,7 +99,7 @@ def _find_functions(text: str, name: str) -> Iterator[Function]:
 
 
 def _iter_texts(node: ast.stmt) -> Iterator[str]:
-    """Names, attributes and strings: of a test all of them, of a compound statement its header's."""
+    """Yield names, attributes and strings: of a test all of them, of a compound statement its header's."""
     inside: Iterable[ast.AST] = ast.walk(node) if isinstance(node, Function) else list_header_nodes(node)
     for each in inside:
         if isinstance(each, ast.Name):

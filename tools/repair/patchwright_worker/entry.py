@@ -1,4 +1,4 @@
-"""Reads the configuration, keeps the reply channel to itself, and starts both modes from what they share."""
+"""Start of the worker: read the configuration, reserve the reply channel, start both modes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .serving.trial_modes import Cold, Warm
 if TYPE_CHECKING:
     from .process.json_lines import Json
 
-# Said by ourselves to ourselves: start without what the framework imports for every session.
+# Flag from this process to its re-execution: start without the framework's imports for every session.
 UNPREPARED = "unprepared"
 
 
@@ -27,7 +27,7 @@ def main() -> None:
         config: Json = json.load(file)
     channel = _claim_stdout()
     sys.dont_write_bytecode = True
-    # Our own folder must not be importable; theirs is, as with `python -m pytest`.
+    # The worker's folder must not be importable; the project's is, as with `python -m pytest`.
     sys.path[0] = config["root"]
     for extra in reversed(config["python_path"]):
         sys.path.insert(0, extra)
@@ -37,7 +37,7 @@ def main() -> None:
     if UNPREPARED not in sys.argv:
         framework.prepare()
         if _has_imported_project(config["root"]):
-            # A plugin of the framework that the project itself is: it must be imported with each change anew.
+            # The project itself is a plugin of the framework: it must be imported again with each change.
             os.dup2(channel, 1)
             os.execv(sys.executable, [sys.executable, *sys.argv, UNPREPARED])
     lock = os.open(config["lock"], os.O_RDWR | os.O_CREAT, 0o600)
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def _start_cold(framework: Framework, requests: int, channel: Channel, config: Json) -> int:
-    """Fork the cold mode's server, before anything of the project is imported; a pipe that ends when it does."""
+    """Fork the cold mode's server, before any import of the project; return a pipe that closes when it ends."""
     alive, held = os.pipe()
     if os.fork():
         os.close(held)
@@ -72,13 +72,13 @@ def _start_cold(framework: Framework, requests: int, channel: Channel, config: J
 
 
 def _has_imported_project(root: str) -> bool:
-    """Whether a module of the project is imported already; what is installed below it is not the project's own."""
+    """Return whether a module of the project is imported already; installed packages below its root do not count."""
     files = (str(getattr(module, "__file__", None) or "") for module in list(sys.modules.values()))
     return any(file.startswith(root + os.sep) and "-packages" + os.sep not in file for file in files)
 
 
 def _claim_stdout() -> int:
-    """Keep the reply channel to ourselves: whatever the tests print must not reach it."""
+    """Reserve the reply channel: output of the tests must not reach it."""
     channel = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):

@@ -1,7 +1,7 @@
 """Mutation templates: small named ways to change one statement, each with its source in the literature.
 
-Priors are relative: how often a template's change turned out to be the right one, per place where it
-applies. Templates that are right less often than they pass tests (guards, reuse, removal) stand low.
+Priors are relative: how often a template's change was the right one, per place where it applies. Templates
+that are right less often than they pass tests (guards, reuse, removal) have a low one.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ _MODULES = (
 
 _WRITTEN = [each for module in _MODULES for each in vars(module).values() if isinstance(each, Template)]
 
-# The likeliest first: what several templates would say counts for the first of them.
+# The likeliest first: a change of several templates counts for the first of them.
 TEMPLATES: tuple[Template, ...] = tuple(sorted(_WRITTEN, key=lambda each: -each.prior))
 
-# The same with the priors that fitting has made of those that are written.
+# The same with fitted priors instead of the written ones.
 FITTED: tuple[Template, ...] = tuple(
     sorted(
         (replace(each, prior=each.prior * WEIGHTS.get(each.name, 1.0)) for each in _WRITTEN),

@@ -1,5 +1,7 @@
-"""Templates whose ingredients stand elsewhere in the file (plastic surgery, Barr 2014): arguments of its other calls,
-names in its other conditions, functions that wrap values there, modules of the standard library.
+"""Templates that borrow from elsewhere in the file (plastic surgery, Barr 2014).
+
+They use arguments of its other calls, names in its other conditions, functions that wrap values there, and
+modules of the standard library.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ MOST_KEYWORDS, MOST_CONDITIONS = 10, 30
 
 @template(prior=0.6, precision=0.85)
 def borrowed_argument(site: Site) -> Iterator[Change]:
-    """A keyword argument that other calls of the same function have is missing (plastic surgery; TBar FP10.4)."""
+    """Add a keyword argument that other calls of the same function have (plastic surgery; TBar FP10.4)."""
     for node in site.nodes:
         if isinstance(node, ast.Call):
             name, given = _get_callee_name(node), {each.arg for each in node.keywords}
@@ -33,7 +35,7 @@ def borrowed_argument(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35, precision=0.8)
 def borrowed_condition(site: Site) -> Iterator[Change]:
-    """A condition of the same class or file is not looked at here (ACS: predicates of the project, Xiong 2017)."""
+    """Add a condition of the same class or file (ACS: predicates of the project, Xiong 2017)."""
     for test in list_conditions(site):
         if isinstance(test, ast.Constant):
             continue
@@ -71,7 +73,7 @@ def wrapped_by_module(site: Site) -> Iterator[Change]:
 
 @template(prior=4.0, precision=0.98)
 def missing_import(site: Site) -> Iterator[Change]:
-    """A module of the standard library that is used and not imported (NameError)."""
+    """Import a module of the standard library that is used and not imported (NameError)."""
     first = next(
         (
             n
@@ -93,5 +95,5 @@ def _get_callee_name(node: ast.Call) -> str:
 
 
 def _is_visible(site: Site, text: str) -> bool:
-    """Every name of the expression means something here."""
+    """Return whether every name of the expression is bound here."""
     return all(site.is_known(name) for name in site.source.find_names(text))

@@ -25,10 +25,10 @@ def weakened_condition(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5, precision=0.85)
 def strengthened_condition(site: Site) -> Iterator[Change]:
-    """`c` → `x and c` (TBar FP6.3; PraPR pre-condition): a check that is missing."""
+    """`c` → `x and c` (TBar FP6.3; PraPR pre-condition): a missing check."""
     for test in _list_nonconstant_conditions(site):
         asked = [n for n in ast.walk(test) if isinstance(n, ast.Attribute)]
-        # That such a value is empty in the tests would be luck: it is of another type.
+        # Such a value is empty in the tests only by chance: it is of another type.
         others = {site.get_text(each.value) for each in asked if not site.hints.may_be_none(each.attr)}
         for check in (*site.variables, *_list_attributes(site, test), *_iter_checks(site, test)):
             if check in others:
@@ -39,7 +39,7 @@ def strengthened_condition(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3, precision=0.7)
 def replaced_condition(site: Site) -> Iterator[Change]:
-    """A condition on another variable altogether (TBar FP6.1)."""
+    """Replace the condition by one on another variable (TBar FP6.1)."""
     for test in _list_conditions(site):
         for name in (*site.variables, *_list_attributes(site, test)):
             for text in (name, f"not {name}", f"{name} is None", f"{name} is not None"):
@@ -48,7 +48,7 @@ def replaced_condition(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5)
 def dropped_comparison(site: Site) -> Iterator[Change]:
-    """What is compared in place of the comparison: `x = f() == 0` (misused `==`; unwrapping, TBar FP11.3)."""
+    """Replace a comparison by its operand: `x = f() == 0` (misused `==`; unwrapping, TBar FP11.3)."""
     for node in site.nodes:
         if isinstance(node, ast.Compare) and not isinstance(site.statement, ast.If | ast.While):
             yield site.replace_node(node, site.get_text(node.left))
@@ -56,7 +56,7 @@ def dropped_comparison(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4)
 def loop_for_branch(site: Site) -> Iterator[Change]:
-    """`while` for `if`, or the other way round: done once what has to be repeated (mutation operators, inverted)."""
+    """Exchange `if` and `while`: repeat a step that is done once, or the reverse (mutation operators, inverted)."""
     statement = site.statement
     if isinstance(statement, ast.If | ast.While) and not (isinstance(statement, ast.If) and statement.orelse):
         start = site.source.get_span(statement)[0]
@@ -67,7 +67,7 @@ def loop_for_branch(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3, precision=0.55)
 def returned_predicate(site: Site) -> Iterator[Change]:
-    """A constant answer that depends on a variable after all (TBar FP12, mutate return; QuixBugs class 8)."""
+    """Replace a constant result by a predicate of a variable, or the variable (TBar FP12; QuixBugs class 8)."""
     statement = site.statement
     if not (isinstance(statement, ast.Return) and isinstance(statement.value, ast.Constant)):
         return
@@ -83,7 +83,7 @@ def returned_predicate(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4, precision=0.75)
 def returned_value(site: Site) -> Iterator[Change]:
-    """Another variable, alone or in a list, is returned (TBar FP12)."""
+    """Return another variable, alone or in a list (TBar FP12)."""
     statement = site.statement
     if isinstance(statement, ast.Return) and statement.value is not None:
         for name in site.variables:
@@ -100,7 +100,7 @@ def returned_value(site: Site) -> Iterator[Change]:
 
 
 def _list_conditions(site: Site) -> list[ast.expr]:
-    """The conditions that stand in the statement itself."""
+    """Return the conditions in the statement itself."""
     statement = site.statement
     found: list[ast.expr] = [statement.test] if isinstance(statement, ast.If | ast.While) else []
     for node in site.nodes:
@@ -112,7 +112,7 @@ def _list_conditions(site: Site) -> list[ast.expr]:
 
 
 def _list_nonconstant_conditions(site: Site) -> list[ast.expr]:
-    """Without `while True`, which is meant."""
+    """Return the conditions without `while True`, which is intended."""
     return [test for test in _list_conditions(site) if not isinstance(test, ast.Constant)]
 
 
@@ -122,7 +122,7 @@ def _list_attributes(site: Site, test: ast.expr) -> list[str]:
 
 
 def _iter_checks(site: Site, test: ast.expr) -> Iterator[str]:
-    """Emptiness and None checks: of what the condition itself looks at first, then of other variables."""
+    """Yield checks for emptiness and None: first of the condition's own variables, then of others."""
     inside: list[str] = []
     for node in ast.walk(test):
         if isinstance(node, ast.Attribute | ast.Subscript | ast.Name):

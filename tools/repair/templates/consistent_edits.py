@@ -12,16 +12,17 @@ from tools.repair.templates.support.precedence import ATOM
 from tools.repair.templates.support.source_tree import list_header_nodes
 from tools.repair.templates.support.template_site import BUILTINS, Change, Site, template
 
-# Lines of a statement with its block in which names are exchanged; in longer ones it is never the fault.
+# Maximum lines of a statement with its block in which names are exchanged; in longer ones it is never the
+# fault.
 LONGEST = 25
 MOST_PAIRS = 12
-# Names of the module that one which does not exist may stand for.
+# Maximum number of the module's names that may replace an undefined one.
 MOST_NAMES = 24
 
 
 @template(prior=0.35, precision=0.85)
 def replaced_everywhere(site: Site) -> Iterator[Change]:
-    """One replacement at every place of the function where the same is written (consistent edits, Meng 2013)."""
+    """Replace an expression at every place of the function where it occurs (consistent edits, Meng 2013)."""
     if site.function is None:
         return
     inside = [each for each in site.source.list_nodes(site.function) if isinstance(each, ast.stmt)]
@@ -43,7 +44,7 @@ def replaced_everywhere(site: Site) -> Iterator[Change]:
 
 @template(prior=3.5, precision=0.98)
 def misspelt_everywhere(site: Site) -> Iterator[Change]:
-    """An attribute of which the failing tests say that it does not exist, at all its places in the file (Meng 2013)."""
+    """Replace an attribute that the failing tests report as missing, at all its places in the file (Meng 2013)."""
     wrong = site.hints.missing_attributes
     for node in site.nodes:
         if not (isinstance(node, ast.Attribute) and node.attr in wrong):
@@ -57,7 +58,7 @@ def misspelt_everywhere(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3)
 def exchanged_names(site: Site) -> Iterator[Change]:
-    """Two variables or attributes taken for one another all over a statement and its block, or two neighbours."""
+    """Exchange two variables or attributes in a statement and its block, or in two neighbours."""
     statement, block = site.statement, site.source.get_block(site.statement)
     place = block.index(statement) if statement in block else len(block)
     regions: list[Sequence[ast.stmt]] = [[statement]] if hasattr(statement, "body") else []
@@ -82,7 +83,7 @@ _TOGETHER = (
 
 @template(prior=0.4, precision=0.9)
 def alike_statements(site: Site) -> Iterator[Change]:
-    """The same operator, function or number in neighbouring statements of one form (consistent edits, Meng 2013)."""
+    """Change an operator, function or number in neighbouring statements of one form (consistent edits, Meng 2013)."""
     block, statement = site.source.get_block(site.statement), site.statement
     if statement not in block or not isinstance(
         statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return
@@ -90,7 +91,7 @@ def alike_statements(site: Site) -> Iterator[Change]:
         return
     form, first = _normalize_statement(statement), block.index(statement)
     if first and _normalize_statement(block[first - 1]) == form:
-        return  # said of the first of them
+        return  # the first of them yields the change
     last = first
     while last + 1 < len(block) and _normalize_statement(block[last + 1]) == form:
         last += 1
@@ -109,7 +110,7 @@ def alike_statements(site: Site) -> Iterator[Change]:
 
 
 def _normalize_statement(statement: ast.stmt) -> str:
-    """What a statement looks like when its names and numbers are left out."""
+    """Return the form of a statement, without its names and numbers."""
     text = ast.dump(statement)
     return re.sub(r"(id|attr|arg|value)='?[^',()]*'?", r"\1", text)
 
@@ -152,7 +153,7 @@ def _iter_replacements(site: Site, node: ast.expr) -> Iterator[str]:
 
 
 def _is_replaceable(site: Site, node: ast.expr, text: str) -> bool:
-    """The same text, read and not part of an f-string, where positions are not exact."""
+    """Return whether it has the same text, is read and not part of an f-string, where positions are not exact."""
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
     above = site.source.parents.get(node)
@@ -164,7 +165,7 @@ def _is_replaceable(site: Site, node: ast.expr, text: str) -> bool:
 
 
 def _combine_edits(edits: Sequence[tuple[int, int, str]], site: Site, why: str) -> Change:
-    """Several replacements as the one change of the text that holds them all."""
+    """Combine several replacements into one change of the text that contains them all."""
     ordered = sorted(edits)
     start, end = ordered[0][0], ordered[-1][1]
     parts, place = [], start

@@ -30,7 +30,7 @@ _WRAPPERS = (
 
 @template(prior=0.9)
 def swapped_operands(site: Site) -> Iterator[Change]:
-    """The operands the other way round (QuixBugs class 6; TBar FP11)."""
+    """Swap the operands (QuixBugs class 6; TBar FP11)."""
     for node in site.nodes:
         if isinstance(node, ast.BinOp):
             yield _exchange_parts(site, node, node.left, node.right)
@@ -47,19 +47,19 @@ def _is_membership_test(node: ast.Compare) -> bool:
 
 @template(prior=0.9)
 def dropped_operand(site: Site) -> Iterator[Change]:
-    """One name or number too many in an arithmetic expression (operand deletion: Offutt 1996; TBar FP11.3)."""
+    """Remove a name or number from an arithmetic expression (operand deletion: Offutt 1996; TBar FP11.3)."""
     yield from _drop_operands(site, lambda left_out: isinstance(left_out, ast.Name | ast.Constant))
 
 
 @template(prior=0.4, precision=0.75)
 def dropped_term(site: Site) -> Iterator[Change]:
-    """A whole sub-expression too many: the same, but a larger change, so it needs stronger evidence."""
+    """Remove a whole sub-expression: the same, but a larger change, so it needs stronger evidence."""
     yield from _drop_operands(site, lambda left_out: not isinstance(left_out, ast.Name | ast.Constant))
 
 
 @template(prior=1.0)
 def swapped_arguments(site: Site) -> Iterator[Change]:
-    """Two arguments of a call exchanged (TBar FP10.3; PraPR argument propagation; QuixBugs class 6)."""
+    """Swap two arguments of a call (TBar FP10.3; PraPR argument propagation; QuixBugs class 6)."""
     for node in site.nodes:
         if isinstance(node, ast.Call):
             for first, second in combinations(node.args, 2):
@@ -68,7 +68,7 @@ def swapped_arguments(site: Site) -> Iterator[Change]:
 
 @template(prior=0.7)
 def swapped_elements(site: Site) -> Iterator[Change]:
-    """Two elements of a tuple, list or index exchanged (QuixBugs class 6)."""
+    """Swap two elements of a tuple, list or index (QuixBugs class 6)."""
     for node in site.nodes:
         if isinstance(node, ast.Tuple | ast.List):
             for first, second in combinations(node.elts[:6], 2):
@@ -79,7 +79,7 @@ def swapped_elements(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4)
 def dropped_argument(site: Site) -> Iterator[Change]:
-    """An argument too many (TBar FP10.4; mutmut's argument removal)."""
+    """Remove an argument (TBar FP10.4; mutmut's argument removal)."""
     for node in site.nodes:
         if isinstance(node, ast.Call) and len(node.args) + len(node.keywords) > _count_required_arguments(
             node
@@ -94,7 +94,7 @@ def dropped_argument(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4)
 def known_argument(site: Site) -> Iterator[Change]:
-    """An option of a well-known function missing: the other order, an index to pop (TBar FP10.4)."""
+    """Add an option of a well-known function: the other order, an index to pop (TBar FP10.4)."""
     for node in site.nodes:
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -118,7 +118,7 @@ _OPTIONS = {
 
 
 def _count_required_arguments(node: ast.Call) -> int:
-    """Arguments that must stay; some methods can do without."""
+    """Return the number of arguments that must stay; some methods need none."""
     return (
         0
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("pop", "split", "strip", "get")
@@ -128,7 +128,7 @@ def _count_required_arguments(node: ast.Call) -> int:
 
 @template(prior=0.4)
 def added_argument(site: Site) -> Iterator[Change]:
-    """An argument missing from a call of one of the file's functions (TBar FP10.4; TypeError's own case)."""
+    """Add an argument to a call of one of the file's functions (TBar FP10.4; a TypeError's own case)."""
     for node in site.nodes:
         if isinstance(node, ast.Call):
             called = _find_definition(site, node.func)
@@ -149,7 +149,7 @@ def added_argument(site: Site) -> Iterator[Change]:
 
 @template(prior=0.25, precision=0.5)
 def unwrapped(site: Site) -> Iterator[Change]:
-    """An argument in place of its call (TBar FP10.2; low precision, so late)."""
+    """Replace a call by its argument (TBar FP10.2; low precision, so late)."""
     for node in site.nodes:
         if (
             isinstance(node, ast.Call)
@@ -167,7 +167,7 @@ def unwrapped(site: Site) -> Iterator[Change]:
 
 
 def _is_imported(site: Site, node: ast.expr) -> bool:
-    """A module, or what one has: as a value of its own it says nothing."""
+    """Return whether it is a module, or a member of one: useless as a value of its own."""
     if not isinstance(node, ast.Name) or node.id in site.variables:
         return False
     return isinstance(site.source.module_names.get(node.id), ast.Import | ast.ImportFrom)
@@ -190,7 +190,7 @@ def wrapped(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4)
 def bounded(site: Site) -> Iterator[Change]:
-    """A value kept above or below another: `max(0, x)`, `min(best, x)` (QuixBugs: a running optimum that is lost)."""
+    """Bound a value by another: `max(0, x)`, `min(best, x)` (QuixBugs: a running optimum that is lost)."""
     statement = site.statement
     if not _uses_numbers(site):
         return
@@ -206,7 +206,7 @@ def bounded(site: Site) -> Iterator[Change]:
 
 
 def _uses_numbers(site: Site) -> bool:
-    """The function has to do with numbers at all: texts have an order too, but no bounds."""
+    """Return whether the function uses numbers: texts have an order too, but no bounds."""
     return any(
         (isinstance(node, ast.Constant) and type(node.value) in (int, float))
         or (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE))
@@ -216,14 +216,14 @@ def _uses_numbers(site: Site) -> bool:
     )
 
 
-# Of texts there are sums, and `%`; these are of numbers (and sets) alone.
+# Texts have sums and `%` too; these operators are for numbers (and sets) only.
 _ARITHMETIC = ast.Sub | ast.Mult | ast.Div | ast.FloorDiv | ast.Pow
 _NUMBERS = ("abs", "float", "int", "len", "max", "min", "range", "round", "sum")
 
 
 @template(prior=0.4)
 def extended(site: Site) -> Iterator[Change]:
-    """An operand missing: `x` → `x + y`, `x - y` with a variable of the function (QuixBugs class 12)."""
+    """Add an operand: `x` → `x + y`, `x - y` with a variable of the function (QuixBugs class 12)."""
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
             for name in site.variables:
@@ -238,7 +238,7 @@ def extended(site: Site) -> Iterator[Change]:
 
 @template(prior=0.2)
 def scaled(site: Site) -> Iterator[Change]:
-    """A factor, divisor, power or modulus missing (Offutt's operator insertion)."""
+    """Add a factor, divisor, power or modulus (Offutt's operator insertion)."""
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
             text = site.format_operand(node, ATOM)
@@ -253,7 +253,7 @@ def scaled(site: Site) -> Iterator[Change]:
 
 @template(prior=0.15, precision=0.7)
 def negated_value(site: Site) -> Iterator[Change]:
-    """A number with the other sign: an index from the end, a loss for a gain (Offutt's unary operator insertion)."""
+    """Negate a number: an index from the end, a loss for a gain (Offutt's unary operator insertion)."""
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Attribute) and _is_value(site, node):
             yield site.replace_node(node, f"-{site.format_operand(node, ATOM)}")
@@ -261,7 +261,7 @@ def negated_value(site: Site) -> Iterator[Change]:
 
 @template(prior=0.15)
 def chained_attribute(site: Site) -> Iterator[Change]:
-    """One step more along a chain: `x.next` → `x.next.next` (linked structures)."""
+    """Extend a chain by one step: `x.next` → `x.next.next` (linked structures)."""
     for node in site.nodes:
         if (
             isinstance(node, ast.Attribute)
@@ -273,7 +273,7 @@ def chained_attribute(site: Site) -> Iterator[Change]:
 
 @template(prior=0.15, precision=0.7)
 def reused(site: Site) -> Iterator[Change]:
-    """Another expression of the function in this place (plastic surgery: Barr 2014; TBar FP13.2; low precision)."""
+    """Reuse another expression of the function (plastic surgery: Barr 2014; TBar FP13.2; low precision)."""
     if site.function is None:
         return
     pool: dict[str, ast.expr] = {}
@@ -299,7 +299,7 @@ def _drop_operands(site: Site, fits: Callable[[ast.expr], bool]) -> Iterator[Cha
 
 
 def _exchange_parts(site: Site, node: ast.expr, first: ast.expr, second: ast.expr) -> Change:
-    """The node with two of its parts exchanged, what stands around and between them unchanged."""
+    """Return the node with two parts swapped and the text around and between them unchanged."""
     source = site.source
     (start, end), (a, b), (c, d) = source.get_span(node), source.get_span(first), source.get_span(second)
     level = SUM + 1 if isinstance(node, ast.BinOp) else NOT if isinstance(node, ast.BoolOp) else 1
@@ -325,7 +325,7 @@ def _is_load(node: ast.expr) -> bool:
 
 
 def _is_value(site: Site, node: ast.expr) -> bool:
-    """Stands for a value of its own: not what is called, whose attribute is taken or that is assigned to."""
+    """Return whether it is a value of its own: not a callee, an attribute's object or an assignment target."""
     above = site.source.parents.get(node)
     if isinstance(above, ast.Call):
         return node is not above.func

@@ -1,4 +1,4 @@
-"""Templates that put a check beside what is asked already: what the object, its siblings and the file know to ask."""
+"""Templates that add a check to a condition, from the object, its siblings and the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_CHECKS, MOST_ASKED, MOST_QUESTIONS = 16, 150, 40
 
 @template(prior=0.25, precision=0.64)
 def joined_inside(site: Site) -> Iterator[Change]:
-    """An operand of `and` and `or`, or an answer, that a variable of the function has a say in (TBar FP6.3)."""
+    """Join a variable's check to an operand of `and` and `or`, or to a result (TBar FP6.3)."""
     for node in list_truth_tests(site):
         inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         for name in [each for each in site.variables if each not in inside][:MOST_CHECKS]:
@@ -24,7 +24,7 @@ def joined_inside(site: Site) -> Iterator[Change]:
 
 @template(prior=0.25, precision=0.64)
 def joined_with_call(site: Site) -> Iterator[Change]:
-    """`c` → `c and x.is_y()`, a question that the file asks elsewhere of a like-named object (ACS: Xiong 2017)."""
+    """`c` → `c and x.is_y()`, a check made elsewhere in the file on an object with a similar name (ACS: Xiong 2017)."""
     for node in list_truth_tests(site):
         here = site.get_text(node)
         near = list(dict.fromkeys([n.id for n in ast.walk(node) if isinstance(n, ast.Name)] + site.variables))
@@ -35,7 +35,7 @@ def joined_with_call(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3, precision=0.8)
 def attribute_asked_first(site: Site) -> Iterator[Change]:
-    """`x.a` → `hasattr(x, "a") and x.a`, `x and x.a` where x may be something else, or nothing (PyTER, guard)."""
+    """`x.a` → `hasattr(x, "a") and x.a`, `x and x.a` where x may be something else, or None (PyTER, guard)."""
     for node in list_truth_tests(site):
         owned = [n for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
         for each in owned[:4]:
@@ -49,7 +49,7 @@ def attribute_asked_first(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3, precision=0.7)
 def branch_narrowed(site: Site) -> Iterator[Change]:
-    """`else:` → `elif c:`, the rest of the cases not being all alike (TBar FP6.3; PraPR, pre-condition)."""
+    """`else:` → `elif c:`, where the remaining cases differ (TBar FP6.3; PraPR, pre-condition)."""
     statement, source = site.statement, site.source
     rest = statement.orelse if isinstance(statement, ast.If) else []
     if not isinstance(statement, ast.If) or not rest or site.function is None:
@@ -70,7 +70,7 @@ def branch_narrowed(site: Site) -> Iterator[Change]:
 
 
 def list_truth_tests(site: Site) -> list[ast.expr]:
-    """What is asked for its truth: conditions, their operands, and operands of `and` and `or` anywhere."""
+    """Return expressions tested for truth: conditions, their operands, and operands of `and` and `or` anywhere."""
     statement = site.statement
     found: list[ast.expr] = []
     if isinstance(statement, ast.If | ast.While | ast.Assert):
@@ -90,7 +90,7 @@ def list_truth_tests(site: Site) -> list[ast.expr]:
 
 
 def iter_borrowed_checks(site: Site, names: Sequence[str]) -> Iterator[str]:
-    """What the file asks of these names, most often first; then what it asks of others, said of the first of these."""
+    """Yield the file's checks of these names, most frequent first; then checks of others, renamed to the first."""
     asked = [each for each, _ in site.source.usage.truth_tests.most_common(MOST_ASKED)]
     texts = [text for root, text in asked if root in names]
     texts += [

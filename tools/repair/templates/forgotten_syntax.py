@@ -1,6 +1,7 @@
-"""Templates for words and brackets that a programmer forgot: `await`, `self`, `nonlocal`, `(a + b) * c`.
+"""Templates for forgotten words and brackets: `await`, `self`, `nonlocal`, `(a + b) * c`.
 
-Most are the mutation operators of cosmic-ray and mutmut, inverted, or slips of Python's own (a list as a default).
+Most are the mutation operators of cosmic-ray and mutmut, inverted, or typical errors in Python (a list as a
+default).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _MADE = ("list", "dict", "set", "defaultdict", "OrderedDict", "deque", "Counter"
 
 @template(prior=0.9, precision=0.92)
 def await_forgotten(site: Site) -> Iterator[Change]:
-    """A coroutine that is not waited for: `g(a)` → `await g(a)`, and the other way round (TypeError)."""
+    """Await a coroutine: `g(a)` → `await g(a)`, or the reverse (TypeError)."""
     if not isinstance(site.function, ast.AsyncFunctionDef) or isinstance(site.statement, Function):
         return
     for node in site.nodes:
@@ -33,7 +34,7 @@ def await_forgotten(site: Site) -> Iterator[Change]:
 
 @template(prior=0.9, precision=0.95)
 def shared_default(site: Site) -> Iterator[Change]:
-    """A list or dictionary as a default, which all calls share: made anew in each (a slip of Python's own)."""
+    """Create a list or dictionary default, shared by all calls, in each call instead (a typical error in Python)."""
     function = site.statement
     if not isinstance(function, Function) or function.body[0].lineno == function.lineno:
         return
@@ -53,7 +54,7 @@ def shared_default(site: Site) -> Iterator[Change]:
         if not isinstance(default, _DISPLAYS) and called not in _MADE:
             continue
         start, end = site.source.get_span(default)
-        # To the end of the first statement: what ends before it would be taken for a change of the header alone.
+        # To the end of the first statement: a shorter span would count as a change of the header alone.
         begin, stop = site.source.get_line_start(first.lineno), site.source.get_span(first)[1]
         margin = site.source.get_indentation(first.lineno)
         unit = margin[len(site.source.get_indentation(function.lineno)) :]
@@ -65,7 +66,7 @@ def shared_default(site: Site) -> Iterator[Change]:
 
 @template(prior=1.2, precision=0.92)
 def kind_of_method(site: Site) -> Iterator[Change]:
-    """A method without `self`, or one that is to be static, of the class or a property, as the failure says (PyTER)."""
+    """Add `self`, or make a method static, a class method or a property, as the failure suggests (PyTER)."""
     function = site.statement
     owner = site.source.find_enclosing_class(function) if isinstance(function, Function) else None
     if owner is None or not isinstance(function, Function) or function.decorator_list:
@@ -88,7 +89,7 @@ def kind_of_method(site: Site) -> Iterator[Change]:
 
 @template(prior=2.0, precision=0.95)
 def name_of_outside(site: Site) -> Iterator[Change]:
-    """A variable of outside that is set inside: `nonlocal n`, `global n` (UnboundLocalError)."""
+    """Declare an outer variable that is assigned inside: `nonlocal n`, `global n` (UnboundLocalError)."""
     function = site.function
     if function is None or "UnboundLocalError" not in site.hints.errors or site.statement is function:
         return
@@ -107,7 +108,7 @@ def name_of_outside(site: Site) -> Iterator[Change]:
 
 @template(prior=0.2, precision=0.9)
 def brackets_forgotten(site: Site) -> Iterator[Change]:
-    """The same operands taken together otherwise: `a + b % m` → `(a + b) % m` (TBar FP11; re-association)."""
+    """Regroup the same operands: `a + b % m` → `(a + b) % m` (TBar FP11; re-association)."""
     for node in site.nodes:
         if isinstance(node, ast.BinOp):
             yield from _regroup_operands(site, node)
@@ -119,7 +120,7 @@ def brackets_forgotten(site: Site) -> Iterator[Change]:
 
 @template(prior=0.2, precision=0.5)
 def two_removed(site: Site) -> Iterator[Change]:
-    """Two statements in a row that should not be there (GenProg; Kali; several at once, so late)."""
+    """Remove two consecutive statements (GenProg; Kali; several at once, so late)."""
     block = site.source.get_block(site.statement)
     place = block.index(site.statement)
     if not site.is_alone_on_lines or place + 1 >= len(block) or len(block) == 2:
@@ -150,13 +151,13 @@ def _regroup_operands(site: Site, node: ast.BinOp) -> Iterator[Change]:
 
 
 def _get_operator_text(site: Site, left: ast.expr, right: ast.expr) -> str:
-    """An operator as it is written, without brackets that stand beside it."""
+    """Return an operator as it is written, without neighbouring brackets."""
     start, end = site.get_span_between(left, right)
     return site.source.text[start:end].strip("() \t\n\\")
 
 
 def _regroup_conditions(site: Site, node: ast.BoolOp, place: int, inner: ast.BoolOp) -> Iterator[Change]:
-    """`a and b or c` → `a and (b or c)`; what is in brackets already comes out of them."""
+    """`a and b or c` → `a and (b or c)`; existing brackets are dissolved."""
     outer, within = ("or", "and") if isinstance(node.op, ast.Or) else ("and", "or")
     if place + 1 < len(node.values):
         *head, last = map(site.get_text, inner.values)

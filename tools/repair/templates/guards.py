@@ -1,4 +1,4 @@
-"""A template for statements that want a condition around them."""
+"""Template for statements that need a condition around them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from tools.repair.templates.support.precedence import negate_condition
 from tools.repair.templates.support.template_site import Change, Site, template
 
-# Conditions of the same function that a statement is put under.
+# Maximum number of conditions of the same function for one statement.
 MOST_CONDITIONS = 8
 _SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.Delete, ast.Raise)
 
 
 @template(prior=0.3, precision=0.7)
 def guarded(site: Site) -> Iterator[Change]:
-    """A statement that is to run only sometimes: put under a condition (TBar FP2; PraPR; wraps an `if` around it)."""
+    """Put a statement under a condition (TBar FP2; PraPR; wraps an `if` around it)."""
     statement, source = site.statement, site.source
     if not (isinstance(statement, _SIMPLE) and site.is_alone_on_lines and site.function is not None):
         return
@@ -52,7 +52,7 @@ def _iter_conditions(site: Site) -> Iterator[str]:
 
 
 def _list_other_conditions(site: Site) -> list[str]:
-    """What the function's own `if`s ask for, but for those around the statement."""
+    """Return the conditions of the function's own `if`s, except for those around the statement."""
     around = set()
     node: ast.AST | None = site.statement
     while node is not None:

@@ -1,4 +1,4 @@
-"""Templates for imports of what is not there: a misspelt name or module (ImportError, ModuleNotFoundError)."""
+"""Templates for failing imports: a misspelt name or module (ImportError, ModuleNotFoundError)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import PurePosixPath
 
 from tools.repair.templates.support.template_site import Change, Site, template
 
-# How alike a name must be to be the one that is meant, and how many are offered.
+# Minimum similarity of a replacement name, and maximum number of them.
 ALIKE, MOST_NEAR = 0.5, 4
 
 
 @template(prior=3.0, precision=0.98)
 def imported_name(site: Site) -> Iterator[Change]:
-    """`from m import totl`, which `m` does not have: the name of the project most like it (PyTER; ImportError)."""
+    """`from m import totl` fails: use the most similar name of the project (PyTER; ImportError)."""
     if not isinstance(site.statement, ast.ImportFrom):
         return
     module = (site.statement.module or "").rpartition(".")[2]
@@ -26,14 +26,14 @@ def imported_name(site: Site) -> Iterator[Change]:
         of = [each for each in site.project_sources.sources if PurePosixPath(each.path).stem == module]
         known = sorted({name for each in of or site.project_sources.sources for name in each.module_names})
         for near in difflib.get_close_matches(alias.name, known, n=MOST_NEAR, cutoff=ALIKE):
-            if alias.asname is None and alias.name in site.source.names:  # the file goes by the wrong name
+            if alias.asname is None and alias.name in site.source.names:  # the file uses the wrong name
                 yield from _replace_word(site, alias.name, f"{near} as {alias.name}")
             yield from _replace_word(site, alias.name, near)
 
 
 @template(prior=3.0, precision=0.98)
 def imported_module(site: Site) -> Iterator[Change]:
-    """A module that does not exist: the one of the project most like it, or the one beside the file (PyTER)."""
+    """Replace a missing module by the most similar one of the project, or by one in the file's folder (PyTER)."""
     if not isinstance(site.statement, ast.Import | ast.ImportFrom):
         return
     known = sorted({PurePosixPath(each.path).stem for each in site.project_sources.sources} - {"__init__"})
@@ -49,7 +49,7 @@ def imported_module(site: Site) -> Iterator[Change]:
 
 
 def _replace_word(site: Site, old: str, new: str) -> Iterator[Change]:
-    """The statement with one word exchanged; where the file uses the old one, that is for other templates."""
+    """Replace one word of the statement; uses of the old one in the file are left to other templates."""
     text = site.get_text(site.statement)
     if re.search(rf"\b{re.escape(old)}\b", text):
         changed = re.sub(rf"\b{re.escape(old)}\b", new, text, count=1)

@@ -1,4 +1,4 @@
-"""Templates that bring in a whole statement: a guard of other functions, a conversion before a value is used."""
+"""Templates that insert a whole statement: a guard from other functions, a conversion before a value is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _METHODS = ("strip", "lower", "copy", "upper", "rstrip", "lstrip")
 
 @template(prior=0.15, precision=0.54)
 def converted_before(site: Site) -> Iterator[Change]:
-    """`x = list(x)`, `x = x.strip()` before it is used: taken as it came (PyTER, conversion; TBar FP4)."""
+    """Insert `x = list(x)`, `x = x.strip()` before x is used (PyTER, conversion; TBar FP4)."""
     if not _accepts_lines(site):
         return
     read = [n.id for n in site.nodes if isinstance(n, ast.Name) and n.id in site.variables]
@@ -33,7 +33,7 @@ def converted_before(site: Site) -> Iterator[Change]:
 
 @template(prior=0.2, precision=0.54)
 def guard_of_others(site: Site) -> Iterator[Change]:
-    """`if c: return x` with which other functions of the file leave early is missing here (TBar FP2; Barr 2014)."""
+    """Insert `if c: return x`, an early exit of other functions of the file (TBar FP2; Barr 2014)."""
     if not _accepts_lines(site):
         return
     in_loop = any(isinstance(each, ast.For | ast.While) for each in _iter_enclosing(site))
@@ -46,7 +46,7 @@ def guard_of_others(site: Site) -> Iterator[Change]:
 
 
 def _accepts_lines(site: Site) -> bool:
-    """Lines may be put beside the statement: it is inside a function and alone on its own."""
+    """Return whether lines may be inserted at the statement: it is in a function and alone on its lines."""
     inside = site.function is not None and not isinstance(site.statement, Function)
     return inside and site.is_alone_on_lines
 
@@ -59,5 +59,5 @@ def _iter_enclosing(site: Site) -> Iterator[ast.AST]:
 
 
 def _collect_names(statement: str) -> frozenset[str]:
-    """The names that a jump reads."""
+    """Return the names that a jump reads."""
     return frozenset(node.id for node in ast.walk(ast.parse(statement)) if isinstance(node, ast.Name))

@@ -1,5 +1,6 @@
-"""Templates for what goes wrong in libraries rather than in exercises: types not thought of, None taken for falsy,
-values kept as they came.
+"""Templates for faults in libraries rather than in exercises.
+
+Unconsidered types, None treated as falsy, values not normalised.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MOST_TYPES = 14
 
 @template(prior=0.9, precision=0.9)
 def none_for_falsy(site: Site) -> Iterator[Change]:
-    """`if x` where `if x is not None` is meant, and the other way round: 0 is a value too (PyTER, None check)."""
+    """Exchange `if x` and `if x is not None`: 0 is a value too (PyTER, None check)."""
     for node in _iter_truth_operands(site):
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and is_reference(node.operand):
             yield site.replace_node(node, f"{site.get_text(node.operand)} is None")
@@ -42,7 +43,7 @@ def none_for_falsy(site: Site) -> Iterator[Change]:
 
 @template(prior=0.45, precision=0.85)
 def normalised(site: Site) -> Iterator[Change]:
-    """`x` → `x.lower()`, `.strip()`, `.copy()`: compared or kept as it came (PraPR, method call insertion)."""
+    """`x` → `x.lower()`, `.strip()`, `.copy()`: compared or stored unchanged (PraPR, method call insertion)."""
     for node in site.nodes:
         above = site.source.parents.get(node)
         compared = isinstance(above, ast.Compare | ast.Subscript) and (
@@ -59,7 +60,7 @@ def normalised(site: Site) -> Iterator[Change]:
 
 @template(prior=0.6, precision=0.85)
 def more_types(site: Site) -> Iterator[Change]:
-    """One more type in `isinstance` or `except`: what was not thought of (PyTER; TBar FP1)."""
+    """Add a type to `isinstance` or `except`, for an unconsidered case (PyTER; TBar FP1)."""
     for node in site.nodes:
         if (
             isinstance(node, ast.Call)
@@ -80,7 +81,7 @@ def more_types(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35, precision=0.75)
 def typed_condition(site: Site) -> Iterator[Change]:
-    """A condition that holds for one type only (PyTER, type guard): `c` → `isinstance(x, str) and c`."""
+    """Restrict a condition to one type (PyTER, type guard): `c` → `isinstance(x, str) and c`."""
     for test in list_conditions(site):
         names = [n.id for n in ast.walk(test) if isinstance(n, ast.Name) and n.id in site.variables]
         for name in dict.fromkeys(names):
@@ -94,7 +95,7 @@ def typed_condition(site: Site) -> Iterator[Change]:
 
 
 def _iter_truth_operands(site: Site) -> Iterator[ast.expr]:
-    """What is asked for its truth alone."""
+    """Yield operands that are only tested for truth."""
     for test in list_conditions(site):
         todo = [test]
         while todo:
@@ -120,7 +121,7 @@ def is_reference(node: ast.AST) -> bool:
 
 
 def _list_types(site: Site) -> list[str]:
-    """Classes of the file, and the built-in ones."""
+    """Return classes of the file, and the built-in ones."""
     own = [name for name, by in site.source.module_names.items() if isinstance(by, ast.ClassDef)]
     imported = [
         n for n, by in site.source.module_names.items() if isinstance(by, ast.ImportFrom) and n[:1].isupper()

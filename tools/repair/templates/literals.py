@@ -1,4 +1,4 @@
-"""Templates for what is written down: kinds of strings, displays with an element too few or too many."""
+"""Templates for literals: kinds of strings, displays with an element too few or too many."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"^([A-Za-z]*)(?=['\"])")
 
 @template(prior=0.4, precision=0.9)
 def string_kind(site: Site) -> Iterator[Change]:
-    """Text for bytes, an escape for what should stand as it is: `'…'`, `b'…'`, `r'…'` (PyTER; TBar FP9)."""
+    """Change the kind of a string, text, bytes or raw: `'…'`, `b'…'`, `r'…'` (PyTER; TBar FP9)."""
     for node in site.nodes:
         if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
             continue
@@ -31,7 +31,7 @@ def string_kind(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35, precision=0.8)
 def element_alike(site: Site) -> Iterator[Change]:
-    """One more name of the same kind in a display: `(T.Name, T.Number)` lacks `T.String` (plastic surgery)."""
+    """Add a name of the same kind to a display: `(T.Name, T.Number)` lacks `T.String` (plastic surgery)."""
     for node in site.nodes:
         if not isinstance(node, ast.List | ast.Tuple | ast.Set) or not isinstance(
             getattr(node, "ctx", ast.Load()), ast.Load
@@ -47,7 +47,7 @@ def element_alike(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4, precision=0.7)
 def element_too_many(site: Site) -> Iterator[Change]:
-    """An element that should not be in a display (TBar FP15; mutation operators inverted)."""
+    """Remove an element from a display (TBar FP15; mutation operators inverted)."""
     for node in site.nodes:
         if isinstance(node, ast.List | ast.Tuple | ast.Set) and isinstance(
             getattr(node, "ctx", ast.Load()), ast.Load
@@ -64,7 +64,7 @@ def element_too_many(site: Site) -> Iterator[Change]:
 
 
 def _list_siblings(site: Site, node: ast.expr) -> list[str]:
-    """Others of the kind: members of the same module or class, classes beside a class, texts that stand beside one."""
+    """Return others of the kind: members of the same module or class, other classes, texts of the same displays."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         above = site.source.parents.get(node)
         held = above.elts if isinstance(above, ast.List | ast.Tuple | ast.Set) else [node]

@@ -1,4 +1,4 @@
-"""Templates for results that get lost: computed and dropped, or taken of a method that has none."""
+"""Templates for lost results: computed and dropped, or assigned from a method that returns None."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def result_of_none(site: Site) -> Iterator[Change]:
 
 @template(prior=1.2)
 def dropped_result(site: Site) -> Iterator[Change]:
-    """A new value that is computed and dropped: `sorted(x)` where `x = sorted(x)` is meant (TBar FP4)."""
+    """Assign a new value that is computed and dropped: `sorted(x)` → `x = sorted(x)` (TBar FP4)."""
     statement = site.statement
     if not isinstance(statement, ast.Expr):
         return
@@ -54,7 +54,7 @@ def dropped_result(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5, precision=0.8)
 def missing_last_return(site: Site) -> Iterator[Change]:
-    """A function that ends without an answer, though it gives one elsewhere (TBar FP12)."""
+    """Add a return to a function that ends without one, though it returns values elsewhere (TBar FP12)."""
     function = site.function
     if function is None or site.statement is not function.body[-1] or not site.is_alone_on_lines:
         return

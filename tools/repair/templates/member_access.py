@@ -1,4 +1,4 @@
-"""Templates for the members of things: attributes of the same object, elements, defaults, displays."""
+"""Templates for members: attributes of the same object, elements, defaults, displays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELD = re.compile(r"\{(\w+)[^{}]*\}")
 
 @template(prior=0.45, precision=0.85)
 def member_of_owner(site: Site) -> Iterator[Change]:
-    """Another attribute or method that the same variable is asked for elsewhere (TBar FP10.1, FP13; PraPR, field)."""
+    """Use another attribute or method of the same variable from elsewhere (TBar FP10.1, FP13; PraPR, field)."""
     for node in site.nodes:
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name | ast.Attribute):
             continue
@@ -38,7 +38,7 @@ def member_of_owner(site: Site) -> Iterator[Change]:
 
 @template(prior=0.25, precision=0.64)
 def other_chain(site: Site) -> Iterator[Change]:
-    """Another way down from the same variable: `tb.tb_frame.f_lineno` → `tb.tb_lineno` (TBar FP13.2; Barr 2014)."""
+    """Use another chain from the same variable: `tb.tb_frame.f_lineno` → `tb.tb_lineno` (TBar FP13.2; Barr 2014)."""
     for node in site.nodes:
         if not isinstance(node, ast.Attribute | ast.Subscript | ast.Name) or _is_inside_chain(site, node):
             continue
@@ -53,7 +53,7 @@ def other_chain(site: Site) -> Iterator[Change]:
 
 @template(prior=0.25, precision=0.64)
 def element_of(site: Site) -> Iterator[Change]:
-    """The whole handed on where one element of it is meant: `xs` → `xs[i]` (TBar FP10, FP13.2)."""
+    """Pass an element instead of the whole collection: `xs` → `xs[i]` (TBar FP10, FP13.2)."""
     looped = [
         n.id
         for each in site.source.list_nodes(site.function)
@@ -76,7 +76,7 @@ def element_of(site: Site) -> Iterator[Change]:
 
 @template(prior=0.2, precision=0.64)
 def argument_at_end(site: Site) -> Iterator[Change]:
-    """One more argument where nobody knows how many there may be: `s.find(x)` → `s.find(x, start)` (TBar FP10.4)."""
+    """Append an argument where the number of parameters is unknown: `s.find(x)` → `s.find(x, start)` (TBar FP10.4)."""
     for node in site.nodes:
         if not isinstance(node, ast.Call) or not node.args or node.keywords:
             continue
@@ -90,7 +90,7 @@ def argument_at_end(site: Site) -> Iterator[Change]:
 
 @template(prior=0.25, precision=0.64)
 def alone_for_display(site: Site) -> Iterator[Change]:
-    """`(x,)` where x alone is meant, `x` where a list or tuple of it is (PyTER; TBar FP13)."""
+    """Exchange `x` and `(x,)`, or a list of it (PyTER; TBar FP13)."""
     for node in site.nodes:
         if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1 and not _is_stored(node):
             yield site.replace_node(node, site.get_text(node.elts[0]))
@@ -127,7 +127,7 @@ def default_given(site: Site) -> Iterator[Change]:
 
 @template(prior=0.9, precision=0.9)
 def forgotten_format(site: Site) -> Iterator[Change]:
-    """A text with names in braces that is not formatted: `"{x}"` → `f"{x}"` (a slip of Python's own)."""
+    """Format a text with names in braces: `"{x}"` → `f"{x}"` (a typical error in Python)."""
     for node in site.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value:
             named = _FIELD.findall(node.value)
@@ -137,7 +137,7 @@ def forgotten_format(site: Site) -> Iterator[Change]:
 
 
 def _add_format_prefixes(text: str) -> str:
-    """Each of the literals that stand one behind the other is formatted where it has a field."""
+    """Add the prefix to each of several adjacent literals that contains a field."""
     lines = text.split("\n")
     # In brackets, for they may be on several lines; that shifts the columns of the first.
     tokens = list(tokenize.generate_tokens(io.StringIO(f"({text})").readline))
@@ -150,7 +150,7 @@ def _add_format_prefixes(text: str) -> str:
 
 @template(prior=0.5, precision=0.8)
 def default_value(site: Site) -> Iterator[Change]:
-    """A parameter with another default, or one that lacks it (TBar FP9; PyTER)."""
+    """Change a parameter's default, or add one (TBar FP9; PyTER)."""
     if not isinstance(site.statement, Function):
         return
     arguments = site.statement.args
@@ -170,7 +170,7 @@ def default_value(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3, precision=0.8)
 def name_of_module(site: Site) -> Iterator[Change]:
-    """A built-in or imported name where another one of the module is meant (TBar FP13; PySStuBs: Kamienski 2021)."""
+    """Replace a built-in or imported name by another one of the module (TBar FP13; PySStuBs: Kamienski 2021)."""
     own = [n for n, by in site.source.module_names.items() if not isinstance(by, ast.Import)]
     for node in site.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in site.variables:

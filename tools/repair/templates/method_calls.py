@@ -20,7 +20,7 @@ _CALLED = frozenset({
 
 @template(prior=0.6, precision=0.9)
 def missing_parentheses(site: Site) -> Iterator[Change]:
-    """A method that is named and not called: `d.keys` → `d.keys()` (PyTER); or called, being a property."""
+    """Call a method that is only named: `d.keys` → `d.keys()` (PyTER); or the reverse for a property."""
     methods = site.project_sources.bare_calls
     for node in site.nodes:
         above = site.source.parents.get(node)
@@ -38,7 +38,7 @@ def missing_parentheses(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3, precision=0.75)
 def method_of_others(site: Site) -> Iterator[Change]:
-    """`x` → `x.method()`, one that the project often calls so (PraPR, method call insertion; plastic surgery)."""
+    """`x` → `x.method()`, often called so in the project (PraPR, method call insertion; plastic surgery)."""
     usual = [
         name for name, _ in site.project_sources.bare_calls.most_common(MOST_METHODS) if name != "append"
     ]
@@ -63,7 +63,7 @@ def method_of_others(site: Site) -> Iterator[Change]:
 
 @template(prior=4.0, precision=0.98)
 def unqualified_name(site: Site) -> Iterator[Change]:
-    """A name that nothing binds, but that a module has which is imported (NameError): `islice` → `itertools.islice`."""
+    """Qualify an unbound name with an imported module that has it (NameError): `islice` → `itertools.islice`."""
     missing = site.hints.missing_names
     modules = [name for name, by in site.source.module_names.items() if isinstance(by, ast.Import)]
     for node in site.nodes:
@@ -73,5 +73,5 @@ def unqualified_name(site: Site) -> Iterator[Change]:
 
 
 def get_callee_name(node: ast.Call) -> str:
-    """The last name of what is called."""
+    """Return the last name of the callee."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

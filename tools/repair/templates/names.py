@@ -1,4 +1,4 @@
-"""Templates that change names: variables, attributes, callees; names that do not exist."""
+"""Templates that change names: variables, attributes, callees; undefined names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.repair.templates.support.precedence import ATOM
 from tools.repair.templates.support.source_tree import Function
 from tools.repair.templates.support.template_site import BUILTINS, Change, Site, template
 
-# Functions that are taken for one another.
+# Functions that are confused with one another.
 _CALLEES = (
     ("any", "all"),
     ("min", "max", "sum"),
@@ -53,13 +53,13 @@ _METHODS = (
     ("sub", "findall", "search", "match", "fullmatch"),
     ("heappush", "heappop", "heapify"),
 )
-# Methods of built-in types, which some objects have and others have not.
+# Methods of built-in types, which some objects have and others do not.
 _USUAL = frozenset(name for group in _METHODS for name in group)
 
 
 @template(prior=4.0, precision=0.98)
 def misspelt_name(site: Site) -> Iterator[Change]:
-    """A name that is bound nowhere: the known one most like it, or an attribute (PyTER; NameError)."""
+    """Replace an unbound name by the most similar known one, or by an attribute (PyTER; NameError)."""
     for node in site.nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not site.is_known(node.id):
             reachable = [*site.variables, *site.source.module_names, *sorted(BUILTINS)]
@@ -74,7 +74,7 @@ def misspelt_name(site: Site) -> Iterator[Change]:
 
 @template(prior=3.0, precision=0.98)
 def misspelt_attribute(site: Site) -> Iterator[Change]:
-    """An attribute of which the failing tests say that it does not exist (PyTER; AttributeError)."""
+    """Replace an attribute that the failing tests report as missing (PyTER; AttributeError)."""
     for node in site.nodes:
         if isinstance(node, ast.Attribute) and node.attr in site.hints.missing_attributes:
             if len(find_misspelt_places(site, node)) < 2:
@@ -84,13 +84,13 @@ def misspelt_attribute(site: Site) -> Iterator[Change]:
 
 
 def find_similar_attributes(site: Site, node: ast.Attribute) -> list[str]:
-    """Attributes most like one that does not exist."""
+    """Return the attributes most similar to a missing one."""
     others = sorted({*site.source.attributes, *_USUAL} - {node.attr})
     return find_nearest(node.attr, others, 5, 0.4)
 
 
 def find_misspelt_places(site: Site, node: ast.Attribute) -> list[ast.Attribute]:
-    """All places of an attribute that nothing has, being no method of a built-in type and bound by no file."""
+    """Return all places of an attribute that no file binds and that is no method of a built-in type."""
     if node.attr in _USUAL or site.project_sources.binds_attribute(node.attr):
         return []
     every = (n for n in ast.walk(site.source.tree) if isinstance(n, ast.Attribute))
@@ -99,7 +99,7 @@ def find_misspelt_places(site: Site, node: ast.Attribute) -> list[ast.Attribute]
 
 @template(prior=0.8)
 def callee(site: Site) -> Iterator[Change]:
-    """Another function or method of the same kind (TBar FP10.1, method name replacement; mutmut's string methods)."""
+    """Call another function or method of the same kind (TBar FP10.1; mutmut's string methods)."""
     for node in site.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             for name in _list_relatives(node.func.id, _CALLEES):
@@ -109,7 +109,7 @@ def callee(site: Site) -> Iterator[Change]:
                 yield _rename_attribute(site, node.func, name)
         elif _is_handed_on(node, site) and not _is_type_argument(
             node, site
-        ):  # of types another template speaks
+        ):  # types are left to another template
             old = node.id if isinstance(node, ast.Name) else node.attr
             for name in _list_relatives(old, _CALLEES):
                 yield (
@@ -121,7 +121,7 @@ def callee(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5)
 def callee_of_the_module(site: Site) -> Iterator[Change]:
-    """Another function of the same file, the most alike first (PraPR, method call replacement)."""
+    """Call another function of the same file, the most similar first (PraPR, method call replacement)."""
     names = [function.name for function in site.source.functions]
     for node in site.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
@@ -137,7 +137,7 @@ def callee_of_the_module(site: Site) -> Iterator[Change]:
 
 @template(prior=0.9, precision=0.85)
 def variable(site: Site) -> Iterator[Change]:
-    """Another variable of the function (TBar FP13.1; cosmic-ray's variable replacer; QuixBugs class 2)."""
+    """Use another variable of the function (TBar FP13.1; cosmic-ray's variable replacer; QuixBugs class 2)."""
     for node in site.nodes:
         used = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and not _is_callee(site, node)
         if isinstance(node, ast.Name) and used and node.id in site.variables:
@@ -147,7 +147,7 @@ def variable(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35, precision=0.8)
 def variable_for_expression(site: Site) -> Iterator[Change]:
-    """A variable of the function where something is computed or looked up (TBar FP13.2, the other way round)."""
+    """Replace a computation or look-up by a variable of the function (TBar FP13.2, reversed)."""
     for node in site.nodes:
         computed = isinstance(node, ast.Call | ast.Subscript | ast.Attribute | ast.BinOp)
         if computed and isinstance(getattr(node, "ctx", ast.Load()), ast.Load) and not _is_callee(site, node):
@@ -157,13 +157,13 @@ def variable_for_expression(site: Site) -> Iterator[Change]:
                 else ()
             )
             for name in site.variables:
-                if name not in inside:  # that would be to unwrap it
+                if name not in inside:  # otherwise it would unwrap the expression
                     yield site.replace_node(node, name)
 
 
 @template(prior=0.6)
 def assigned_variable(site: Site) -> Iterator[Change]:
-    """The result stored under another name (TBar FP13; QuixBugs class 6)."""
+    """Assign the result to another name (TBar FP13; QuixBugs class 6)."""
     for target in _list_targets(site.statement):
         if isinstance(target, ast.Name):
             for name in sort_by_similarity(target.id, site.variables):
@@ -172,7 +172,7 @@ def assigned_variable(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3)
 def assigned_place(site: Site) -> Iterator[Change]:
-    """The result stored where another statement or expression of the function stores or looks (TBar FP13.2)."""
+    """Assign the result to a target or expression from elsewhere in the function (TBar FP13.2)."""
     if site.function is None:
         return
     places = {
@@ -193,7 +193,7 @@ def assigned_place(site: Site) -> Iterator[Change]:
 
 @template(prior=0.7)
 def attribute(site: Site) -> Iterator[Change]:
-    """Another attribute or method that this file knows (TBar FP10.1 and FP13; QuixBugs class 11)."""
+    """Use another attribute or method from this file (TBar FP10.1 and FP13; QuixBugs class 11)."""
     for node in site.nodes:
         if isinstance(node, ast.Attribute):
             others = [name for name in site.source.attributes if name != node.attr]
@@ -203,7 +203,7 @@ def attribute(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4, precision=0.8)
 def attribute_owner(site: Site) -> Iterator[Change]:
-    """A variable for its attribute, or an attribute for the object itself (PraPR, field replacement)."""
+    """Replace an attribute by a variable, or an object by its attribute (PraPR, field replacement)."""
     owned: dict[str, set[str]] = {}
     for node in site.source.list_nodes(site.function):
         if (
@@ -231,7 +231,7 @@ def _get_receiver(function: Function | None) -> str:
 
 
 def _rename_attribute(site: Site, node: ast.Attribute, name: str) -> Change:
-    """Only the attribute's own name is exchanged."""
+    """Replace only the attribute's own name."""
     end = site.source.get_span(node)[1]
     why = f"`.{node.attr}` should be `.{name}`"
     return Change(start=end - len(node.attr), end=end, text=name, why=why)
@@ -242,7 +242,7 @@ def _list_relatives(name: str, groups: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def _is_same_kind(site: Site, func: ast.expr, name: str) -> bool:
-    """Plain calls reach module functions, attribute calls reach methods."""
+    """Return whether the name is of the callee's kind: a module function, or a method for an attribute call."""
     return (name in site.source.module_names) == isinstance(func, ast.Name)
 
 
@@ -252,7 +252,7 @@ def _is_callee(site: Site, node: ast.AST) -> bool:
 
 
 def _is_handed_on(node: ast.expr, site: Site) -> TypeGuard[ast.Name | ast.Attribute]:
-    """Names something that is passed to a call: a function, maybe."""
+    """Return whether it names an argument of a call: a function, maybe."""
     above = site.source.parents.get(node)
     if isinstance(above, ast.keyword):
         return isinstance(node, ast.Name | ast.Attribute)
@@ -260,7 +260,7 @@ def _is_handed_on(node: ast.expr, site: Site) -> TypeGuard[ast.Name | ast.Attrib
 
 
 def _is_type_argument(node: ast.expr, site: Site) -> bool:
-    """`T` of `isinstance(x, T)`."""
+    """Return whether it is `T` of `isinstance(x, T)`."""
     above = site.source.parents.get(node)
     asks = isinstance(above, ast.Call) and getattr(above.func, "id", "") in ("isinstance", "issubclass")
     return asks and isinstance(above, ast.Call) and node in above.args[1:]

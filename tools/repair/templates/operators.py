@@ -24,7 +24,7 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
     "not in": ("in", "!="),
 }
 _IDENTITY: dict[str, tuple[str, ...]] = {"==": ("is",), "!=": ("is not",), "is": ("==",), "is not": ("!=",)}
-# Of what is not known to be a number: what changes nothing but the sense, and what makes an order of it.
+# For operands not known to be numbers: the negation, or containment instead of equality.
 _EQUALITY: dict[str, tuple[str, ...]] = {"==": ("!=", "in"), "!=": ("==", "not in")}
 SIGNS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -59,7 +59,7 @@ _ARITHMETIC_TOKEN = re.compile(r"\*\*|//|<<|>>|[-+*/%&|^@]")
 
 @template(prior=1.0)
 def comparison_operator(site: Site) -> Iterator[Change]:
-    """Another comparison (relational operator replacement: DeMillo 1978; TBar FP11.1; QuixBugs class 3)."""
+    """Use another comparison (relational operator replacement: DeMillo 1978; TBar FP11.1; QuixBugs class 3)."""
     for node in site.nodes:
         if isinstance(node, ast.Compare):
             operands = [node.left, *node.comparators]
@@ -71,7 +71,7 @@ def comparison_operator(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5, precision=0.6)
 def identity_comparison(site: Site) -> Iterator[Change]:
-    """The same object for an equal one: of small values both do, so tests that pass say little (TBar FP11.1)."""
+    """Exchange `is` and `==`: for small values both hold, so passing tests are weak evidence (TBar FP11.1)."""
     for node in site.nodes:
         if isinstance(node, ast.Compare):
             for (left, right), operator in zip(
@@ -82,7 +82,7 @@ def identity_comparison(site: Site) -> Iterator[Change]:
 
 
 def _is_singleton(node: ast.expr) -> bool:
-    """By its looks the only object that is equal to it: `None`, the object itself, a class, a constant, a type."""
+    """Return whether it looks like a singleton: `None`, the object itself, a class, a constant, a type."""
     if isinstance(node, ast.Constant):
         return node.value is None or isinstance(node.value, bool)
     if isinstance(node, ast.Call):
@@ -93,7 +93,7 @@ def _is_singleton(node: ast.expr) -> bool:
 
 @template(prior=0.7)
 def comparison_boundary(site: Site) -> Iterator[Change]:
-    """Another comparison with a neighbouring constant: `== 0` → `<= 1` (PraPR's conditional boundary, two tokens)."""
+    """Use another comparison with a neighbouring constant: `== 0` → `<= 1` (PraPR's conditional boundary)."""
     for node in site.nodes:
         if not (isinstance(node, ast.Compare) and len(node.ops) == 1):
             continue
@@ -106,7 +106,7 @@ def comparison_boundary(site: Site) -> Iterator[Change]:
 
 
 def _is_number_like(node: ast.expr) -> bool:
-    """By its looks a number: written as one, a length, arithmetic, an element of something, a name of an index."""
+    """Return whether it looks like a number: a literal, a length, arithmetic, an element, a name of an index."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float) and not isinstance(node.value, bool)
     if isinstance(node, ast.Call):
@@ -116,7 +116,7 @@ def _is_number_like(node: ast.expr) -> bool:
 
 @template(prior=0.7)
 def arithmetic_operator(site: Site) -> Iterator[Change]:
-    """Another arithmetic or bit operator (arithmetic operator replacement: mutmut, cosmic-ray, TBar FP11.2)."""
+    """Use another arithmetic or bit operator (arithmetic operator replacement: mutmut, cosmic-ray, TBar FP11.2)."""
     for node in site.nodes:
         if isinstance(node, ast.BinOp):
             yield from _replace_operator(site, node, node.left, node.right, _ARITHMETIC_TOKEN, _ARITHMETIC)
@@ -124,7 +124,7 @@ def arithmetic_operator(site: Site) -> Iterator[Change]:
 
 @template(prior=0.6)
 def augmented_assignment(site: Site) -> Iterator[Change]:
-    """`+=` for `-=`, or plain `=`, and `=` for `+=` (mutmut's augmented assignment, inverted)."""
+    """Exchange `+=`, `-=` and plain `=` (mutmut's augmented assignment, inverted)."""
     statement = site.statement
     if isinstance(statement, ast.AugAssign):
         start, end = site.get_span_between(statement.target, statement.value)
@@ -145,7 +145,7 @@ def augmented_assignment(site: Site) -> Iterator[Change]:
 
 @template(prior=0.8)
 def boolean_operator(site: Site) -> Iterator[Change]:
-    """`and` for `or`, and the other way round (logical connector replacement: TBar FP6, mutmut)."""
+    """Exchange `and` and `or` (logical connector replacement: TBar FP6, mutmut)."""
     for node in site.nodes:
         if isinstance(node, ast.BoolOp):
             other = "or" if isinstance(node.op, ast.And) else "and"
@@ -156,7 +156,7 @@ def boolean_operator(site: Site) -> Iterator[Change]:
 
 @template(prior=0.6, precision=0.8)
 def boolean_operand(site: Site) -> Iterator[Change]:
-    """Leave out one operand of `and`/`or` (TBar FP6.2: remove a conditional sub-expression)."""
+    """Remove one operand of `and`/`or` (TBar FP6.2: remove a conditional sub-expression)."""
     for node in site.nodes:
         if isinstance(node, ast.BoolOp):
             word = " or " if isinstance(node.op, ast.Or) else " and "
@@ -168,7 +168,7 @@ def boolean_operand(site: Site) -> Iterator[Change]:
 
 @template(prior=0.7)
 def negation(site: Site) -> Iterator[Change]:
-    """A `not` or minus too many, or one too few (unary operator insertion and deletion: Offutt 1996)."""
+    """Remove or add a `not` or minus (unary operator insertion and deletion: Offutt 1996)."""
     for node in site.nodes:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub | ast.Invert):
             yield site.replace_node(node, site.get_text(node.operand))
@@ -197,7 +197,7 @@ def _replace_operator(
     token: re.Pattern[str],
     table: dict[str, tuple[str, ...]],
 ) -> Iterator[Change]:
-    """The whole node with one operator exchanged, everything else as it was written."""
+    """Return changes of the whole node with one operator replaced, otherwise as written."""
     start, end = site.source.get_span(node)
     match = token.search(site.source.text, *site.get_span_between(left, right))
     if match is None:

@@ -1,4 +1,4 @@
-"""Templates that take changes back: the text as it is committed, or as it was before one of the last commits."""
+"""Templates that revert changes: the text as committed, or as it was before one of the last commits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tools.repair.templates.support.template_site import Change, Site, template
 
 @template(prior=4.0, precision=0.97)
 def as_committed(site: Site) -> Iterator[Change]:
-    """A change that is not committed is taken back (delta debugging: Zeller 1999)."""
+    """Revert an uncommitted change (delta debugging: Zeller 1999)."""
     for hunk in site.source.hunks_at.get(site.statement, ()):
         if not hunk.since:
             why = "what was changed there since the last commit should be as it was"
@@ -18,7 +18,7 @@ def as_committed(site: Site) -> Iterator[Change]:
 
 @template(prior=1.5, precision=0.85)
 def as_it_was(site: Site) -> Iterator[Change]:
-    """A change of one of the last commits is taken back (delta debugging: Zeller 1999)."""
+    """Revert a change of one of the last commits (delta debugging: Zeller 1999)."""
     for hunk in site.source.hunks_at.get(site.statement, ()):
         if hunk.since:
             why = f"what commit {hunk.since} changed there should be as it was"

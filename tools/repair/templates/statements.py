@@ -1,4 +1,4 @@
-"""Templates that add, remove, move or turn whole statements."""
+"""Templates that add, remove, move or transform whole statements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXCEPTIONS = (
 
 @template(prior=0.8)
 def missing_return(site: Site) -> Iterator[Change]:
-    """A value computed and then dropped: `x` → `return x` (TBar FP12; TBar FP4, insert missed statement)."""
+    """Return a value that is computed and dropped: `x` → `return x` (TBar FP12; TBar FP4, insert missed statement)."""
     statement, block = site.statement, site.source.get_block(site.statement)
     if isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Yield | ast.Constant):
         yield site.rewrite_statement(
@@ -41,7 +41,7 @@ def missing_return(site: Site) -> Iterator[Change]:
 
 @template(prior=2.0)
 def comparison_for_assignment(site: Site) -> Iterator[Change]:
-    """A comparison whose result nobody uses: `x == 1` where `x = 1` is meant (DebugBench's misused `==`)."""
+    """Assign instead of an unused comparison: `x == 1` → `x = 1` (DebugBench's misused `==`)."""
     statement = site.statement
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Compare):
         compare = statement.value
@@ -56,7 +56,7 @@ def comparison_for_assignment(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35)
 def moved_into_else(site: Site) -> Iterator[Change]:
-    """A statement after an `if` that belongs to its other branch (TBar FP14)."""
+    """Move a statement after an `if` into its other branch (TBar FP14)."""
     block = site.source.get_block(site.statement)
     place = block.index(site.statement) if site.statement in block else 0
     before = block[place - 1] if place else None
@@ -71,7 +71,7 @@ def moved_into_else(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35, precision=0.65)
 def early_return(site: Site) -> Iterator[Change]:
-    """A guard for empty or missing input is missing (TBar FP2, null checker; PyTER; low precision)."""
+    """Add a guard for empty or missing input (TBar FP2, null checker; PyTER; low precision)."""
     if site.function is None or not site.is_alone_on_lines or isinstance(site.statement, Function):
         return
     results = ["return None", "return 0", "return []", "return False", "return True", 'return ""']
@@ -90,7 +90,7 @@ def early_return(site: Site) -> Iterator[Change]:
 
 
 def _returns_values(function: Function) -> bool:
-    """It returns values: no generator and nothing that is done for its effects alone."""
+    """Return whether it returns values: no generator and no procedure."""
     nodes = list(ast.walk(function))
     if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in nodes):
         return False
@@ -100,7 +100,7 @@ def _returns_values(function: Function) -> bool:
 
 @template(prior=0.3, precision=0.67)
 def missing_call(site: Site) -> Iterator[Change]:
-    """Something that is not put into a collection of the function (PraPR, method call; QuixBugs class 14)."""
+    """Add an element to a collection of the function (PraPR, method call; QuixBugs class 14)."""
     if site.function is None or not site.is_alone_on_lines:
         return
     outermost = site.function
@@ -116,7 +116,7 @@ def missing_call(site: Site) -> Iterator[Change]:
 
 @template(prior=0.2, precision=0.65)
 def missing_assignment(site: Site) -> Iterator[Change]:
-    """`a = b` between two variables of the function is missing (TBar FP4; QuixBugs class 14)."""
+    """Add an assignment `a = b` between two variables of the function (TBar FP4; QuixBugs class 14)."""
     if site.function is None or not site.is_alone_on_lines:
         return
     rebound = [
@@ -133,7 +133,7 @@ def missing_assignment(site: Site) -> Iterator[Change]:
 
 @template(prior=0.2, precision=0.65)
 def copied_statement(site: Site) -> Iterator[Change]:
-    """A statement of the same function, with one name exchanged, is missing here too (GenProg; TBar FP4)."""
+    """Copy a statement of the same function, with one name exchanged (GenProg; TBar FP4)."""
     if site.function is None or not site.is_alone_on_lines:
         return
     for other in site.source.list_nodes(site.function):
@@ -149,7 +149,7 @@ def copied_statement(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4, precision=0.6)
 def removed_statement(site: Site) -> Iterator[Change]:
-    """A statement that should not be there (GenProg, Kali, TBar FP15; passes weak tests, so late)."""
+    """Remove a statement (GenProg, Kali, TBar FP15; passes weak tests, so late)."""
     if isinstance(site.statement, ast.Import | ast.ImportFrom | Function | ast.ClassDef):
         return
     why = f"`{_get_first_line(site)}` should not be there"
@@ -162,7 +162,7 @@ def removed_statement(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5)
 def moved_statement(site: Site) -> Iterator[Change]:
-    """Two neighbouring statements in the other order (TBar FP14)."""
+    """Swap two neighbouring statements (TBar FP14)."""
     block = site.source.get_block(site.statement)
     place = block.index(site.statement)
     if place + 1 >= len(block) or not site.is_alone_on_lines or isinstance(site.statement, Function):
@@ -180,7 +180,7 @@ def moved_statement(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5)
 def moved_out_of_block(site: Site) -> Iterator[Change]:
-    """The last statement of a block belongs after it, or the one after it inside: wrong indentation (TBar FP14)."""
+    """Move the last statement of a block out of it, or the next one into it: wrong indentation (TBar FP14)."""
     source, statement = site.source, site.statement
     above = source.parents.get(statement)
     if not site.is_alone_on_lines or isinstance(statement, Function | ast.ClassDef) or _is_elif(site):
@@ -219,7 +219,7 @@ def moved_out_of_block(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4)
 def loop_exit(site: Site) -> Iterator[Change]:
-    """`break` for `continue`, or neither (mutmut's keyword swap; cosmic-ray)."""
+    """Exchange `break` and `continue`, or remove them (mutmut's keyword swap; cosmic-ray)."""
     if isinstance(site.statement, ast.Break | ast.Continue):
         old, new = ("break", "continue") if isinstance(site.statement, ast.Break) else ("continue", "break")
         yield site.rewrite_statement(new, f"`{old}` should be `{new}`")
@@ -228,7 +228,7 @@ def loop_exit(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5)
 def exception_type(site: Site) -> Iterator[Change]:
-    """Another exception raised or caught, those of the failures first (cosmic-ray's exception replacer)."""
+    """Raise or catch another exception, those of the failures first (cosmic-ray's exception replacer)."""
     candidates = [*sorted(site.hints.errors & BUILTINS), *_EXCEPTIONS]
     places: list[ast.expr] = []
     if isinstance(site.statement, ast.Raise):
@@ -252,7 +252,7 @@ _METHOD_OF = {"list": "append", "set": "add", "deque": "append"}
 
 
 def _find_containers(function: Function) -> list[tuple[str, str]]:
-    """Variables that hold a growing collection, with the method that adds to it."""
+    """Return variables with a growing collection, and the method that adds to it."""
     found: dict[str, str] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -281,7 +281,7 @@ def _get_add_method(value: ast.expr) -> str:
 
 
 def _iter_substitutions(site: Site, statement: ast.stmt) -> Iterator[str]:
-    """The statement's text with one name exchanged for another variable."""
+    """Yield the statement's text with one name replaced by another variable."""
     start = site.source.get_span(statement)[0]
     text = site.get_text(statement)
     for node in ast.walk(statement):
@@ -313,7 +313,7 @@ def _shift_indentation(lines: str, margin: str, old_margin: str) -> str:
 
 
 def _has_own_lines(statement: ast.If) -> bool:
-    """Its body stands on lines of its own."""
+    """Return whether its body is on lines of its own."""
     return statement.body[0].lineno > statement.lineno
 
 

@@ -1,6 +1,7 @@
-"""Templates for what stands inside strings: regular expressions, and texts that a failing test expects otherwise.
+"""Templates for the contents of strings: regular expressions, and texts that a failing test expects otherwise.
 
-Regular expressions are changed as mutation testing does it (MutRex: Arcaini, Gargantini and Riccobene 2017), inverted.
+Regular expressions are changed as in mutation testing (MutRex: Arcaini, Gargantini and Riccobene 2017),
+inverted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from tools.repair.templates.support.rewording import find_rewordings
 from tools.repair.templates.support.template_site import Change, Site, template
 
-# In the text of a string that is a regular expression, as it is written: what is found, and what it may be meant to be.
+# Replacements in the source text of a regular expression: pattern, and possible intended texts.
 _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?<=[\w\]).}])\+", ("*", "?", "{1,2}")),
     (r"(?<=[\w\]).}])\*(?!\?)", ("+", "*?", "?")),
@@ -41,14 +42,14 @@ _EDITS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _REGEX = re.compile(r"\\[dDsSwWbB.()\[\]{}$*+?|]|\[\^?.+\]|\(\?|\.[*+]| [*+]|[)\]][*+?]|^\^|\$$")
 _BODY = re.compile(r"(?s)^([rRbBuU]*)('''|\"\"\"|'|\")(.*)\2$")
-# What a class of characters is extended by, what stands at the end of an expression.
+# Extensions of a character class; anchors at the end of an expression.
 _MEMBERS = (r"\w", r"\s", r"\-", r"\.", "_", "0-9", "'", '"')
 _LONGEST = 300
 
 
 @template(prior=0.8, precision=0.8)
 def regular_expression(site: Site) -> Iterator[Change]:
-    """A part of a regular expression another way: quantifier, class, anchor, escape, a part made optional (MutRex)."""
+    """Change a part of a regular expression: quantifier, class, anchor, escape, a part made optional (MutRex)."""
     for node in site.nodes:
         for start, body, raw in _iter_regex_literals(site, node):
             yield from _iter_variants(start, body, raw)
@@ -56,7 +57,7 @@ def regular_expression(site: Site) -> Iterator[Change]:
 
 @template(prior=2.5, precision=0.8)
 def expected_text(site: Site) -> Iterator[Change]:
-    """A string that differs from what the failing assertion expects in one part (constant from the oracle: ARJA-p)."""
+    """Change the one part of a string that differs from the failing assertion (constant from the oracle: ARJA-p)."""
     for node in site.nodes:
         is_format = isinstance(node, ast.JoinedStr)
         if is_format or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
@@ -68,7 +69,7 @@ def expected_text(site: Site) -> Iterator[Change]:
 
 
 def _iter_regex_literals(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
-    """(offset, text as written, whether it is raw) of a string that is taken for a regular expression."""
+    """Yield (offset, text as written, whether it is raw) of a string that is probably a regular expression."""
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
         return
     value = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
@@ -77,7 +78,7 @@ def _iter_regex_literals(site: Site, node: ast.expr) -> Iterator[tuple[int, str,
 
 
 def _iter_literal_pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str, bool]]:
-    """(offset, text as written, whether it is raw) of each literal that a string is put together from."""
+    """Yield (offset, text as written, whether it is raw) of each literal that a string consists of."""
     start, end = site.source.get_span(node)
     lines = f"({site.source.text[start:end]})".splitlines(keepends=True)
     try:
@@ -86,7 +87,7 @@ def _iter_literal_pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str,
         tokenize.TokenError,
         IndentationError,
         StopIteration,
-    ):  # a string inside an f-string, out of its place
+    ):  # a string inside an f-string, with a wrong position
         return
     for token in tokens:
         row, column = token.start

@@ -1,4 +1,4 @@
-"""Templates that put a value in the place of one that may be missing or was written down by mistake."""
+"""Templates that replace a value that may be missing, or a literal written by mistake."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def looked_up_with_care(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5, precision=0.85)
 def nothing_for_none(site: Site) -> Iterator[Change]:
-    """`hasattr(x, n)` → `getattr(x, n, None)`: set to None is as good as not there (Python's data model).
+    """`hasattr(x, n)` → `getattr(x, n, None)`: None counts as missing (Python's data model).
 
-    The same for keys: `k in d` → `d.get(k)`; and for attributes the other way round.
+    The same for keys: `k in d` → `d.get(k)`; and for attributes also reversed.
     """
     for node in site.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
@@ -48,7 +48,7 @@ def nothing_for_none(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35, precision=0.8)
 def value_or_empty(site: Site) -> Iterator[Change]:
-    """`x` → `x or ""` where something is handed on that may be None, or the other way round (PyTER, None guard)."""
+    """`x` → `x or ""` for a passed value that may be None, or the reverse (PyTER, None guard)."""
     for node in site.nodes:
         above = site.source.parents.get(node)
         handed_on = isinstance(
@@ -69,18 +69,18 @@ def value_or_empty(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35, precision=0.8)
 def variable_for_constant(site: Site) -> Iterator[Change]:
-    """A variable of the function where a number or text is written down (TBar FP9; mutation operators inverted)."""
+    """Replace a literal number or text by a variable of the function (TBar FP9; mutation operators inverted)."""
     for node in site.nodes:
         if isinstance(node, ast.Constant) and not isinstance(node.value, bool):
             for name in site.variables:
-                # An object is no number and no text, so that a comparison with it would say nothing.
+                # An object is no number and no text, so comparing with it would be meaningless.
                 if node.value is None or name not in ("self", "cls"):
                     yield site.replace_node(node, name)
 
 
 @template(prior=0.25, precision=0.85)
 def named_argument(site: Site) -> Iterator[Change]:
-    """An argument that is taken for another parameter than the one that is meant (TBar FP10.4): `f(x)` → `f(p=x)`."""
+    """Pass an argument to another parameter, by name (TBar FP10.4): `f(x)` → `f(p=x)`."""
     for node in site.nodes:
         if (
             isinstance(node, ast.Call)

@@ -1,7 +1,7 @@
-"""Templates for a value of the wrong type, by what the failure says: convert it, or keep None out.
+"""Templates for a value of the wrong type, by the failure's message: convert it, or exclude None.
 
-PyTER (Oh and Oh 2022) compares the types of passing and failing runs; here a TypeError's own words
-name the type that was met, and often the one that is wanted.
+PyTER (Oh and Oh 2022) compares the types of passing and failing runs; here a TypeError's own message names
+the actual type, and often the expected one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _ITERATORS = "generator|map|filter|zip|enumerate|dict_keys|dict_values|dict_item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionRule:
-    """What is done about one complaint of Python's.
+    """Conversions for one message of a TypeError.
 
-    said: what the message begins with or holds
-    place: whether an expression may be the value that is complained of
-    forms: what is put in its place, `{x}` being its text, `{o}` the same as an operand
+    said: prefix or part of the message
+    place: whether an expression may be the value that the message is about
+    forms: replacements, `{x}` being its text, `{o}` the same as an operand
     """
 
     said: re.Pattern[str]
@@ -35,7 +35,7 @@ class ConversionRule:
 
 @template(prior=1.6, precision=0.9)
 def converted_as_said(site: Site) -> Iterator[Change]:
-    """A value of the type that a TypeError complains of, converted to what is wanted: `"a" + n` → `"a" + str(n)`."""
+    """Convert a value of the type in a TypeError to the expected one: `"a" + n` → `"a" + str(n)`."""
     rules = [rule for rule in RULES if any(map(rule.said.search, site.hints.clashes))]
     for node in site.nodes:
         for rule in rules:
@@ -49,7 +49,7 @@ def converted_as_said(site: Site) -> Iterator[Change]:
 
 @template(prior=1.2, precision=0.88)
 def none_kept_out(site: Site) -> Iterator[Change]:
-    """None where an order or a sum is asked for: `x < y` → `x is not None and x < y`, `x or 0` (PyTER, None guard)."""
+    """Exclude None from comparisons and sums: `x < y` → `x is not None and x < y`, `x or 0` (PyTER, None guard)."""
     if not any(_NONE.search(each) for each in site.hints.clashes):
         return
     conditions = list(list_truth_tests(site))
@@ -77,7 +77,7 @@ def _is_summand(site: Site, node: ast.expr) -> bool:
 
 
 def _is_handed_on(site: Site, node: ast.expr) -> bool:
-    """An argument, an operand, an index, what is returned or stored; not what is called or asked for an attribute."""
+    """Return whether it is passed, an operand, an index, returned or stored; not called or accessed by attribute."""
     above = site.source.parents.get(node)
     return _is_value(node) and (
         (isinstance(above, ast.Call) and node is not above.func)
@@ -124,7 +124,7 @@ def _rule(said: str, place: Callable[[Site, ast.expr], bool], *forms: str) -> Co
     return ConversionRule(said=re.compile(said), place=place, forms=forms)
 
 
-# Python 3.11 to 3.13 and before, where they say it otherwise.
+# Python 3.11 to 3.13 and before, with another wording.
 RULES = (
     _rule(
         r"can only concatenate str \(not \"(?!bytes|NoneType)|must be str, not (?!bytes|NoneType)"

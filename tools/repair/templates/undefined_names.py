@@ -1,6 +1,7 @@
-"""Templates for what does not exist: a name that is bound nowhere, a method that no class has.
+"""Templates for undefined names: a name that is bound nowhere, a method that no class has.
 
-They speak only where Python itself would (NameError, AttributeError), so they may try much (PyTER, Oh & Oh 2022).
+They apply only where Python itself would fail (NameError, AttributeError), so they may try much (PyTER, Oh &
+Oh 2022).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _BUILTINS = ("list", "set", "sum", "len", "max", "min", "sorted", "str", "int", 
 
 @template(prior=3.0, precision=0.85)
 def undefined_name(site: Site) -> Iterator[Change]:
-    """A name that is bound nowhere: any variable of the function, or a plain value (NameError)."""
+    """Replace an unbound name by any variable of the function, or a plain value (NameError)."""
     for node in _find_undefined_names(site):
         above = site.source.parents.get(node)
         why = f"there is no `{node.id}`"
@@ -34,7 +35,7 @@ def undefined_name(site: Site) -> Iterator[Change]:
 
 @template(prior=3.0)
 def undefined_method(site: Site) -> Iterator[Change]:
-    """A method that nothing defines: a function of that name, the argument itself, what it may stand for."""
+    """Replace a call of an undefined method by a function of that name, its argument or an equivalent."""
     inside = [each for each in site.source.functions if site.source.find_enclosing_function(each) is None]
     defined = {function.name for function in inside if site.source.find_enclosing_class(function) is not None}
     for node in site.nodes:
@@ -56,7 +57,7 @@ def undefined_method(site: Site) -> Iterator[Change]:
 
 
 def _may_be_inherited(site: Site, method: str) -> bool:
-    """Another file's class has it: one that this class is made of, or one that is made of this class."""
+    """Return whether a class in another file has it: a base class or a subclass of this one."""
     own = site.source.find_enclosing_class(site.statement)
     of_object = own is not None and all(isinstance(b, ast.Name) and b.id == "object" for b in own.bases)
     return not of_object or method.startswith("assert") or site.project_sources.binds_attribute(method)
@@ -97,7 +98,7 @@ def _is_condition(site: Site, node: ast.expr) -> bool:
 
 
 def _list_numbers(site: Site) -> list[str]:
-    """Numbers that the function is written with."""
+    """Return the number literals of the function."""
     nodes = site.source.list_nodes(site.function) if site.function else []
     values = {n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is int}
     return [str(value) for value in sorted(values)]

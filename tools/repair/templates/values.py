@@ -12,7 +12,7 @@ from tools.repair.templates.support.template_site import Change, Site, template
 
 @template(prior=1.0)
 def integer_constant(site: Site) -> Iterator[Change]:
-    """A whole number one more or less, or 0, 1, −1, doubled (constant replacement: mutmut, PraPR inline constant)."""
+    """Replace an integer by one more or less, or 0, 1, −1, doubled (mutmut, PraPR inline constant)."""
     for node in site.nodes:
         if isinstance(node, ast.Constant) and type(node.value) is int:
             value = node.value
@@ -23,7 +23,7 @@ def integer_constant(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5)
 def other_constant(site: Site) -> Iterator[Change]:
-    """True for False, None for an empty value, a decimal scaled (TBar FP9, mutate literal)."""
+    """Exchange True and False, replace None by an empty value, scale a decimal (TBar FP9, mutate literal)."""
     swaps: dict[object, tuple[str, ...]] = {
         True: ("False",),
         False: ("True",),
@@ -42,12 +42,12 @@ def other_constant(site: Site) -> Iterator[Change]:
 
 @template(prior=0.5)
 def other_string(site: Site) -> Iterator[Change]:
-    """Another string of the file, the most alike first: a wrong key or format (plastic surgery, Barr 2014)."""
+    """Use another string of the file, the most similar first: a wrong key or format (plastic surgery, Barr 2014)."""
     for node in site.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             others = [each for each in site.source.strings if each != node.value]
             near = find_nearest(node.value, others, 6, 0.3)
-            if len(node.value) == 1:  # letters and digits are never much alike
+            if len(node.value) == 1:  # letters and digits are never similar
                 near += [each for each in others if len(each) == 1 and each not in near]
                 near += [each for each in ("0", "1", " ") if each not in (*near, node.value)]
             for text in near:
@@ -56,7 +56,7 @@ def other_string(site: Site) -> Iterator[Change]:
 
 @template(prior=1.0)
 def off_by_one(site: Site) -> Iterator[Change]:
-    """An index, bound, argument or result one more or less (QuixBugs class 4; the most common fault of all)."""
+    """Change an index, bound, argument or result by one (QuixBugs class 4; the most common fault of all)."""
     for node in site.nodes:
         if _is_countable(site, node) and not _is_named_value(node):
             for text in (f"{site.format_operand(node, SUM)} + 1", f"{site.format_operand(node, SUM)} - 1"):
@@ -65,7 +65,7 @@ def off_by_one(site: Site) -> Iterator[Change]:
 
 @template(prior=0.6)
 def slice_bound(site: Site) -> Iterator[Change]:
-    """A slice with one bound moved or left out (TBar FP10, mutate the arguments)."""
+    """Move or remove one bound of a slice (TBar FP10, mutate the arguments)."""
     for node in site.nodes:
         if isinstance(node, ast.Slice):
             low = site.get_text(node.lower) if node.lower else ""
@@ -84,7 +84,7 @@ def slice_bound(site: Site) -> Iterator[Change]:
 
 @template(prior=0.35)
 def slice_added(site: Site) -> Iterator[Change]:
-    """All but the first or last, or from a counter on: a loop or a recursive call that takes in too much."""
+    """Slice off the first or last element, or start at a counter: a loop or a recursive call that includes too much."""
     counters = [name for name in site.variables if _is_counter(site, name)]
     for node in site.nodes:
         if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and _is_sequence_place(site, node):
@@ -97,7 +97,7 @@ def slice_added(site: Site) -> Iterator[Change]:
 
 @template(prior=0.3)
 def index_from_end(site: Site) -> Iterator[Change]:
-    """`x[0]` for `x[-1]`, a missing element access, or one too many (TBar FP10)."""
+    """Exchange `x[0]` and `x[-1]`, add an element access, or remove one (TBar FP10)."""
     for node in site.nodes:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
             yield site.replace_node(node, site.format_operand(node.value, PRODUCT))
@@ -108,7 +108,7 @@ def index_from_end(site: Site) -> Iterator[Change]:
 
 @template(prior=0.4)
 def empty_result(site: Site) -> Iterator[Change]:
-    """An empty collection that should hold something: the base case of a recursion (QuixBugs class 9)."""
+    """Put an element into an empty result: the base case of a recursion (QuixBugs class 9)."""
     for node in site.nodes:
         if isinstance(node, ast.List | ast.Tuple) and not node.elts and isinstance(node.ctx, ast.Load):
             yield site.replace_node(node, "[[]]")
@@ -125,7 +125,7 @@ def _quote_like(text: str, like: str) -> str:
 
 
 def _is_countable(site: Site, node: ast.expr) -> bool:
-    """Could be a number that counts something, where one more or less makes sense."""
+    """Return whether it could be a count, where one more or less makes sense."""
     if not isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.BinOp | ast.Subscript):
         return False
     if isinstance(getattr(node, "ctx", ast.Load()), ast.Store | ast.Del):
@@ -141,7 +141,7 @@ def _is_countable(site: Site, node: ast.expr) -> bool:
 
 
 def _is_named_value(node: ast.expr) -> bool:
-    """A constant of a class, such as an enumeration's member, beside which no other stands: `Colour.RED`."""
+    """Return whether it is a class constant, such as an enumeration's member, without neighbours: `Colour.RED`."""
     if not (isinstance(node, ast.Attribute) and node.attr.isupper()):
         return False
     owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
@@ -149,7 +149,7 @@ def _is_named_value(node: ast.expr) -> bool:
 
 
 def _is_counter(site: Site, name: str) -> bool:
-    """Compared, counted with or used as an index somewhere in the function."""
+    """Return whether it is compared, counted with or used as an index somewhere in the function."""
     for node in site.source.list_nodes(site.function):
         if isinstance(node, ast.Name) and node.id == name:
             above = site.source.parents.get(node)

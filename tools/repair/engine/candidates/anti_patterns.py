@@ -1,7 +1,7 @@
-"""Changes that turn the ways through a function around, which pass weak tests more often than they are right.
+"""Changes to the control flow of a function, which pass weak tests more often than they are right.
 
-The patterns are of Tan et al. 2016 (anti-patterns in search-based program repair): ways out that come or go, conditions
-that are reversed, code that is cut off.
+The patterns are those of Tan et al. 2016 (anti-patterns in search-based program repair): added or removed
+exits, reversed conditions, unreachable code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.templates.support.source_tree import Function
 
-# What leaves a function or a loop, and what may go one way or another.
+# Statements that leave a function or a loop, and statements that branch.
 _EXITS = ast.Return | ast.Raise | ast.Break | ast.Continue
 _FORKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
 _COMPLEMENTS: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -25,7 +25,7 @@ _TURNED: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def reverses_control_flow(candidate: Candidate) -> bool:
-    """A whole condition becomes its opposite, or ways out of the function or of its loops come, go or move."""
+    """Return whether a whole condition is negated, or exits of the function or its loops are changed."""
     before, after = _get_function_versions(candidate)
     if before is None or after is None:
         return False
@@ -36,7 +36,7 @@ def reverses_control_flow(candidate: Candidate) -> bool:
 
 
 def leaves_dead_code(candidate: Candidate) -> bool:
-    """A statement follows one that leaves its block, and did not before."""
+    """Return whether the change makes a statement unreachable, after one that leaves its block."""
     before, after = _get_function_versions(candidate)
     return (
         before is not None
@@ -46,7 +46,7 @@ def leaves_dead_code(candidate: Candidate) -> bool:
 
 
 def find_function(text: str, function: Function) -> Function | None:
-    """The function of that name that begins nearest to where it began; None when the text does not parse."""
+    """Return the function of the same name nearest to the original position; None when the text does not parse."""
     try:
         tree = ast.parse(text)
     except SyntaxError:
@@ -56,7 +56,7 @@ def find_function(text: str, function: Function) -> Function | None:
 
 
 def _get_function_versions(candidate: Candidate) -> tuple[Function | None, Function | None]:
-    """The function that is changed, before and after."""
+    """Return the changed function before and after the change."""
     source, change = candidate.source, candidate.change
     function = source.find_enclosing_function(candidate.suspect.statement)
     if function is None:
@@ -74,7 +74,7 @@ def _count_dead_statements(function: Function) -> int:
 
 
 def _collect_control_flow(body: Iterable[ast.AST]) -> list[object]:
-    """The forks and exits of a body, each fork with its own."""
+    """Return the branches and exits of a body; each branch contains its own."""
     found: list[object] = []
     for each in body:
         if isinstance(each, _EXITS):
@@ -92,7 +92,7 @@ def _list_conditions(function: Function) -> list[ast.expr]:
 
 
 def _is_opposite(old: ast.expr, new: ast.expr) -> bool:
-    """The new condition holds where the old one does not, or looks the other way."""
+    """Return whether the new condition negates the old one or has its branches swapped."""
     if isinstance(new, ast.UnaryOp) and isinstance(new.op, ast.Not):
         return ast.dump(new.operand) == ast.dump(old)
     if not (

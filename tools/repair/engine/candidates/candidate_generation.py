@@ -1,4 +1,4 @@
-"""Candidates in the order in which they are worth trying, made line by line as they are needed."""
+"""Candidates in the order of their expected value, generated line by line on demand."""
 
 from __future__ import annotations
 
@@ -28,28 +28,30 @@ from tools.repair.templates import (
 )
 from tools.repair.templates.support.source_tree import TOKEN
 
-# Two changes at once fit the tests by chance more often than one.
+# Two changes at once pass the tests by chance more often than one.
 PAIRED = 0.8
-# Where more statements are suspicious, as in libraries, changes come by how likely they look; in small programs, where
-# fitting gained nothing, by the priors that are written beside the templates.
+# With more suspicious statements, as in libraries, changes are ordered by likelihood; in small programs,
+# where fitting gained nothing, by the priors written with the templates.
 MANY_STATEMENTS = 50
-# Files that hold more are a library's too, however few of their statements are suspicious.
+# Files with more lines count as a library's, however few of their statements are suspicious.
 LARGE = 250
-# There a template that has many candidates at a line spreads its chance over them; not wholly, since the likelier of
-# them come first (0.75 was the best of the exponents tried on small programs), and the first is the likelier of two.
+# There a template with many candidates at a line spreads its probability over them; not fully, since the
+# likelier of them come first (0.75 was the best of the exponents tried on small programs), and the first is
+# the likelier of two.
 SPREAD, ORDER_DISCOUNT = 0.75, 1e-4
-# Likelihoods of changes lie further apart than suspiciousness does, which counts by its square to be heard (of 1, 1.5
-# and 2 the best on QuixBugs).
+# Likelihoods of changes differ more than suspiciousness, which is therefore squared (of 1, 1.5 and 2 the best
+# on QuixBugs).
 SUSPICION = 2.0
-# What the failure itself names (a name that does not exist, at all its places) is right so often when the tests pass.
+# A change that the failure itself names (an undefined name, at all its places) is right this often when the
+# tests pass.
 NAMED = 0.97
-# Templates by their priors, likeliest first: those of one group are asked together about a statement, and the
-# unlikely ones only when nothing likelier is left anywhere, so that the first candidate need not wait for them all.
+# Templates by prior, likeliest first: those of one group are evaluated together at a statement, and unlikely
+# ones only when nothing likelier is left anywhere, so that the first candidate need not wait for them all.
 _STEPS = (1.2, 0.65, 0.4, 0.25, 0.0)
 
 
 def group_by_prior(templates: Sequence[Template]) -> tuple[tuple[Template, ...], ...]:
-    """The templates, the likeliest first, in such groups."""
+    """Return the templates in such groups, likeliest first."""
     ordered = sorted(templates, key=lambda each: -each.prior)
     steps = zip(_STEPS, (math.inf, *_STEPS), strict=False)
     groups = (tuple(each for each in ordered if low < each.prior <= high) for low, high in steps)
@@ -61,13 +63,13 @@ GROUPS, GROUPS_FITTED = group_by_prior(TEMPLATES), group_by_prior(FITTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One edit of one file, before it was tried.
+    """One untried edit of one file.
 
-    rank: its place in the order of trial
-    source: the text that the change's offsets count in
-    traits: what its likelihood was told from, in the order of `weights.TRAITS`
-    size: tokens that it changes, with those of its base
-    base: another candidate that is made before it, so that `source` is what the base leaves of its file
+    rank: its position in the order of trial
+    source: the text that the change's offsets refer to
+    traits: the features of its likelihood, in the order of `weights.TRAITS`
+    size: number of changed tokens, including those of its base
+    base: another candidate that is applied before it, so that `source` is its file with the base applied
     """
 
     rank: int
@@ -91,12 +93,12 @@ class Candidate:
 
     @property
     def edits(self) -> list[Edit]:
-        """What it changes, all offsets counting in the text before any change."""
+        """Its edits, all offsets in the text before any change."""
         return compose_edits([(part.path, part.source.text, part.change) for part in self.parts])
 
     @property
     def precision(self) -> float:
-        """How often such a change is right when the tests pass with it."""
+        """Share of such changes that are right when the tests pass."""
         found = 1.0
         for each in self.parts:
             found *= PRECISION[each.template]
@@ -108,7 +110,7 @@ class Candidate:
 
 
 def adjust_suspect_count(suspects: int, sources: Iterable[Source]) -> int:
-    """How many statements are suspicious: in a library, whose files are large, more than `MANY_STATEMENTS`."""
+    """Return the number of suspicious statements; in a library, whose files are large, more than `MANY_STATEMENTS`."""
     large = sum(len(source.statements) for source in sources) > LARGE
     return max(suspects, MANY_STATEMENTS + 1) if large and suspects else suspects
 
@@ -120,10 +122,10 @@ def generate_candidates(
     kind: Callable[[str], float] | None = None,
     fitted: bool | None = None,
 ) -> Iterator[Candidate]:
-    """Every candidate once, by falling suspiciousness × prior, and by likelihood as far as groups of templates allow.
+    """Yield every candidate once, by falling suspiciousness × prior, and by likelihood as far as groups allow.
 
-    kind: by what the prior of a template of a name is multiplied
-    fitted: by likelihood; None: where many statements are suspicious
+    kind: factor on the prior of a template, by its name
+    fitted: order by likelihood; None: if many statements are suspicious
     """
     if fitted is None:
         fitted = adjust_suspect_count(len(suspects), sources.values()) > MANY_STATEMENTS
@@ -158,7 +160,7 @@ def generate_candidates(
         while heap and -heap[0][0] >= following:
             priority, _, _, of, name, change, known = heapq.heappop(heap)
             meaning = identify_change(sources[of.path], of.statement, change)
-            if meaning in meant:  # no Python, or said before in other words
+            if meaning in meant:  # not Python, or a duplicate in other words
                 continue
             meant.add(meaning)
             size = _count_changed_tokens(sources[of.path].text[change.start : change.end], change.text)
@@ -176,7 +178,7 @@ def generate_candidates(
 
 
 def _count_changed_tokens(old: str, new: str) -> int:
-    """How many words, numbers and signs come and go; an exchange counts once, as does a change of places."""
+    """Return the number of changed words, numbers and operators; a replacement or a swap counts once."""
     before, after = TOKEN.findall(old), TOKEN.findall(new)
     if sorted(before) == sorted(after):
         return 1
@@ -187,7 +189,7 @@ def _count_changed_tokens(old: str, new: str) -> int:
 def generate_at_statement(
     suspect: Suspect, site: Site, templates: Sequence[Template], seen: set[str], fitted: bool
 ) -> list[tuple[float, str, Change, Traits]]:
-    """(priority, template, change, traits) for what templates say of a statement and was not `seen`."""
+    """Return (priority, template, change, traits) of the templates' changes to a statement that are not in `seen`."""
     source, text = site.source, site.source.text
     by_template: dict[str, list[Change]] = defaultdict(list)
     for template in templates:
@@ -209,14 +211,14 @@ def generate_at_statement(
                 continue
             known = measure_traits(site, change, place, len(found))
             looks = compute_likelihood(known)
-            if template.precision >= NAMED:  # what the failure itself names need not look like anything
+            if template.precision >= NAMED:  # the failure itself names it: no likelihood needed
                 looks = max(looks, 1 / (1 + place))
             result.append((each * looks, template.name, change, known))
     return result
 
 
 def _iter_changes(template: Template, site: Site) -> Iterator[Change]:
-    """What a template says, and nothing more once it has lent a text that is no Python where it is put."""
+    """Yield a template's changes; stop once it has borrowed a text that is not valid Python at its place."""
     try:
         yield from template.changes(site)
     except SyntaxError:
@@ -227,12 +229,12 @@ def _weigh_suspect(suspect: Suspect, fitted: bool) -> float:
     return suspect.score**SUSPICION if fitted else suspect.score
 
 
-# Characters around a change that tell two of them apart: more than any expression that is changed has.
+# Characters around a change that distinguish two changes: more than any changed expression has.
 _AROUND = 200
 
 
 def _build_text_key(source: Source, change: Change) -> str:
-    """The same for changes that come to the same text, but for blanks; cheap, for many are never tried."""
+    """Return a cheap key, equal for changes with the same resulting text up to blanks; many are never tried."""
     text, start, end = source.text, change.start, change.end
     line = text.rfind("\n", 0, start) + 1
     first = max(line, start - _AROUND)
@@ -245,17 +247,17 @@ def _build_text_key(source: Source, change: Change) -> str:
 
 
 def identify_change(source: Source, statement: ast.stmt, change: Change) -> tuple[str, int, str] | None:
-    """What the statement means after the change, however it is written; None if it is no Python at all."""
+    """Return the syntax of the statement after the change, independent of spelling; None if it is not Python."""
     start, end = source.get_span(statement)[0], _find_header_end(source, statement)
     if start <= change.start and change.end <= end:
         changed = source.text[start : change.start] + change.text + source.text[change.end : end]
         return _identify_text(source, statement, changed)
-    # Whole lines come, go or move: the text itself tells such changes apart.
+    # Whole lines are added, removed or moved: the text itself distinguishes such changes.
     return source.path, change.start, f"{change.end}\n{change.text}"
 
 
 def identify_statement(source: Source, statement: ast.stmt) -> tuple[str, int, str] | None:
-    """The identity of a statement as it is."""
+    """Return the identity of an unchanged statement."""
     return _identify_text(
         source, statement, source.text[source.get_span(statement)[0] : _find_header_end(source, statement)]
     )
@@ -268,9 +270,9 @@ def _identify_text(source: Source, statement: ast.stmt, chunk: str) -> tuple[str
         chunk = f"if 1:\n{source.get_indentation(statement.lineno)}{chunk}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see
+            warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which no user sees
             tree = ast.parse(chunk)
-    except SyntaxError:  # a template went beyond what the grammar allows here
+    except SyntaxError:  # the template produced something that the grammar does not allow here
         return None
     if any(map(is_redundant, ast.walk(tree))) and not any(map(is_redundant, ast.walk(statement))):
         return None
@@ -291,7 +293,7 @@ def _find_header_end(source: Source, statement: ast.stmt) -> int:
 
 
 def _complete_header(chunk: str, statement: ast.stmt) -> str:
-    """A compound statement's header with the least body that makes it whole."""
+    """Return a compound statement's header with a minimal body that completes it."""
     text = chunk.rstrip()
     if isinstance(statement, ast.If) and text.startswith("elif"):
         text = text[2:]

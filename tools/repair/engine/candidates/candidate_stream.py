@@ -1,4 +1,4 @@
-"""Candidates as the search takes them: some at first, and in lots."""
+"""Streams of candidates for the search: the first ones, and batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tools.repair.engine.candidates.candidate_generation import Candidate
 
 
 class FirstCandidates:
-    """The first so many of an iterator, and those after them when `more` says that they are wanted."""
+    """The first `number` items of an iterator, and the rest if `more` returns True."""
 
     def __init__(self, candidates: Iterator[Candidate], number: int, more: Callable[[], bool]) -> None:
         self._candidates, self._left, self._more = candidates, number, more
@@ -24,7 +24,7 @@ class FirstCandidates:
 
 
 class CandidateFeed:
-    """Candidates in lots; the one that was not wanted yet is kept for later."""
+    """Candidates in batches; one that is not wanted yet is kept for later."""
 
     def __init__(self, candidates: Iterator[Candidate]) -> None:
         self._candidates = candidates

@@ -1,4 +1,4 @@
-"""Two changes at once: pairs of the likeliest single changes, none of which did on its own."""
+"""Pairs of the likeliest single changes, none of which fixed the failure on its own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.engine.candidates.composed_edits import Edit
 
-# Singles that are paired, and pairs that are tried: at a millisecond each these take some seconds.
+# Numbers of paired singles and of tried pairs: at a millisecond each these take some seconds.
 SINGLES, MOST = 160, 6000
 
 
@@ -20,10 +20,10 @@ def generate_pairs(
     most: int = MOST,
     seen: set[tuple[Edit, ...]] | None = None,
 ) -> Iterator[Candidate]:
-    """Pairs by falling product of their priorities, numbered from `first_rank` on; the likelier one is the first.
+    """Yield pairs by falling product of their priorities, ranked from `first_rank` on; the likelier change first.
 
-    single, most: singles that are paired, and pairs, at most
-    seen: outcomes that are left out; those that come are added
+    single, most: maximum number of paired singles, and of pairs
+    seen: edits that are left out; those of the yielded pairs are added
     """
     seen = set() if seen is None else seen
     best = sorted(singles, key=lambda each: (-each.priority, each.rank))[:single]
@@ -38,7 +38,7 @@ def generate_pairs(
         one, other = best[i], best[j]
         if is_disjoint(one, other):
             size = one.size + other.size
-            # The later place is changed first, so that the earlier one stays where it is.
+            # The later place is changed first, so that the offsets of the earlier one stay valid.
             base, last = sorted((one, other), key=lambda each: (each.path, each.change.start), reverse=True)
             pair = replace(last, base=base, rank=first_rank + found, priority=-product, size=size)
             meaning = tuple(pair.edits)
@@ -49,7 +49,7 @@ def generate_pairs(
 
 
 def is_disjoint(one: Candidate, other: Candidate) -> bool:
-    """Neither changes what the other changes, nor what touches it."""
+    """Return whether the two changes neither overlap nor touch."""
     if one.path != other.path:
         return True
     first, second = sorted((each.change.start, each.change.end) for each in (one, other))

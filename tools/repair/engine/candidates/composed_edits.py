@@ -1,4 +1,4 @@
-"""Changes made one after the other, said as edits of the text before all of them."""
+"""Successive changes, expressed as edits of the original text."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Edit:
 
 
 def compose_edits(changes: Iterable[tuple[str, str, Change]]) -> list[Edit]:
-    """Edits that come to the same as the changes, sorted by place; none overlaps or touches another.
+    """Return edits equivalent to the changes, sorted by place; none overlaps or touches another.
 
-    changes: path, the file's text as the changes before left it, and what is changed in that text
+    changes: path, the file's text after the previous changes, and the change to that text
     """
     files: dict[str, list[Edit]] = {}
     for path, text, change in changes:
@@ -34,7 +34,7 @@ def compose_edits(changes: Iterable[tuple[str, str, Change]]) -> list[Edit]:
 
 
 def _add_change(edits: list[Edit], path: str, text: str, change: Change) -> list[Edit]:
-    """The edits with one more: those that it touches become one with it."""
+    """Return the edits with one more; those that it touches are merged with it."""
     before: list[Edit] = []
     after: list[Edit] = []
     low, high = change.start, change.end

@@ -1,4 +1,4 @@
-"""What was found, as edits that a person or a tool can make."""
+"""Fixes as edits that a user or a tool can make."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def build_fixes(
     spectrum: Spectrum,
     statements: int,
 ) -> list[Fix]:
-    """A patch as the edits that make it, each fit to be made after the one before; `texts` are brought up to date.
+    """Return a patch as edits to make one after the other; updates `texts`.
 
-    others: what would do as well
-    statements: how many are suspicious
+    others: equally good patches
+    statements: number of suspicious statements
     """
     names = {test.index: test.id for test in spectrum.tests}
     fixes = []
@@ -46,9 +46,9 @@ def build_fixes(
 
 
 def extract_unique_lines(before: str, after: str) -> tuple[str, str]:
-    """Whole lines around the one change, old and new, with as much around them as makes each unique in its text.
+    """Return the changed lines, old and new, with enough context to make each unique in its text.
 
-    Unique both ways, so that the change can be taken back by the same means.
+    Unique both ways, so that the change can be reverted by the same means.
     """
     old, new = before.split("\n"), after.split("\n")
     shortest = min(len(old), len(new))

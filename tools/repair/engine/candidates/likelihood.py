@@ -1,8 +1,8 @@
-"""How likely a change is what a programmer would write, told from its text and what stands around it.
+"""Likelihood that a programmer would write a change, from its text and its context.
 
-A log-linear model over a few traits, fitted on fixes in the histories of libraries (Prophet, Long and Rinard 2016).
-What tells most is whether words come together in it that come together nowhere else in the file: code repeats itself
-(Hindle et al. 2012), and faults are where it does not (Ray et al. 2016).
+A log-linear model over a few traits, fitted on fixes in the histories of libraries (Prophet, Long and Rinard
+2016). The strongest trait is whether the change contains sequences of words that occur nowhere else in the
+file: code repeats itself (Hindle et al. 2012), and faults are where it does not (Ray et al. 2016).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Traits = tuple[float, ...]
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _KEYWORDS = frozenset(keyword.kwlist)
-# Characters around a change that hold two tokens at least, or are too long to say anything.
+# Characters around a change that contain two tokens at least, or are too long to be informative.
 _BESIDE = 40
 
 
 def measure_traits(site: Site, change: Change, place: int, alike: int) -> Traits:
-    """What is known of a change, in the order of `TRAITS`.
+    """Return the traits of a change, in the order of `TRAITS`.
 
-    place: how many changes the same template names before it, of the `alike` ones that it makes of the statement
+    place: number of changes that the same template yields before it, of the `alike` ones for the statement
     """
     source = site.source
     old, new = TOKEN.findall(source.text[change.start : change.end]), TOKEN.findall(change.text)
@@ -61,7 +61,7 @@ def measure_traits(site: Site, change: Change, place: int, alike: int) -> Traits
 
 
 def compute_likelihood(of: Traits, weights: Sequence[float] = tuple(TRAITS.values())) -> float:
-    """Relative to other changes; about 1 for what is often right."""
+    """Return the likelihood relative to other changes; about 1 for one that is often right."""
     return math.exp(sum(weight * each for weight, each in zip(weights, of, strict=True)) - USUAL)
 
 
@@ -75,7 +75,7 @@ def _log_count(number: int) -> float:
 
 
 def _count_unseen_triples(site: Site, change: Change, new: Sequence[str]) -> int:
-    """Three tokens in a row, as the file has them nowhere."""
+    """Return the number of new sequences of three tokens that the file has nowhere."""
     text = site.source.text
     before = TOKEN.findall(text[max(0, change.start - _BESIDE) : change.start])[-2:]
     after = TOKEN.findall(text[change.end : change.end + _BESIDE])[:2]

@@ -1,4 +1,4 @@
-"""The patches that a search has found good, which of them is taken, and what else could still be."""
+"""The plausible patches of a search: which one is chosen, and which candidates could still replace it."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from dataclasses import dataclass, field
 from tools.repair.engine.candidates.candidate_generation import Candidate
 from tools.repair.engine.candidates.ranking import PlausiblePatch
 
-# A patch that helps only some of the failing tests is taken when this many more candidates, and as many
-# again as it took to find it, brought none that helps them all.
+# A patch that fixes only some of the failing tests is accepted after this many more candidates, plus as many
+# again as it took to find it, without one that fixes them all.
 PATIENCE = 400
-# After the first patch that helps them all, so many more are looked at, while they are about as likely: of
-# patches that pass the same tests, the smallest change is the right one more often than the first. When the
-# first is of a kind that passes tests without being right, the search goes on much longer for a better one.
+# After the first patch that fixes them all, this many more are tried, while they are about as likely: of
+# patches that pass the same tests, the smallest change is the right one more often than the first. If the
+# first is of a kind that passes tests without being right, the search continues much longer for a better one.
 ALTERNATIVES, ALIKE = 40, 0.5
 LONGER, LESS_ALIKE = 600, 0.05
-# Where many statements are suspicious there are more ways to pass by chance: then as many candidates again are looked
-# at as it took to find the first, and so many more; likelihoods lie further apart there.
+# With many suspicious statements more changes pass by chance: then as many candidates again are tried as it
+# took to find the first, plus this many; likelihoods differ more there.
 AGAIN, MUCH_LESS_ALIKE = 400, 0.005
-# The same when the first is of a kind that passes tests without being right: there the real change was the 8,446th.
+# The same if the first is of a kind that passes tests without being right: there the real change was the
+# 8,446th.
 AGAIN_IN_DOUBT, TIMES_IN_DOUBT = 6000, 3
-# What takes a test session of its own is tried only so often to find something better than what is at hand.
+# Candidates that need a test session of their own are tried only this often for a better patch than the best
+# one.
 MOST_COLD = 6
 
 
 @dataclass(slots=True)
 class PlausiblePatches:
-    """What helps and breaks nothing, in whatever order it was met.
+    """Patches that fix a test and break none, in any order of arrival.
 
     wanted: number of the tests that should pass
     many: many statements are suspicious
@@ -38,16 +40,16 @@ class PlausiblePatches:
     found: list[PlausiblePatch] = field(default_factory=list)
 
     def is_worth_trying(self, candidate: Candidate) -> bool:
-        """Whether a candidate could still be chosen, given what is at hand."""
+        """Return whether a candidate could still be chosen, given the patches found."""
         return self._is_in_reach(candidate, self.found)
 
     def is_worth_waiting(self, candidate: Candidate) -> bool:
-        """The same, when trying it takes seconds: a rival that is less likely is not worth them."""
+        """Return the same for a trial that takes seconds, which a less likely rival is not worth."""
         leader = self._find_leader(self.found)
         return leader is None or candidate.rank < leader.candidate.rank
 
     def is_worth_session(self, candidate: Candidate, tried: int) -> bool:
-        """The same, when trying it takes a test session of its own and that was done `tried` times."""
+        """Return the same for a trial that takes a test session of its own, after `tried` of them."""
         leader = self._find_leader(self.found)
         if leader is None:
             return self.is_worth_trying(candidate)
@@ -55,11 +57,11 @@ class PlausiblePatches:
 
     @property
     def best(self) -> PlausiblePatch | None:
-        """The one to take, None if there is none."""
+        """Return the patch to choose, None if there is none."""
         return next(iter(self.list_ranked()), None)
 
     def list_ranked(self) -> list[PlausiblePatch]:
-        """The good ones, best first: those that would have been met one at a time, whoever was quicker."""
+        """Return the good patches, best first; independent of the speed of the workers."""
         known: list[PlausiblePatch] = []
         for each in sorted(self.found, key=lambda each: each.candidate.rank):
             if not self._is_in_reach(each.candidate, known):
@@ -75,7 +77,7 @@ class PlausiblePatches:
         return first is None or candidate.rank <= PATIENCE + 2 * first
 
     def _find_leader(self, good: Sequence[PlausiblePatch]) -> PlausiblePatch | None:
-        """The likeliest that helps every wanted test; one of a kind to be trusted, if there is any."""
+        """Return the likeliest patch that fixes every wanted test; a trusted kind if there is one."""
         full = [found for found in good if len(found.helped) == self.wanted]
         return min(full, key=lambda each: (each.is_doubtful, each.candidate.rank), default=None)
 

@@ -1,4 +1,4 @@
-"""Expressions that nobody writes: what another candidate says plainly, what is decided before it is asked."""
+"""Redundant expressions: equivalent to a simpler candidate, or with a constant result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SUM, _PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.FloorDiv, ast.Pow)
 
 
 def is_redundant(node: ast.AST) -> bool:
-    """What another candidate says plainly: `x - 0`, `x * 1`, `x + 1 - 1`, `x += -1`, conditions that are decided."""
+    """Return whether a simpler candidate is equivalent: `x - 0`, `x * 1`, `x + 1 - 1`, `x += -1`, fixed conditions."""
     if isinstance(node, ast.AugAssign):
         return isinstance(node.op, _SUM) and _is_negative_number(node.value)
     if isinstance(node, ast.BoolOp):
@@ -37,7 +37,7 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def _is_decided(node: ast.BoolOp) -> bool:
-    """`x is None and x is not None`, `not x or x`: always false, or always true."""
+    """Return whether the result is constant: `x is None and x is not None`, `not x or x`."""
     said = {ast.dump(each) for each in node.values}
     return any(ast.dump(opposite) in said for each in node.values if (opposite := _negate_condition(each)))
 
@@ -51,7 +51,7 @@ def _negate_condition(node: ast.expr) -> ast.expr | None:
 
 
 def _is_text_test(test: ast.expr) -> bool:
-    """A value made a text before it is asked for its truth: nearly always true."""
+    """Return whether a value is converted to text before its truth is tested: nearly always true."""
     inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
     return (
         isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id in ("str", "repr")
@@ -65,7 +65,7 @@ _ASKED = re.compile(
 
 
 def _is_boolean_call(node: ast.expr) -> bool:
-    """A call that says yes or no, with which nobody calculates."""
+    """Return whether the call returns a boolean, which is not used in arithmetic."""
     if not isinstance(node, ast.Call):
         return False
     function = node.func

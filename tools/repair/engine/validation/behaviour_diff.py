@@ -1,8 +1,9 @@
-"""How much of what passing tests do a change leaves as it was.
+"""Share of the behaviour of passing tests that a change preserves.
 
-A right change seldom alters what tests that passed before do; a wrong one that still passes them often sends them
-another way which they do not look at (PATCH-SIM, Xiong et al. 2018). What they do is here the set of lines they run,
-and what the changed function makes of the inputs that they give it and of others near them (the worker's `inputs`).
+A right change seldom alters the behaviour of tests that passed before; a wrong one that still passes them
+often changes their course without a check that notices (PATCH-SIM, Xiong et al. 2018). Behaviour is here the
+set of lines run, and the results of the changed function for the tests' inputs and for others near them (the
+worker's `inputs`).
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from tools.repair.engine.candidates.ranking import PlausiblePatch
 from tools.repair.engine.validation.worker_client import WorkerClient
 from tools.repair.engine.validation.worker_process import Message
 
-# Changes that are compared in one search, each by so many passing tests that are quick enough, those that are most like
-# a failing one: a comparison costs what some dozen screenings do. Of tests up to the first step of slowness, some
-# hundredths of a second.
+# Changes that are compared in one search, each by so many passing tests that are quick enough, those most
+# similar to a failing one first: a comparison costs as much as some dozen screenings. Of tests up to the
+# first step of slowness, some hundredths of a second.
 MOST_COMPARED, MOST_TESTS, SLOWEST = 40, 8, 1
 
 Lines = Mapping[str, frozenset[int]]
@@ -26,7 +27,7 @@ Lines = Mapping[str, frozenset[int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonResult:
-    """What of a change is known by an answer, in the terms of `choosing.Found`; None for what it says nothing of."""
+    """Measurements of a change from one reply, as fields of `ranking.PlausiblePatch`; None if not included."""
 
     candidate: Candidate
     disturbed: float | None = None
@@ -42,7 +43,7 @@ class ComparisonResult:
 
 @dataclass(slots=True, kw_only=True)
 class BehaviourComparison:
-    """Asks what passing tests and their inputs come to with good changes and without any."""
+    """Compares the behaviour of passing tests and their inputs with and without good changes."""
 
     ask: WorkerClient
     _plain: dict[tuple[int, ...], Mapping[int, Lines]] = field(default_factory=dict)
@@ -53,7 +54,7 @@ class BehaviourComparison:
     _compared: int = 0
 
     async def request_comparison(self, candidate: Candidate) -> None:
-        """Ask about a change, unless no quick passing test runs its place or enough were compared."""
+        """Request the comparison of a change, unless no quick passing test runs its place or enough were compared."""
         tests = tuple(sorted(self.ask.find_similar_tests(candidate, MOST_TESTS, SLOWEST)))
         if not tests or self._compared == MOST_COMPARED:
             return
@@ -64,7 +65,7 @@ class BehaviourComparison:
         self._inputs[await self.ask.request_lines(candidate, tests, inputs=True)] = candidate
 
     def handle_reply(self, reply: Message) -> list[ComparisonResult]:
-        """What is known now of changes."""
+        """Return the results that the reply completes."""
         if reply["id"] in self._inputs:
             return [
                 ComparisonResult(candidate=self._inputs.pop(reply["id"]), altered=_measure_alteration(reply))
@@ -84,7 +85,7 @@ class BehaviourComparison:
         ]
 
     def clear_requests(self) -> None:
-        """No more answers come to what is asked."""
+        """Drop the open requests."""
         self._asked.clear()
         self._about.clear()
         self._inputs.clear()
@@ -93,7 +94,7 @@ class BehaviourComparison:
     def _measure_disturbance(
         self, candidate: Candidate, before: Mapping[int, Lines], after: Mapping[int, Lines]
     ) -> float:
-        """Of the tests, those that go another way; 0 if it cannot be tried in a running process."""
+        """Return the share of tests with other lines; 0 if the change cannot be tried in a running process."""
         both = sorted(before.keys() & after.keys())
         texts = {path: source.text for path, source in self.ask.sources.items()}
         other = sum(
@@ -103,10 +104,10 @@ class BehaviourComparison:
 
 
 def runs_same_lines(before: Lines, after: Lines, edits: Sequence[Edit], texts: Mapping[str, str]) -> bool:
-    """The same lines are run before and after, those left out that are changed themselves.
+    """Return whether the same lines run before and after, except for changed ones.
 
-    edits: what is changed, each counted in the text before all of them
-    texts: files as they are before
+    edits: the changes, all offsets in the text before them
+    texts: files before the change
     """
     paths = before.keys() | after.keys()
     for path in paths:
@@ -122,7 +123,7 @@ def runs_same_lines(before: Lines, after: Lines, edits: Sequence[Edit], texts: M
 def _map_unchanged_lines(
     old: Iterable[int], new: Iterable[int], edits: Sequence[Edit], text: str
 ) -> tuple[frozenset[int], frozenset[int]]:
-    """Both without the lines that are changed, the new ones as they were numbered before; what is moved counts."""
+    """Return both sets without changed lines, the new ones in the old numbering; moved lines count."""
     lines = text.split("\n")
     known: dict[int, int] = {}  # new → old
     line, shift = 1, 0
@@ -130,7 +131,7 @@ def _map_unchanged_lines(
         first = text.count("\n", 0, edit.start) + 1
         within = text.count("\n", edit.start, edit.end)
         begins = edit.start == 0 or text[edit.start - 1] == "\n"
-        # Where whole lines come or go, the one behind them is as it was.
+        # Where whole lines are added or removed, the one after them is unchanged.
         whole = begins and (edit.text or text[edit.start : edit.end])[-1:] == "\n"
         final = first + within - whole
         known.update({each + shift: each for each in range(line, first)})
@@ -149,13 +150,13 @@ def _map_unchanged_lines(
 
 
 def _find_single_lines(lines: Sequence[str]) -> dict[str, int]:
-    """The lines that stand there once, however they are indented, and where."""
+    """Return the line numbers of lines that occur once, regardless of indentation."""
     bare = [each.strip() for each in lines]
     return {each: place for place, each in enumerate(bare) if each and bare.count(each) == 1}
 
 
 def _measure_alteration(reply: Message) -> float:
-    """Of the inputs with which the changed function worked before, the share with which it does otherwise."""
+    """Return the share of the inputs with which the function worked before and now behaves differently."""
     counts = [record["inputs"] for record in reply["tests"].values() if "inputs" in record]
     worked, other = (sum(each) for each in zip(*counts, strict=True)) if counts else (0, 0)
     return other / worked if worked else 0.0

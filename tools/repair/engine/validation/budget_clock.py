@@ -1,8 +1,8 @@
-"""The time that a repair has spent: by the clock, unless others leave its processes little of the machine.
+"""Time that a repair has spent: wall time, unless its processes get little of a crowded machine.
 
-On a machine that is crowded a minute is no measure of work: at a load of ten two processes of two cores come to ten
-seconds of it. There the CPU seconds of our own and of each worker count instead, but never less than a third of what
-the clock says, so that nobody waits more than three times as long as was promised.
+On a crowded machine a minute is no measure of work: at a load of ten two processes of two cores get ten
+seconds of it. There the CPU seconds of this process and of each worker count instead, but never less than a
+third of wall time, so that no user waits more than three times as long as promised.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import os
 import time
 from collections.abc import Callable
 
-# Times as long by the clock that a repair may take at most.
+# Maximum ratio of wall time to budget seconds.
 LONGEST = 3.0
-# Children that try candidates at a time: two at least, for one waits for a time limit while the other works.
+# Parallel children that try candidates: at least two, since one waits for a time limit while the other works.
 JOBS = max(2, os.cpu_count() or 2)
-# Wall seconds for which the last answer about the machine's load holds; it is an average over a minute anyway.
+# Wall seconds for which the last load value is used; it is an average over a minute anyway.
 _HOLDS = 1.0
 
 
 def is_crowded() -> bool:
-    """Whether so many processes want to run that some are not ours, and ours may have to wait for them."""
+    """Return whether so many processes want to run that those of this program may have to wait."""
     try:
         load = os.getloadavg()[0]
     except (OSError, AttributeError):  # this system does not count them
@@ -29,9 +29,9 @@ def is_crowded() -> bool:
 
 
 class BudgetClock:
-    """Seconds of a budget spent since the start; they go by no quicker than seconds do, and at least a third as quick.
+    """Seconds of a budget spent since the start; not faster than wall time, and at least a third as fast.
 
-    time: seconds by the clock; own: CPU seconds of this process; crowded: whether CPU seconds are what counts now
+    time: wall seconds; own: CPU seconds of this process; crowded: whether CPU seconds count at present
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class BudgetClock:
         self._workers = 0.0
 
     def add_worker_seconds(self, seconds: float) -> None:
-        """CPU seconds that workers used since they were last told of."""
+        """Add the CPU seconds that workers have used since the last call."""
         self._workers += seconds
 
     def now(self) -> float:
-        """Seconds of the budget that are spent."""
+        """Return the seconds of the budget that are spent."""
         time, own = self._time(), self._own()
         passed, worked = time - self._last, own - self._last_own + self._workers / JOBS
         self._last, self._last_own, self._workers = time, own, 0.0
@@ -66,5 +66,5 @@ class BudgetClock:
         return self._quiet + max(min(self._busy, self._worked), self._busy / LONGEST)
 
     def to_wall_seconds(self, seconds: float) -> float:
-        """So many seconds of the budget by the clock, if the machine stays as it is, at most."""
+        """Return the maximum wall seconds for so many seconds of the budget, if the load does not change."""
         return seconds * (LONGEST if self._crowded else 1.0)

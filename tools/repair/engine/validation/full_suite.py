@@ -1,4 +1,4 @@
-"""The whole suite has the last word on a patch."""
+"""Run of the whole suite as the final check of a patch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tools.repair.engine.validation.worker_process import Message, Replies
 
 @dataclass(slots=True, kw_only=True)
 class FullSuiteRun:
-    """Runs the whole suite with a patch, everything imported anew, in the original order.
+    """Runs the whole suite with a patch, with fresh imports, in the original order.
 
-    deadline: by the clock of the replies
+    deadline: on the clock of the replies
     files: the test files that were collected; empty for all of them
     checked: tests that passed with the patch
     to_the_end: False when there was no time for more than the files
@@ -30,12 +30,12 @@ class FullSuiteRun:
     to_the_end: bool = True
 
     async def passes_with(self, found: PlausiblePatch, effort: Effort) -> bool:
-        """Every test that passed or is helped must pass, and none that failed may be skipped or gone.
+        """Return whether every test that passed or is fixed passes, and no failing one is skipped or gone.
 
-        Of tests that were not run before, for they are in files that no target names, those that fail with the patch
-        are run without it as well; when there are too many of them for the time, the named files have the last word.
-        So it is with those that are skipped, and with what is collected, if the patch is in what runs before the tests.
-        What failed for the first time and passes by itself has a second chance.
+        Tests that were not run before, since no target names their files, and that fail with the patch are
+        run without it as well; if they are too many for the time, the named files decide. The same applies to
+        skipped tests, and to collection, if the patch is in code that runs before the tests. A test that
+        failed for the first time and passes by itself gets a second run.
         """
         tests = self.ask.spectrum.tests
         must = [t.id for t in tests if t.standing == "passed" or t.index in found.helped]
@@ -69,7 +69,7 @@ class FullSuiteRun:
             return bool(reply["verdict"] == "passed")
         if not set(failed) & set(must):
             return await self._fails_without_patch(found.candidate, edits, failed, effort)
-        # By chance, or for what a test before it has left behind? Another run in the same order tells.
+        # By chance, or by a side effect of an earlier test? Another run in the same order shows.
         if not await self._passes_on_rerun(found.candidate, edits, failed, effort):
             return False
         reply = await self._run_session(found.candidate, edits, stage, effort)
@@ -77,7 +77,7 @@ class FullSuiteRun:
         return reply is not None and reply["verdict"] == "passed"
 
     async def _is_skipped_without_patch(self, about: Candidate, reply: Message, effort: Effort) -> bool:
-        """Whether tests that were not run before and are skipped, or not collected, are so without the patch too."""
+        """Return whether tests not run before that are skipped or not collected are so without the patch too."""
         stage = {**_build_stage(reply["skipped"]), "tell": "collected" in reply}
         without = await self._run_session(about, [], stage, effort)
         if without is None or set(reply["skipped"]) & {*without["passed"], *without["failed"]}:
@@ -89,7 +89,7 @@ class FullSuiteRun:
     async def _fails_without_patch(
         self, about: Candidate, edits: list[list[object]], failed: Sequence[str], effort: Effort
     ) -> bool:
-        """Whether tests that fail with the patch and were not run before fail without it too, or now and then."""
+        """Return whether tests not run before that fail with the patch fail without it too, or intermittently."""
         without = await self._run_session(about, [], _build_stage(failed), effort)
         if without is None:
             return False
@@ -101,7 +101,7 @@ class FullSuiteRun:
     async def _passes_on_rerun(
         self, about: Candidate, edits: list[list[object]], failed: Sequence[str], effort: Effort
     ) -> bool:
-        """Whether tests that failed with the patch pass with it, when they are run by themselves."""
+        """Return whether tests that failed with the patch pass with it when they are run by themselves."""
         again = await self._run_session(about, edits, _build_stage(failed), effort)
         return again is not None and again["verdict"] == "passed" and len(again["passed"]) == len(failed)
 
@@ -113,7 +113,7 @@ class FullSuiteRun:
         effort: Effort,
         files: Sequence[str] = (),
     ) -> Message | None:
-        """The answer of a session of some files, or of everything; None when there was no time for it."""
+        """Return the reply to a session of some files, or of everything; None when there was no time for it."""
         name = await self.ask.request_suite_run(about, edits, stage, effort, files)
         reply = None
         while (message := await self.replies.wait_until(self.deadline)) is not None:
@@ -126,10 +126,10 @@ class FullSuiteRun:
 
 
 def _build_stage(names: Sequence[str]) -> Message:
-    """A session of some tests, each of which may fail."""
+    """Return a stage of some tests, each of which may fail."""
     return {"stop": "whole", "must": [], "watch": [], "skip": [], "those": list(names), "tell": False}
 
 
 def _count_by_function(names: Iterable[str]) -> Counter[str]:
-    """How many tests each function has: what their parameters are called may differ each time."""
+    """Return the number of tests of each function; parameter ids may differ each time."""
     return Counter(name.partition("[")[0] for name in names)

@@ -1,6 +1,6 @@
-"""Tests that need files of their own: a copy of the project with what is mended.
+"""Tests that need files of their own: a copy of the project with the fixes.
 
-Some run the project in other processes, where a change is seen only when it is written; some write to its folders.
+Some run the project in other processes, which see only changes on disk; some write to its folders.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tools.repair.engine.validation.worker_process import Job
 from tools.repair.localize.coverage_spectrum import Test, is_test_file
 from tools.shell.environment import python_environment
 
-# How pytest's summary begins a line of a test that passed.
+# Prefix of a passed test in pytest's summary.
 _PASSED = "PASSED "
-# Seconds that they get, even when the time for the search is over: what was found is to be told whole.
+# Seconds for them, even after the end of the search: the findings must be reported completely.
 SECONDS = 10.0
 
 
 def runs_no_project_code(test: Test) -> bool:
-    """No line of the project is run in the test's own process."""
+    """Return whether no line of the project runs in the test's own process."""
     return not any(path != test.file and not is_test_file(path) for path in test.lines)
 
 
 async def find_passing_in_copy(
     at: Workspace, job: Job, tests: Sequence[Test], texts: Mapping[str, str]
 ) -> frozenset[str]:
-    """Ids of those tests that pass in a copy of the project which has these texts; none when it cannot be copied."""
+    """Return ids of the tests that pass in a copy of the project with these texts; none if it cannot be copied."""
     from tools.repair.languages.project_copies import TooLarge, create_copies
 
     try:

@@ -1,4 +1,4 @@
-"""The baseline: the worker started, and what the tests do before any patch."""
+"""Baseline: start of the worker, and the tests' outcomes before any patch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tools.repair.localize.coverage_spectrum import Spectrum, load_spectrum
 
 @dataclass(slots=True, kw_only=True)
 class Baseline:
-    """How the tests stand, with the worker that found it out still at hand.
+    """Outcomes of the tests, with the worker that measured them still running.
 
-    problem: why there is no spectrum
+    problem: reason for a missing spectrum
     collecting: wall seconds from the worker's start to the collected tests
     """
 
@@ -29,7 +29,7 @@ class Baseline:
 async def run_baseline(
     at: Workspace, stack: AsyncExitStack, job: Job, replies: Replies, unsteady: frozenset[str] = frozenset()
 ) -> tuple[Baseline, Mapping[str, RequestPipe]]:
-    """Start the worker and wait for the trace; the ways to its modes."""
+    """Start the worker and wait for the trace; also return the pipes to its modes."""
     worker = await stack.enter_async_context(WorkerProcess(at, job, replies))
     workers = worker.requests
     nothing = Spectrum(tests=(), imported={}, complete=False)

@@ -1,4 +1,4 @@
-"""What the workers are asked: candidates screened in lots, tried one by one, looked at closely, and the whole suite."""
+"""Requests to the workers: screening in batches, single trials, probes, and the whole suite."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from tools.repair.localize.failure_analysis import measure_test_similarity
 from tools.repair.localize.statement_ranking import get_own_lines, select_covering_tests
 from tools.repair.templates import Source
 
-# The whole suite is the last word: no test may fail there for want of a little time.
+# The whole suite decides: no test may fail there for lack of a little time.
 WHOLE_FACTOR, WHOLE_FLOOR = 3.0, 5.0
-# CPU seconds for a test of which nothing is known.
+# CPU seconds for a test without a known time.
 WHOLE_CEILING = 120.0
-# CPU seconds that a test may take at least when a base is looked at: with its lines noted it is slower.
+# Minimum CPU seconds of a test when a base is probed: line coverage makes it slower.
 PROBE_SECONDS = 0.3
-# The same when inputs are compared beside it, which has a limit of its own below that.
+# The same when inputs are compared too, which has a lower limit of its own.
 INPUT_SECONDS = 5.0
-# Tests that say what a base is worth: failing ones, and passing ones that run the same.
+# Tests that determine the weight of a base: failing ones, and passing ones that run the same lines.
 MOST_PROBED = 12, 12
-# Passing tests that a candidate is screened by when the failing one passes.
+# Passing tests that screen a candidate when the failing one passes.
 MOST_NEAR = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How long a candidate may take: turns of loops, times the tests' limits, and CPU seconds a test at most.
+    """Limits of a candidate: loop iterations, factor on the tests' limits, maximum CPU seconds of a test.
 
-    number: 0 for the first time that candidates are tried, more for those that were too slow
+    number: 0 for the first trial of candidates, more for those that were too slow
     """
 
     number: int
@@ -41,18 +41,18 @@ class Effort:
 
     @property
     def is_slow(self) -> bool:
-        """A candidate may take so long that no more of them are begun than can be at work."""
+        """Whether a candidate may take so long that only as many are started as can run in parallel."""
         return self.factor > 1.0
 
 
 @dataclass(slots=True, kw_only=True)
 class WorkerClient:
-    """Sends requests about candidates to the workers and keeps what is `open`: request → its candidates.
+    """Sends requests about candidates to the workers and keeps the `open` ones: request → its candidates.
 
-    name: tells the replies to this search from late ones to another
-    cold_start: wall seconds that a new session may take to come to its first test
-    words: how failing tests end without a candidate, as far as screenings told
-    hooked: tests that end otherwise when the framework's hooks are left out
+    name: distinguishes replies to this search from late ones to another
+    cold_start: wall seconds that a new session may take until its first test
+    words: messages of failing tests without a candidate, as far as screenings reported them
+    hooked: tests with another outcome when the framework's hooks are left out
     """
 
     name: str
@@ -70,7 +70,7 @@ class WorkerClient:
     _alike: dict[int, float] = field(default_factory=dict)
 
     async def send_context(self) -> None:
-        """Tell the workers what all requests are about."""
+        """Send the workers the context of all requests."""
         message: Message = {
             "texts": {str(self.root / path): source.text for path, source in self.sources.items()},
             "ids": [test.id for test in self.spectrum.tests],
@@ -82,9 +82,10 @@ class WorkerClient:
     async def request_screening(
         self, batch: list[Candidate], judges: Sequence[Sequence[Test]], effort: Effort, *, alone: bool = False
     ) -> None:
-        """Each candidate by one of its tests, in one child; what is `alone` in it is not compared with the original.
+        """Request the screening of each candidate by one of its tests, in one child.
 
-        judges: of each candidate, the failing test that it is judged by, and those of which one will do as well
+        judges: for each candidate, the failing test that judges it, and those of which one must pass as well
+        alone: the candidate is not compared with the original
         """
         tests = [each[0] for each in judges]
         await self._send_request("warm", batch, {
@@ -103,7 +104,7 @@ class WorkerClient:
         })  # fmt: skip
 
     async def request_probe(self, candidate: Candidate) -> None:
-        """How tests go with a candidate, and what they run."""
+        """Request the tests' outcomes and coverage with a candidate."""
         failing, passing = MOST_PROBED
         near = self.find_passing_tests(candidate)[:passing]
         tests = [*(test.index for test in self.wanted[:failing]), *near]
@@ -116,9 +117,9 @@ class WorkerClient:
     async def request_lines(
         self, candidate: Candidate | None, tests: Sequence[int], *, inputs: bool = False
     ) -> str:
-        """What tests run with a candidate, or as the program is; the request's name.
+        """Request the lines that tests run with a candidate, or without one; return the request's name.
 
-        inputs: instead, for how many of the inputs that tests give to what is changed it does otherwise than before
+        inputs: instead, the number of the tests' inputs for which the changed function behaves differently
         """
         least = INPUT_SECONDS if inputs else PROBE_SECONDS
         return await self._send_request("warm", [candidate] if candidate else [], {
@@ -129,9 +130,10 @@ class WorkerClient:
         })  # fmt: skip
 
     async def request_trial(self, candidate: Candidate, effort: Effort, mode: str) -> None:
-        """From fresh state: the failing tests, then the passing ones that run the statement.
+        """Request a trial from fresh state: the failing tests, then the passing ones that run the statement.
 
-        A cold trial collects the failing tests' files alone, so those of other files are left to the whole suite.
+        A cold trial collects the failing tests' files alone, so those of other files are left to the whole
+        suite.
         """
         near, files = (
             self.find_passing_tests(candidate),
@@ -163,9 +165,9 @@ class WorkerClient:
         files: Sequence[str] = (),
         ceiling: float = WHOLE_CEILING,
     ) -> str:
-        """A session of some files, or of everything; the request's name.
+        """Request a session of some files, or of everything; return the request's name.
 
-        ceiling: CPU seconds that a test may take at most
+        ceiling: maximum CPU seconds of a test
         """
         return await self._send_request("cold", [about], {
             "edits": edits,
@@ -185,11 +187,11 @@ class WorkerClient:
         return name
 
     def encode_edits(self, candidate: Candidate) -> list[list[object]]:
-        """(absolute path, start, end, text) of each."""
+        """Return (absolute path, start, end, text) of each edit."""
         return [[str(self.root / each.path), each.start, each.end, each.text] for each in candidate.edits]
 
     def find_passing_tests(self, candidate: Candidate) -> list[int]:
-        """Passing tests that run what is changed, in their order."""
+        """Return passing tests that run the changed place, in their order."""
         found: set[int] = set()
         for path, lines in self._iter_changed_lines(candidate):
             if (path, lines) not in self._near:
@@ -199,14 +201,14 @@ class WorkerClient:
         return sorted(found)
 
     def find_quick_tests(self, candidate: Candidate, most: int = MOST_NEAR, slowest: int = 0) -> list[int]:
-        """The quickest passing tests that run what is changed, none slower than in step `slowest`."""
+        """Return the quickest passing tests that run the changed place, none slower than in step `slowest`."""
         near = [self.spectrum.tests[index] for index in self.find_passing_tests(candidate)]
         return [
             t.index for t in sorted(near, key=lambda t: (t.slowness, t.index))[:most] if t.slowness <= slowest
         ]
 
     def find_similar_tests(self, candidate: Candidate, most: int, slowest: int) -> list[int]:
-        """Quick passing tests that run what is changed, those first that run most of what a failing one runs."""
+        """Return quick passing tests that run the changed place, those with most lines of a failing one first."""
         near = (self.spectrum.tests[index] for index in self.find_passing_tests(candidate))
         quick = [test for test in near if test.slowness <= slowest]
         return [
@@ -215,7 +217,7 @@ class WorkerClient:
         ]
 
     def changes_import_time_code(self, candidate: Candidate) -> bool:
-        """Whether what is changed ran while modules were imported, so that other tests may be collected."""
+        """Return whether the changed code ran during imports, so that other tests may be collected."""
         imported = self.spectrum.imported
         return any(
             not imported.get(path, frozenset()).isdisjoint(lines)
@@ -228,7 +230,7 @@ class WorkerClient:
         return self._alike[test.index]
 
     def _iter_changed_lines(self, candidate: Candidate) -> Iterator[tuple[str, range]]:
-        """The lines of the statements that are changed, counted in the text before any change."""
+        """Yield the lines of the changed statements, in the numbering before any change."""
         first = candidate.parts[0]
         yield first.path, get_own_lines(first.suspect.statement)
         if candidate.base is not None:

@@ -1,4 +1,4 @@
-"""Our side of a worker: starts it in the sandbox, sends candidates over a named pipe, reads what came of them."""
+"""Client side of a worker: start it in the sandbox, send candidates over a named pipe, read its replies."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ Message = dict[str, Any]
 MODES = ("warm", "cold")
 
 WORKER = Path(__file__).parents[2] / "patchwright_worker"
-# CPU seconds after which a test is taken for endless, if those before it used no more; the same of one that is named.
+# CPU seconds after which a test counts as endless, if those before it used no more; the same for a named one.
 SLOW, SLOW_NAMED = 1.5, 20.0
-# Between our pipe being full and the worker reading on; it reads between two children.
+# Delay between a full pipe and the worker's next read; it reads between two children.
 _PIPE_PAUSE = 0.002
-# Seconds by the clock between two looks at the time, at least.
+# Minimum wall seconds between two checks of the time.
 _SHORTEST_WAIT = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What a worker is started with.
+    """Configuration of a worker.
 
-    overlay: text that stands in for files on disk, by path relative to the root: fixes found earlier
-    arguments: test files to collect; empty for everything
-    named: tests that are known to fail: they are few, and worth more time to tell slow from endless
-    why: the tests whose first failure is to be traced back; all of them if they hold ""; none if empty
-    check: run the tests plainly as well, to learn which of them are steady
+    overlay: text that replaces files on disk, by path relative to the root: earlier fixes
+    arguments: test files to collect; empty for all
+    named: tests that are known to fail: they are few, and worth more time to distinguish slow from endless
+    why: the tests whose first failure is traced back; all of them if it contains ""; none if empty
+    check: run the tests plainly as well, to detect unsteady ones
     seconds: of the repair's clock, after which the worker is of no more use
-    trace_seconds: wall seconds for the baseline; what did not run by then stays unknown
+    trace_seconds: wall seconds for the baseline; tests not run by then stay unknown
     """
 
     python: str
@@ -57,9 +57,9 @@ class Job:
 
 
 class Replies:
-    """What the workers say, in the order in which it arrives; each message carries the mode it is `from`.
+    """Messages of the workers in order of arrival; each has the mode it is `from`.
 
-    clock: what deadlines count in; it is told of what the workers use
+    clock: the clock of deadlines; it is given the workers' CPU time
     """
 
     def __init__(self, clock: BudgetClock | None = None) -> None:
@@ -69,7 +69,7 @@ class Replies:
 
     @property
     def cpu(self) -> float:
-        """CPU seconds that the workers have used, as far as they said."""
+        """CPU seconds that the workers have used, as far as reported."""
         return sum(self._spent.values())
 
     def put(self, message: Message) -> None:
@@ -80,14 +80,14 @@ class Replies:
         self._queue.put_nowait(message)
 
     async def next(self, seconds: float) -> Message | None:
-        """The next message; None when the time is over."""
+        """Return the next message; None when the time is over."""
         try:
             return await asyncio.wait_for(self._queue.get(), max(0.0, seconds))
         except TimeoutError:  # the caller's budget is spent
             return None
 
     async def wait_until(self, deadline: float) -> Message | None:
-        """The next message; None when the clock stands at the deadline."""
+        """Return the next message; None when the clock reaches the deadline."""
         while (left := deadline - self.clock.now()) > 0:
             message = await self.next(max(left, _SHORTEST_WAIT))
             if message is not None:
@@ -95,7 +95,7 @@ class Replies:
         return None
 
     async def wait_for_kind(self, kind: str, seconds: float) -> Message | None:
-        """The next message of this kind, or the one that says why none will come; seconds of the clock."""
+        """Return the next message of this kind, or the one that reports why none will come; seconds of the clock."""
         deadline = self.clock.now() + seconds
         while (message := await self.wait_until(deadline)) is not None:
             if message["kind"] in (kind, "failed", "ended"):
@@ -104,12 +104,13 @@ class Replies:
 
 
 class RequestPipe:
-    """The way to one mode of a worker: a named pipe, open from start to close."""
+    """Request pipe to one mode of a worker: a named pipe, open from start to close."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path, 0o600)
         self.path = path
-        # Open for both ends, so that opening never waits; when we are gone the worker sees the end of it.
+        # Open for both ends, so that opening never blocks; when this process ends the worker sees the end of
+        # the pipe.
         self._pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self.ended = False
 
@@ -139,7 +140,7 @@ class WorkerProcess:
         self.output = ""
 
     async def __aenter__(self) -> WorkerProcess:
-        # The cache folder is ours, outside the workspace; a fresh folder in it for each worker.
+        # The cache folder is patchwright's own, outside the workspace; a fresh folder in it for each worker.
         await asyncio.to_thread(self._at.settings.cache.mkdir, parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="repair-", dir=self._at.settings.cache))
         self.requests = {mode: RequestPipe(self.folder / mode) for mode in MODES}
@@ -152,7 +153,7 @@ class WorkerProcess:
             each.close()
         if self._task is not None:
             self._task.cancel()
-            with suppress(asyncio.CancelledError):  # we asked for it
+            with suppress(asyncio.CancelledError):  # we cancelled it
                 await self._task
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
@@ -202,7 +203,7 @@ class WorkerProcess:
             self._replies.put({"kind": "ended", "from": "warm"})
 
     def _build_hypothesis_variables(self) -> dict[str, str]:
-        """A folder for what Hypothesis keeps, if the project has none: else its tables take seconds each time."""
+        """Return a folder for Hypothesis's data, if the project has none: its tables would take seconds each time."""
         if (self._at.root / ".hypothesis").exists():
             return {}
         return {"HYPOTHESIS_STORAGE_DIRECTORY": str(self.folder / "hypothesis")}

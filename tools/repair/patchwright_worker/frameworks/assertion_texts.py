@@ -1,4 +1,4 @@
-"""What a failed comparison had on its two sides: the texts in which they differ, whole, where messages shorten them."""
+"""Full texts on both sides of a failed comparison, which messages shorten."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     import types
     from collections.abc import Iterator
 
-# Texts that differ and are told, characters of each, and values that are looked at.
+# Maximum number of reported texts, characters of each, and values that are searched.
 MOST_TEXTS, LONGEST, MOST_VALUES = 4, 2000, 2000
 _UNITTEST = os.path.join("unittest", "case.py")
 
 
 def find_differing_texts(found: Any, wanted: Any) -> list[list[str]]:
-    """Pairs of texts that stand at the same place of two values made of built-in types, and are not the same."""
+    """Return differing pairs of texts at the same place of two values of built-in types."""
     pairs = []
     for one, other in _iter_text_pairs(found, wanted):
         if one != other and max(len(one), len(other)) <= LONGEST:
@@ -31,7 +31,7 @@ def _iter_text_pairs(found: Any, wanted: Any) -> Iterator[tuple[str, str]]:
         one, other = waiting.pop(0)
         seen += 1
         if isinstance(one, str) and isinstance(other, str):
-            yield str.__str__(one), str.__str__(other)  # no code of a project's own kind of text is run
+            yield str.__str__(one), str.__str__(other)  # runs no code of a str subclass
         elif type(one) is type(other) and type(one) in (list, tuple):
             waiting.extend(list(zip(one, other))[:MOST_VALUES])
         elif type(one) is dict and type(other) is dict:
@@ -40,7 +40,7 @@ def _iter_text_pairs(found: Any, wanted: Any) -> Iterator[tuple[str, str]]:
 
 
 def find_unittest_texts(trace: types.TracebackType | None) -> list[list[str]]:
-    """What `assertEqual` and its like were given, in the traceback of their failure."""
+    """Return the differing texts passed to `assertEqual` and similar methods, from the failure's traceback."""
     while trace is not None:
         frame = trace.tb_frame
         if frame.f_code.co_filename.endswith(_UNITTEST) and frame.f_code.co_name.startswith("assert"):

@@ -1,4 +1,4 @@
-"""Examples in docstrings, which pytest runs as tests: they stand in the files that they test."""
+"""Doctests, which pytest runs as tests: they are in the files that they test."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 def is_doctest(item: Any) -> bool:
-    """Whether what pytest collected is the examples of a docstring or of a text file."""
+    """Return whether pytest's item is the doctest of a docstring or of a text file."""
     return getattr(item, "dtest", None) is not None
 
 
 @contextmanager
 def preserve_namespace(item: Any) -> Iterator[None]:
-    """For examples that are to be run again: the names that they see are thrown away when they have been run."""
+    """Keep the namespace of a doctest that will run again: pytest clears it after a run."""
     if not is_doctest(item):
         yield
         return
@@ -30,14 +30,14 @@ def preserve_namespace(item: Any) -> Iterator[None]:
 
 
 def get_first_failure(error: BaseException) -> BaseException:
-    """Of the failures of several examples the first; what an example raised, for what tells of it."""
+    """Return the first of several examples' failures, or the exception that an example raised."""
     first = next(iter(getattr(error, "failures", ())), error)
     raised = getattr(first, "exc_info", None)
     return raised[1] if raised else first
 
 
 def format_example_failure(error: BaseException) -> str | None:
-    """What an example gave and what was wanted, as an assertion would say it; None of another failure."""
+    """Return an example's actual and expected output, worded as an assertion; None for another failure."""
     example, got = getattr(error, "example", None), getattr(error, "got", None)
     if example is None or got is None:
         return None
@@ -47,5 +47,5 @@ def format_example_failure(error: BaseException) -> str | None:
 
 
 def _quote_text(text: str) -> str:
-    """As a literal of Python, which what is printed of a text mostly is."""
+    """Return it as a Python literal, the usual output format of a text."""
     return text if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else repr(text)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Suite(ABC):
     """Collected tests. `run` executes some of them in the given order and reports each as it ends.
 
-    files: where each stands; empty where that is no file of tests, as of examples in docstrings
+    files: the file of each; empty if that is no test file, as for examples in docstrings
     """
 
     def __init__(self) -> None:
@@ -37,21 +37,21 @@ class Suite(ABC):
     def run(
         self, indexes: Sequence[int], before: Callable[[int], None], after: Callable[[int, Json], None]
     ) -> None:
-        """Calls `before` with a test's index when it starts, `after` with its outcome when it has ended."""
+        """Run tests; call `before` with an index when a test starts, `after` with its outcome when it has ended."""
 
     def can_skip_hooks(self, index: int) -> bool:
-        """Whether `once` leaves the framework's hooks out, which few tests need."""
+        """Return whether `run_once` omits the framework's hooks, which few tests need."""
         return False
 
     def run_once(self, index: int, *, hooks: bool = False) -> Json:
-        """Run one test and say how it went, as quickly as the framework allows, or with its hooks."""
+        """Run one test and return its outcome, as quickly as the framework allows, or with its hooks."""
         found: Json = {}
         self.run([index], lambda _: None, lambda _, record: found.update(record))
         return found
 
 
 class Framework(ABC):
-    """How a project's tests are collected. `problem` says why a session never came to its tests."""
+    """Collection of a project's tests. `problem` is the reason why a session never reached its tests."""
 
     name = ""
 
@@ -60,11 +60,11 @@ class Framework(ABC):
         self.problem = ""
 
     def prepare(self) -> None:  # noqa: B027 - most frameworks are imported already
-        """Import what every session imports, but nothing of the project's own."""
+        """Import modules that every session imports, but none of the project."""
 
     @abstractmethod
     def run_session(self, take_over: Callable[[Suite], None]) -> None:
-        """Collect, hand the tests over, and clean up when `take_over` returns."""
+        """Collect, hand over the tests, and clean up when `take_over` returns."""
 
     @staticmethod
     def choose_framework(arguments: list[str]) -> Framework:
@@ -73,19 +73,19 @@ class Framework(ABC):
         return Unittest(arguments)
 
 
-# What pytest ends with when it is called in a way that it does not understand.
+# pytest's exit code for a usage error.
 UNKNOWN_OPTION = 4
 
 
 class StderrCapture:
-    """What is written to standard error until the tests are collected: why they cannot be, as a rule."""
+    """Standard error until the tests are collected: usually the reason why they cannot be."""
 
     def __init__(self) -> None:
         self._kept, self._file = os.dup(2), tempfile.TemporaryFile()  # noqa: SIM115 - open until all is collected
         os.dup2(self._file.fileno(), 2)
 
     def restore_stderr(self) -> str:
-        """The last of it; from now on it goes where it went before."""
+        """Return the end of it; from now on standard error is not captured."""
         if self._file.closed:
             return ""
         os.dup2(self._kept, 2)
@@ -97,7 +97,7 @@ class StderrCapture:
 
 class Pytest(Framework):
     name = "pytest"
-    # What would come between us and the tests: other processes, other orders, other tracers.
+    # Plugins that interfere: other processes, other orders, other tracers.
     NEUTRAL = (
         ("xdist", ("-n0",)),
         ("pytest_cov", ("--no-cov",)),
@@ -105,7 +105,7 @@ class Pytest(Framework):
         ("pytest_random_order", ("-p", "no:random_order")),
     )
 
-    # Settings from outside that name plugins of the project's own.
+    # Environment variables that name plugins of the project.
     SETTINGS = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
     def __init__(self, arguments: list[str]) -> None:
@@ -115,7 +115,8 @@ class Pytest(Framework):
         self._main = pytest.main
 
     def prepare(self) -> None:
-        # Asking for all versions loads the plugins; with no conftest and no settings none of them is the project's.
+        # Asking for all versions loads the plugins; without conftest and settings none of them is the
+        # project's.
         kept = {name: os.environ.pop(name) for name in self.SETTINGS if name in os.environ}
         try:
             self._main(["-VV", "--noconftest", "-c", os.devnull, "-p", "no:cacheprovider"])
@@ -123,7 +124,7 @@ class Pytest(Framework):
             os.environ.update(kept)
 
     def run_session(self, take_over: Callable[[Suite], None]) -> None:
-        # The plainest tracebacks: nobody reads them, and the others cost more than most tests do.
+        # The shortest tracebacks: no user reads them, and the others cost more than most tests do.
         options = ["-q", "-s", "--tb=native", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
         options.append("--rootdir=" + os.getcwd())  # the same names, whichever files are collected
         neutral = [
@@ -172,7 +173,8 @@ def _create_pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
         def pytest_runtestloop(self, session: Any) -> bool:
             self._items = session.items
             self.ids = [item.nodeid for item in session.items]
-            # As Hypothesis' own option does, for which each session would import it, whether it is used or not.
+            # As Hypothesis' own option does, for which each session would import it, whether it is used or
+            # not.
             if "hypothesis.core" in sys.modules:
                 sys.modules["hypothesis.core"].global_force_seed = 0  # type: ignore[attr-defined]
             self.files = ["" if is_doctest(item) else str(item.fspath) for item in session.items]
@@ -181,7 +183,7 @@ def _create_pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
-            # What a unittest.TestCase raised is put aside, for a hook that comes after this one.
+            # The exception of a unittest.TestCase is stored, for a hook that comes after this one.
             raised = call.excinfo or next(iter(getattr(item, "_excinfo", None) or ()), None)
             if raised is not None:
                 self._now.update(describe_failure(raised.value, raised.tb))
@@ -213,7 +215,7 @@ def _create_pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
         def can_skip_hooks(self, index: int) -> bool:
             item = self._items[index]
             known = getattr(item, "_initrequest", None) and hasattr(item.session._setupstate, "setup")
-            # A hook holds the log for `caplog`, and hooks know what an expected failure is.
+            # A hook holds the log for `caplog`, and hooks know whether a failure is expected.
             logged = "caplog" in getattr(item, "fixturenames", ())
             return bool(known) and not logged and not list(item.iter_markers("xfail"))
 
@@ -225,11 +227,11 @@ def _create_pytest_plugin(take_over: Callable[[Suite], None]) -> Any:
 
 
 def _run_without_hooks(item: Any) -> Json:
-    """What pytest does for one test, but for the reports: set up, run, take down (pytest 7 and later)."""
+    """Run one test as pytest does, without reports: set up, run, tear down (pytest 7 and later)."""
     import pytest
 
     state, error = item.session._setupstate, None
-    state.stack.clear()  # what an interrupted run before left standing
+    state.stack.clear()  # left over from an interrupted run
     item._initrequest()
     item.__dict__.pop("_excinfo", None)
     parameters = getattr(getattr(item, "callspec", None), "params", {})
@@ -260,12 +262,12 @@ _PLAIN = (int, float, str, bytes, bool, type(None), complex)
 
 
 def _copy_parameters(parameters: Json) -> Json:
-    """Copies of lists and the like, which a program may change in place: the next run is to see what this one saw."""
+    """Copy lists and similar values, which a program may change in place: the next run must start from the same."""
     return {name: copy.deepcopy(value) for name, value in parameters.items() if _is_plain(value)}
 
 
 def _is_plain(value: Any) -> bool:
-    """Made of built-in values only, so that nobody can tell a copy from it."""
+    """Return whether it consists of built-in values only, so that a copy is equivalent."""
     if type(value) is dict:
         return all(_is_plain(key) and _is_plain(each) for key, each in value.items())
     if type(value) in (list, tuple, set):
@@ -280,7 +282,7 @@ def describe_failure(error: BaseException, trace: types.TracebackType | None) ->
     frames = [[f.filename, f.lineno, f.name] for f in traceback.extract_tb(trace, limit=-60)] if trace else []
     try:
         message = format_example_failure(error) or str(error)
-    except Exception as broken:  # a project's own exception whose text cannot be made
+    except Exception as broken:  # an exception of the project whose text cannot be made
         message = "(no text: %r)" % type(broken).__name__
     texts = find_unittest_texts(trace)
     return {"type": type(error).__name__, "message": message[:MESSAGE], "frames": frames, "texts": texts}
@@ -385,7 +387,7 @@ class UnittestSuite(Suite):
 
 
 def _list_fixture_names(test: Any) -> set[str]:
-    """What unittest calls the fixtures of a test's class and module."""
+    """Return unittest's names for the fixtures of a test's class and module."""
     kind = type(test)
     return {
         "setUpClass (%s.%s)" % (kind.__module__, kind.__qualname__),

@@ -1,4 +1,4 @@
-"""Tests that are called otherwise each time they are collected: their parameters have the time, an address, a set."""
+"""Stable names for tests whose parameters contain the time, an address or a set, so that ids vary."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def restore_earlier_names(names: Sequence[str], earlier: Sequence[str]) -> list[str]:
-    """The names of an earlier collection for those tests that had other ones then.
+    """Return the names of an earlier collection for tests that have other ones now.
 
-    A test that nobody knew stands for one that is missing when they are parameters of the same function, and as many
-    are missing there as are new: in the order in which they were collected.
+    An unknown test replaces a missing one if both are parameters of the same function with as many missing as
+    new ones: in the order in which they were collected.
     """
     missing = _group_new_names(earlier, set(names))
     new = _group_new_names(names, set(earlier))
@@ -24,7 +24,7 @@ def restore_earlier_names(names: Sequence[str], earlier: Sequence[str]) -> list[
 
 
 def _group_new_names(names: Sequence[str], known: set[str]) -> dict[str, list[str]]:
-    """Of the names that are not known, those with parameters."""
+    """Return the unknown names with parameters."""
     found: dict[str, list[str]] = {}
     for name in names:
         if name not in known and "[" in name:

@@ -1,1 +1,1 @@
-"""The project's code in the running process: compiled, exchanged, instrumented and called aside."""
+"""Live code of the project: compiled, exchanged, instrumented, and called separately."""

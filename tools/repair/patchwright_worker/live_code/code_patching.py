@@ -1,4 +1,4 @@
-"""Patched source in memory: behind the import system, or put into functions that exist already."""
+"""Patched source in memory: behind the import system, or in the code of existing functions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class Overlay(importlib.abc.MetaPathFinder):
-    """Serves modules from patched text: `texts` maps absolute paths to what stands in for the file.
+    """Import hook for patched modules: `texts` maps absolute paths to the text that replaces the file.
 
-    instrumented: the code to take for a file, or None for the file as it is
+    instrumented: returns the code to use for a file, or None for the file's own
     """
 
     texts: ClassVar[dict[str, str]] = {}
@@ -47,7 +47,7 @@ class Overlay(importlib.abc.MetaPathFinder):
 
 
 def _find_package_spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
-    """A package that is looked for in its own folder, as pytest does with `--import-mode=importlib`."""
+    """Find a package in its own folder, as pytest does with `--import-mode=importlib`."""
     parent, _, last = name.rpartition(".")
     for folder in path or ():
         first = os.path.join(folder, "__init__.py")
@@ -61,7 +61,7 @@ class OverlayLoader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> types.CodeType:
         code = Overlay.instrumented(self.path) if Overlay.instrumented is not None else None
         text = Overlay.texts.get(self.path)
-        if text is not None:  # decorators that compile their functions anew look there for the source
+        if text is not None:  # decorators that compile their functions again read the source there
             linecache.cache[self.path] = len(text), None, text.splitlines(True), self.path
         if code is None and text is not None:
             code = compile_source(text, self.path)
@@ -86,17 +86,17 @@ def apply_edits(text: str, edits: Sequence[Sequence[Any]]) -> str:
 
 
 class NeedsImport(Exception):
-    """The change is not inside a live function, so the module must be imported anew."""
+    """The change is not inside a live function, so the module must be imported again."""
 
 
 class Swapper:
-    """Puts new code into functions that exist already, wherever references to them are held."""
+    """Puts new code into existing functions, wherever references to them are held."""
 
     def __init__(self, root: str) -> None:
         prefix = root + os.sep
         self._functions: dict[tuple[str, types.CodeType], list[types.FunctionType]] = {}
         self._places: dict[tuple[str, int, str], list[types.FunctionType]] = {}
-        gc.unfreeze()  # what a project's tests have put aside is not among the objects
+        gc.unfreeze()  # objects frozen by the project's tests would be missing
         for each in gc.get_objects():
             if type(each) is types.FunctionType and each.__code__.co_filename.startswith(prefix):
                 code = each.__code__
@@ -105,19 +105,19 @@ class Swapper:
                 self._places.setdefault(place, []).append(each)
 
     def list_paths(self) -> set[str]:
-        """Files whose functions exist."""
+        """Return files with existing functions."""
         return {path for path, _, _ in self._places}
 
     def count_functions(self, paths: Collection[str]) -> int:
-        """How many functions of some files exist."""
+        """Return the number of existing functions of some files."""
         return sum(len(functions) for (path, _, _), functions in self._places.items() if path in paths)
 
     def find_functions(self, path: str, first_line: int, name: str) -> list[types.FunctionType]:
-        """The function objects that were made from the definition at that line."""
+        """Return the function objects made from the definition at that line."""
         return self._places.get((path, first_line, name), [])
 
     def swap_functions(self, path: str, old_text: str, new_text: str, imported_lines: set[int]) -> None:
-        """Raises SyntaxError if the new text does not compile, NeedsImport if swapping cannot serve it."""
+        """Replace code. Raises SyntaxError if the new text does not compile, NeedsImport if an import is required."""
         old, new = compile_source(old_text, path), compile_source(new_text, path)
         for before, after in self._iter_changed(old, new):
             if any(line in imported_lines for line in get_code_lines(before) - {before.co_firstlineno}):
@@ -127,7 +127,8 @@ class Swapper:
                 raise NeedsImport("nothing refers to that function")
             for function in live:
                 exchange_code(function, after)
-        # What stands behind a change of several lines is the same, and its lines are counted in the new text as well.
+        # Code after a change of several lines is the same, but its line numbers in the new text are used as
+        # well.
         for before, after in _iter_moved(old, new):
             for function in self._functions.get((path, before), []):
                 exchange_code(function, after)
@@ -135,7 +136,7 @@ class Swapper:
     def _iter_changed(
         self, old: types.CodeType, new: types.CodeType
     ) -> Iterator[tuple[types.CodeType, types.CodeType]]:
-        """Pairs of function codes that differ, found below module and class bodies that do not."""
+        """Yield pairs of function codes that differ, below module and class bodies that do not."""
         before, after = _list_child_codes(old), _list_child_codes(new)
         if not _has_same_shell(old, new) or len(before) != len(after):
             raise NeedsImport("module or class level code changed")
@@ -149,7 +150,7 @@ class Swapper:
 
 
 def _iter_moved(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[types.CodeType, types.CodeType]]:
-    """Pairs of function codes that are equal but for the lines at which they stand, however deep."""
+    """Yield pairs of function codes that differ in line numbers only, at any depth."""
     for first, second in zip(_list_child_codes(old), _list_child_codes(new)):
         if first.co_firstlineno != second.co_firstlineno and _is_same_code(first, second):
             yield first, second
@@ -157,7 +158,7 @@ def _iter_moved(old: types.CodeType, new: types.CodeType) -> Iterator[tuple[type
 
 
 def exchange_code(function: types.FunctionType, code: types.CodeType) -> None:
-    """Put new code into a function. Raises NeedsImport when it closes over other variables than the old."""
+    """Put new code into a function. Raises NeedsImport if its closure variables differ."""
     if function.__code__.co_freevars != code.co_freevars:
         raise NeedsImport("it closes over other variables")
     function.__code__ = code
@@ -179,6 +180,6 @@ def _has_same_shell(a: types.CodeType, b: types.CodeType) -> bool:
 
 
 def _is_same_code(a: types.CodeType, b: types.CodeType) -> bool:
-    """Equal but for line numbers."""
+    """Return whether both are equal except for line numbers."""
     first, second = _list_child_codes(a), _list_child_codes(b)
     return _has_same_shell(a, b) and len(first) == len(second) and all(map(_is_same_code, first, second))

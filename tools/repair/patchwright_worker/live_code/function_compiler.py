@@ -1,4 +1,4 @@
-"""Compiles single functions of a changed file, so that a candidate costs what its function costs, not its file."""
+"""Compilation of single functions of a changed file, so that the cost does not depend on the file's size."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BURNING = (*_FUNCTIONS, ast.While, ast.For, ast.AsyncFor)
-# Where a statement has statements inside, or what has them.
+# Fields of nodes that contain statements, or nodes with statements.
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _PLACE = ("lineno", "col_offset", "end_lineno", "end_col_offset")
-# The name under which instrumented code finds its fuel, among the built-ins of the child that runs it.
+# The name of the fuel in instrumented code, among the built-ins of the child that runs it.
 FUEL = "__patchwright_fuel__"
 
 
@@ -27,9 +27,9 @@ class Outside(Exception):
 
 
 class OuterFunction:
-    """A function that no other function surrounds, with the classes around it, outermost first.
+    """An outermost function with the classes around it, outermost first.
 
-    start, end: offsets of the lines that its body takes, where changes are served
+    start, end: offsets of the lines of its body, where changes are supported
     """
 
     def __init__(self, node: Any, classes: Sequence[ast.ClassDef], starts: Sequence[int], size: int) -> None:
@@ -57,14 +57,14 @@ class Program:
         self._outers = list(_iter_outer_functions(self._tree, [], self._starts, len(text)))
 
     def find_outer(self, start: int, end: int) -> OuterFunction:
-        """The function whose body holds the span. Raises Outside."""
+        """Return the function whose body contains the span. Raises Outside."""
         for each in self._outers:
             if each.start != -1 and each.start <= start and end <= each.end:
                 return each
         raise Outside
 
     def find_top_statement(self, start: int, end: int) -> tuple[Any, int, int]:
-        """The module's own statement that holds the span, with the offsets of its lines. Raises Outside."""
+        """Return the module-level statement that contains the span, with the offsets of its lines. Raises Outside."""
         for each in self._tree.body:
             decorated = [node.lineno for node in getattr(each, "decorator_list", ())]
             begin = self._starts[min([each.lineno, *decorated]) - 1]
@@ -74,7 +74,7 @@ class Program:
         raise Outside
 
     def list_following(self, statement: Any) -> list[Any]:
-        """The module's own statements after one of them."""
+        """Return the module-level statements after this one."""
         return self._tree.body[self._tree.body.index(statement) + 1 :]
 
     def compile_original(self, outer: OuterFunction, fuelled: bool = False) -> types.CodeType:
@@ -83,12 +83,12 @@ class Program:
     def compile_changed(
         self, outer: OuterFunction, edits: Sequence[Sequence[Any]], fuelled: bool
     ) -> types.CodeType:
-        """The function with the edits made. Raises Outside when more than its body changed, or SyntaxError."""
+        """Compile the function with the edits. Raises Outside if more than its body changed, or SyntaxError."""
         lines = self.text[outer.begin : outer.end]
         for start, end, text in sorted(edits, key=lambda edit: edit[0], reverse=True):
             lines = lines[: start - outer.begin] + text + lines[end - outer.begin :]
         indented = lines[:1] in (" ", "\t")
-        # As many empty lines before it as make its line numbers right, which the parser counts for nothing.
+        # Prepend empty lines, which the parser skips quickly, so that its line numbers are right.
         head = "\n" * (outer.first_line - 2) + "if 1:\n" if indented else "\n" * (outer.first_line - 1)
         tree = ast.parse(head + lines)
         body = tree.body[0].body if indented and isinstance(tree.body[0], ast.If) else tree.body
@@ -113,7 +113,7 @@ class Program:
 
 
 class Fuel:
-    """Counts turns of loops and calls in instrumented code; when it is used up, that code raises StopIteration."""
+    """Counter of loop iterations and calls in instrumented code, which raises StopIteration when it is used up."""
 
     def __init__(self, amount: int) -> None:
         self._amount = amount
@@ -129,10 +129,10 @@ class Fuel:
 
 
 def _insert_fuel(statements: list[Any]) -> None:
-    """Put a use of fuel at the head of each function and each loop, however deep; statements are changed in place.
+    """Put a use of fuel at the head of each function and each loop, at any depth; changes statements in place.
 
-    Only statements are looked at, and nodes get their places when they are made: this is done for every candidate,
-    and a visit of all that a function consists of takes longer than the tests do.
+    Only statements are visited, and nodes get their positions when they are made: this is done for every
+    candidate, and a visit of all nodes of a function takes longer than the tests do.
     """
     for each in statements:
         for name in _BODIES:
@@ -164,7 +164,7 @@ def _iter_outer_functions(
 
 
 def find_header_end(node: Any) -> int:
-    """The last line of a function's parameters and what it says to return."""
+    """Return the last line of a function's parameters and return annotation."""
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *arguments.defaults]
     every += [each for each in arguments.kw_defaults if each is not None]
@@ -174,11 +174,11 @@ def find_header_end(node: Any) -> int:
 
 
 def _find_code(code: types.CodeType, name: str) -> types.CodeType:
-    """The function or class of that name that a shell was compiled around."""
+    """Return the code of the function or class of that name, for which a shell was compiled."""
     for each in code.co_consts:
         if isinstance(each, types.CodeType) and each.co_name == name:
             return each
-    raise Outside  # it stands in a scope of its own, as one with type parameters does
+    raise Outside  # it has a scope of its own, as one with type parameters does
 
 
 def _compute_future_flags(tree: ast.Module) -> int:

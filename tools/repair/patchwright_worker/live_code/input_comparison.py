@@ -1,9 +1,10 @@
-"""What a changed function does with the inputs that tests give it, and with others near them, beside what it did.
+"""Comparison of a changed function with the original, for inputs of tests and others near them.
 
-A right change alters little of what worked before; one that only fits the tests often alters much that no test looks
-at. Inputs near those of the tests tell such changes apart (DiffTGen, Xin and Reiss 2017; boundary values and constants
-of the function itself, as generators of property tests draw them). The tests run with the program as it is; at each
-call the function is run aside, on copies, in its old form and in its new one.
+A right change alters little that worked before; one that only fits the tests often alters much that no test
+checks. Inputs near those of the tests distinguish such changes (DiffTGen, Xin and Reiss 2017; boundary values
+and constants of the function itself, as generators of property tests draw them). The tests run with the
+original program; at each call the function is also run separately, on copies, in its old form and in its new
+one.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-# Different calls of a test that are looked at, inputs near each of them, turns of loops and calls that the function may
-# take for one, objects that what it is given may consist of: the same in every run.
+# Limits, the same in every run: different calls of a test, inputs near each of them, loop iterations and
+# calls of the function for one, objects in its arguments.
 MOST_CALLS, MOST_NEAR, FUEL, MOST_OBJECTS = 6, 16, 5_000, 1_000
 # CPU seconds for the inputs of one test, which hardly any takes.
 SECONDS = 2.0
-# How deep values are compared, and how much of them.
+# Depth of compared values, and maximum size.
 DEEPEST, MOST_ITEMS, LONGEST = 4, 30, 2000
 _GENERATOR, _COROUTINE, _VARARGS, _VARKEYWORDS = 0x20, 0x80 | 0x200, 0x04, 0x08
 _RAISE = dis.opmap["RAISE_VARARGS"]
@@ -34,13 +35,13 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 class Call:
-    """The arguments of one call: those by position, those by name."""
+    """The arguments of one call: positional and keyword ones."""
 
     def __init__(self, positional: Sequence[Any], named: dict[str, Any]) -> None:
         self.positional, self.named = list(positional), dict(named)
 
     def iter_nearby_calls(self, constants: Sequence[Any]) -> Iterator[Call]:
-        """Calls that differ in one argument, from each in turn; the object that a method belongs to stays as it is."""
+        """Yield calls that differ in one argument each; the object of a method is unchanged."""
         ways = [
             [self._replace_argument(place, each) for each in _iter_nearby_values(value, constants)]
             for place, value in enumerate(self.positional)
@@ -60,9 +61,9 @@ class Call:
 
 
 class InputComparison:
-    """Counts, of one test after the other, the inputs for which the function worked and does otherwise now.
+    """Counts, for one test after the other, the inputs for which the function worked and now behaves differently.
 
-    function: a live one, whose globals, defaults and closure both forms share. Raises Outside if it is no use
+    function: a live one, whose globals, defaults and closure both forms share. Raises Outside if unsuitable
     """
 
     def __init__(self, function: types.FunctionType, old: types.CodeType, new: types.CodeType) -> None:
@@ -80,18 +81,18 @@ class InputComparison:
         self.start_test()
 
     def start_test(self) -> None:
-        """Another test begins."""
+        """Start the next test."""
         self._seen: set[str] = set()
         self._counts = [0, 0]
         self._until = time.process_time() + SECONDS
 
     @property
     def counts(self) -> list[int]:
-        """Inputs for which the function worked before, and how many of them come out otherwise."""
+        """Return the number of inputs for which the function worked before, and of those with another result."""
         return self._counts
 
     def profile_call(self, frame: types.FrameType, event: str, argument: object) -> None:
-        """To be called by `sys.setprofile`."""
+        """Profile function for `sys.setprofile`."""
         wanted = event == "call" and frame.f_code is self._code and len(self._seen) < MOST_CALLS
         if wanted and time.process_time() < self._until:
             self._compare_call(_read_call(frame))
@@ -103,7 +104,7 @@ class InputComparison:
             if said in self._seen:
                 return
             copy.deepcopy((call.positional, call.named), objects)
-        except Exception:  # what cannot be copied cannot be compared
+        except Exception:  # values that cannot be copied cannot be compared
             return
         if len(objects) > MOST_OBJECTS:
             return
@@ -120,7 +121,7 @@ class InputComparison:
                 self._counts[1] += after != before
 
     def _run_form(self, form: int, call: Call) -> str | None:
-        """What is returned and what became of the arguments, or what is raised on purpose; None if it does not work."""
+        """Return the result with the arguments afterwards, or a raised exception; None if it does not work."""
         self._fuel.refill()
         try:
             positional, named = copy.deepcopy((call.positional, call.named))
@@ -128,7 +129,7 @@ class InputComparison:
             if self._code.co_flags & _GENERATOR:
                 result = list(itertools.islice(result, MOST_ITEMS))
             return None if self._fuel.is_used_up else describe_value((result, positional, named))
-        except BaseException as error:  # whatever the project's code raises, a SystemExit too
+        except BaseException as error:  # any exception of the project's code, also SystemExit
             return (
                 f"raises {type(error).__name__}"
                 if _is_raised_on_purpose(error) and not self._fuel.is_used_up
@@ -143,7 +144,7 @@ class InputComparison:
 
 
 def _is_raised_on_purpose(error: BaseException) -> bool:
-    """A `raise` statement of Python code is where it comes from."""
+    """Return whether the exception comes from a `raise` statement of Python code."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -170,7 +171,7 @@ def _describe_signature(code: types.CodeType) -> tuple[Any, ...]:
 
 
 def _collect_constants(code: types.CodeType) -> list[Any]:
-    """Short texts and numbers that the function writes down."""
+    """Return short texts and numbers among the function's constants."""
     found: list[Any] = []
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
@@ -183,7 +184,7 @@ def _collect_constants(code: types.CodeType) -> list[Any]:
 
 
 def _iter_nearby_values(value: Any, constants: Sequence[Any]) -> Iterator[Any]:
-    """Values near one, of the same type; none for objects of which nothing is known."""
+    """Yield values near one, of the same type; none for objects of unknown types."""
     kind = type(value)
     if kind is bool:
         yield not value
@@ -219,7 +220,7 @@ def _iter_nearby_values(value: Any, constants: Sequence[Any]) -> Iterator[Any]:
 
 
 def describe_value(value: Any, depth: int = DEEPEST) -> str:
-    """A value in words that are the same for equal values."""
+    """Return a description of a value, the same for equal values."""
     kind = type(value)
     if kind in _PLAIN:
         return repr(value)[:LONGEST]

@@ -1,7 +1,7 @@
-"""Line coverage by probes in the code itself: every statement of a function notes in a list that it runs.
+"""Line coverage by probes in the code itself: every statement of a function records in a list that it runs.
 
-A tracer of Python's own before 3.12 makes most tests take ten times as long, since it is called for each line; storing
-an item takes a few nanoseconds. Instrumented code is put into the functions that exist, as a candidate's is.
+A Python tracer before 3.12 makes most tests take ten times as long, since it is called for each line; storing
+an item takes a few nanoseconds. Instrumented code is put into the existing functions, as a candidate's is.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
     from .code_patching import Swapper
 
-# The names under which the files' code finds where to note what it runs, among the built-ins.
+# The names of the lists of lines, among the built-ins, in the files' code.
 RAN = "__patchwright_ran_%d__"
-# Characters of all files together that are instrumented: about three seconds.
+# Characters of all instrumented files together: about three seconds.
 LARGEST = 2_000_000
-# Of the functions this share may stay as it is: lambdas that share a line, or what a decorator has compiled anew.
+# Maximum share of functions left uninstrumented: lambdas that share a line, or functions that a decorator has
+# compiled again.
 MOST_UNKNOWN = 0.02
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CONDITIONS = (ast.If, ast.While)
@@ -41,7 +42,7 @@ class TracerWanted(Exception):
 
 
 class Probes:
-    """Lines of the workspace's own files that run between two calls of `take`, test modules left out.
+    """Recorder of lines of the workspace's own files between two calls of `take_lines`, without test modules.
 
     name: a file's name relative to the root, "" for those that are not the workspace's own
     """
@@ -52,7 +53,7 @@ class Probes:
         self._exchanges: list[tuple[types.FunctionType, types.CodeType]] = []
 
     def prepare(self) -> None:
-        """Compile what is imported with probes; children then start at once. Raises TracerWanted."""
+        """Compile imported files with probes, so that children start at once. Raises TracerWanted."""
         paths = sorted({path for path in self._swapper.list_paths() if self._is_own_file(path)})
         if sum(os.path.getsize(path) for path in paths if os.path.exists(path)) > LARGEST:
             raise TracerWanted
@@ -64,7 +65,7 @@ class Probes:
             raise TracerWanted
 
     def compile_with_probes(self, path: str) -> types.CodeType | None:
-        """A file's code with probes; None when it cannot be read or compiled."""
+        """Return a file's code with probes; None when it cannot be read or compiled."""
         try:
             text = Overlay.texts.get(path)
             if text is None:
@@ -80,14 +81,14 @@ class Probes:
             SyntaxError,
             ValueError,
             RecursionError,
-        ):  # what is imported is otherwise than the file
+        ):  # the imported code differs from the file
             return None
         self._files.append(file)
         setattr(builtins, file.variable, file.ran)
         return code
 
     def start(self) -> None:
-        """In a child: exchange the code of all functions, and of what is imported from now on."""
+        """In a child: exchange the code of all functions, and of modules imported from now on."""
         for function, code in self._exchanges:
             try:
                 exchange_code(function, code)
@@ -104,7 +105,7 @@ class Probes:
         return found
 
     def wrap_unrecorded(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, but what it runs is not recorded: the words of a failure are not what failed."""
+        """Return the function without recording of its lines: formatting a failure is not part of the test."""
 
         def call_unrecorded(*arguments: Any, **options: Any) -> Any:
             kept = [(file.ran, file.ran[:]) for file in self._files]
@@ -122,7 +123,7 @@ class Probes:
     def _match_functions(self, path: str, code: types.CodeType) -> None:
         for (first_line, name), codes in _group_functions(code).items():
             if len(codes) > 1:
-                continue  # two lambdas on one line: nobody knows which is which
+                continue  # two lambdas on one line cannot be distinguished
             for function in self._swapper.find_functions(path, first_line, name):
                 if _has_same_signature(function.__code__, codes[0]) and _sees_builtins(function):
                     self._exchanges.append((function, codes[0]))
@@ -138,7 +139,7 @@ class ProbedFile:
         self._known: dict[bytes, list[int]] = {}
 
     def take_lines(self) -> list[int]:
-        """The lines that ran since the last time."""
+        """Return the lines that ran since the last call."""
         if 1 not in self.ran:
             return []
         key = bytes(self.ran)
@@ -150,7 +151,7 @@ class ProbedFile:
         return known
 
     def instrument_tree(self, tree: ast.Module) -> None:
-        """Put a probe before every statement; the tree is changed in place."""
+        """Put a probe before every statement; changes the tree in place."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Lambda):
                 node.body = self._create_probe_expression(node.body, node.body)
@@ -178,7 +179,7 @@ class ProbedFile:
         return ast.Assign([ran], ast.Constant(1, **place), **place)
 
     def _create_probe_expression(self, value: Any, at: Any) -> ast.BoolOp:
-        """An expression that notes that it is asked for: storing gives None, so the value decides."""
+        """Return an expression that records its evaluation: storing gives None, so the value decides."""
         place = {key: getattr(at, key) for key in _PLACE}
         store = ast.Attribute(
             ast.Name(self.variable, ast.Load(), **place), "__setitem__", ast.Load(), **place
@@ -194,7 +195,7 @@ class ProbedFile:
 
 
 def _get_own_lines(node: Any) -> range:
-    """The lines of a statement without those of the statements inside it."""
+    """Return the lines of a statement without those of the statements inside it."""
     first, last = node.lineno, node.end_lineno or node.lineno
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         first = min([first, *[each.lineno for each in node.decorator_list]])
@@ -231,7 +232,7 @@ def _is_future(node: Any) -> bool:
 
 
 def _group_functions(code: types.CodeType) -> dict[tuple[int, str], list[types.CodeType]]:
-    """All functions in a module's code, by their first line and name."""
+    """Return all functions in a module's code, by their first line and name."""
     found: dict[tuple[int, str], list[types.CodeType]] = {}
     waiting = [code]
     while waiting:
@@ -243,7 +244,7 @@ def _group_functions(code: types.CodeType) -> dict[tuple[int, str], list[types.C
 
 
 def _has_same_signature(a: types.CodeType, b: types.CodeType) -> bool:
-    """Both are called in the same way, and close over the same: one definition made both, as far as can be told."""
+    """Return whether both have the same parameters and closure variables: probably made by one definition."""
     return all(
         getattr(a, name) == getattr(b, name)
         for name in ("co_argcount", "co_kwonlyargcount", "co_flags", "co_freevars", "co_cellvars")
@@ -256,7 +257,7 @@ def _sees_builtins(function: types.FunctionType) -> bool:
 
 
 def _list_rewritten_files() -> set[str]:
-    """Files of the modules whose assertions pytest has rewritten: those of tests, and what belongs to them."""
+    """Return files of the modules whose assertions pytest has rewritten: tests and their helpers."""
     found = set()
     for module in list(sys.modules.values()):
         loader = getattr(getattr(module, "__spec__", None), "loader", None)

@@ -1,8 +1,8 @@
-"""Changes outside functions, tried without a new import: the changed statement is executed where its module stands.
+"""Changes outside functions, tried without an import: the changed statement is executed in its live module.
 
-Module constants, tables, class attributes and defaults get their new values wherever the module's own old ones are
-held by name. What was computed from them at import stays as it was, so this is only a guess, which a trial in a new
-session has to confirm.
+Module constants, tables, class attributes and defaults get their new values wherever the module's own old
+ones are held by name. Values computed from them at import are unchanged, so this is only a guess, which a
+trial in a new session has to confirm.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class NotPlaceable(Exception):
 
 
 class InPlaceChange:
-    """A changed statement of a module or class body, in force inside the `with` block.
+    """A changed statement of a module or class body, in effect inside the `with` block.
 
-    Raises Unplaceable, or SyntaxError when the new text is no program.
+    Raises NotPlaceable, or SyntaxError when the new text is not valid.
     """
 
     def __init__(self, program: Program, edits: Sequence[Sequence[Any]]) -> None:
@@ -65,11 +65,11 @@ class InPlaceChange:
                     owner = owner.__dict__[name]
                 self._execute_statement(owner, statement)
                 changed = set(_list_target_names(statement))
-                for each in following if changed else ():  # what is computed from it in the same body
+                for each in following if changed else ():  # values computed from it in the same body
                     if _list_target_names(each) and changed & _collect_read_names(each):
                         self._execute_statement(owner, each)
                         changed.update(_list_target_names(each))
-        except BaseException as error:  # whatever the statement raises, alone in the wrong place
+        except BaseException as error:  # anything that the statement raises, out of its context
             self.__exit__()
             raise NotPlaceable from error
 
@@ -123,7 +123,7 @@ def _find_module(path: str) -> types.ModuleType:
 
 
 def _iter_holders(name: str, value: object) -> Iterator[types.ModuleType]:
-    """Other modules that imported the value by its name."""
+    """Yield other modules that imported the value by its name."""
     for module in list(sys.modules.values()):
         if getattr(module, "__dict__", {}).get(name) is value:
             yield module
@@ -132,7 +132,7 @@ def _iter_holders(name: str, value: object) -> Iterator[types.ModuleType]:
 def _iter_changed(
     before: Sequence[Any], after: Sequence[Any], classes: list[str], following: Sequence[Any] = ()
 ) -> Iterator[tuple[list[str], Any, Sequence[Any]]]:
-    """(names of the classes around it, new statement, those after it) for all that differ. Raises Unplaceable."""
+    """Yield (enclosing class names, new statement, those after it) for each difference. Raises NotPlaceable."""
     if len(before) != len(after):
         raise NotPlaceable
     for place, (old, new) in enumerate(zip(before, after)):
@@ -151,7 +151,7 @@ def _collect_read_names(statement: Any) -> set[str]:
 
 
 def _list_target_names(statement: Any) -> list[str]:
-    """Names that an assignment binds; none when it binds anything else."""
+    """Return names that an assignment binds; none if it binds anything else."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     names = [each.id for each in targets if isinstance(each, ast.Name)]
     return names if len(names) == len(targets) else []

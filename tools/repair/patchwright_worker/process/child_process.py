@@ -1,4 +1,4 @@
-"""Forked children: bounded in time and memory, killed with all they started."""
+"""Forked children: bounded in time and memory, killed with all processes that they started."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     from .json_lines import Json, Send
 
-# A patch may allocate what the project needs and this much more before it counts as a runaway.
+# A patch may allocate as much as the project and this much more before it counts as a runaway.
 EXTRA_MEMORY = 2 << 30
-# No test that a patch is judged by writes more than this; what does is a flood.
+# No test that judges a patch writes more than this; more counts as a flood.
 LARGEST_FILE = 256 << 20
-# Wall clock allowed beyond a test's CPU time limit: sleeping tests, and a machine that is busy. For what may use more
-# than some seconds of CPU half as much has to do, or a test that waits for ever takes the time of the whole suite.
+# Wall time allowed beyond a test's CPU time limit: sleeping tests, and a busy machine. Beyond some seconds of
+# CPU half as much has to do, or a test that waits for ever takes the time of the whole suite.
 WALL_FACTOR, WALL_SLACK, LONG = 4.0, 3.0, 2.0
 
 
 class Child:
-    """A forked process whose JSON lines are read as they come; `deadline` moves with each test."""
+    """A forked process whose JSON lines are read as they arrive; `deadline` moves with each test."""
 
     def __init__(self, work: Callable[[Send], None], on_line: Callable[[Json], None], seconds: float) -> None:
         self._on_line, self._buffer = on_line, b""
@@ -46,7 +46,7 @@ class Child:
         self.deadline = time.monotonic() + seconds
 
     def read_messages(self) -> bool:
-        """Take what has arrived; False when the child has said its last word."""
+        """Read arrived messages; return False when the child has sent its last one."""
         data = os.read(self.descriptor, 1 << 16)
         self._buffer += data
         *lines, self._buffer = self._buffer.split(b"\n")
@@ -55,10 +55,10 @@ class Child:
         return bool(data) and not any(b'"kind": "over"' in line for line in lines)
 
     def kill(self) -> None:
-        """Kill the child's whole process group, so that nothing it started lives on."""
+        """Kill the child's whole process group, so that no process it started survives."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):  # gone already, or not yet leader of its group
+        except (ProcessLookupError, PermissionError):  # ended already, or not yet leader of its group
             _kill_process(self.pid)
         self.cpu = _sum_cpu_seconds(os.wait4(self.pid, 0)[2])
         os.close(self.descriptor)
@@ -74,7 +74,7 @@ def _kill_process(pid: int) -> None:
 
 
 def _run_as_child(work: Callable[[Send], None], writing: int) -> None:
-    """Do the work and leave at once: no exit handler of the project may run in a copy of it."""
+    """Do the work and exit immediately: no exit handler of the project may run in a copy of it."""
     try:
         os.setsid()
         _set_limits()
@@ -97,9 +97,9 @@ def _set_limits() -> None:
 
 
 class CpuLimit:
-    """The CPU seconds that a test may use: a limit, or as much as all before it have used if that is more.
+    """CPU seconds for a test: a limit, or as much as all before it have used if that is more.
 
-    spent: what was used before; None for the limit alone
+    spent: CPU seconds used before; None for the limit alone
     """
 
     def __init__(self, limit: float, spent: float | None = None) -> None:
@@ -114,7 +114,7 @@ class CpuLimit:
 
 
 class TestClock:
-    """Ends the process when one test has used more CPU time than it may."""
+    """Ends the process when one test exceeds its CPU time."""
 
     __test__ = False
 

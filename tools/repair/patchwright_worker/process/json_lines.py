@@ -1,4 +1,4 @@
-"""What goes over the pipes: one JSON object a line."""
+"""Messages on the pipes: one JSON object per line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
     Send = Callable[[Json], None]
 
-# Enough of a message to recognise a failure by.
+# Characters of a message that are enough to recognise a failure.
 MESSAGE = 2000
 
 
 class Channel:
-    """Replies of one mode. Several processes may share the descriptor: whole lines go out, one at a time."""
+    """Replies of one mode. Several processes may share the descriptor: whole lines are written, one at a time."""
 
     def __init__(self, descriptor: int, lock: int, mode: str) -> None:
         self._descriptor, self._lock, self._mode = descriptor, lock, mode

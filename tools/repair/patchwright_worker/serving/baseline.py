@@ -1,4 +1,4 @@
-"""How the tests stand before any patch: outcomes, coverage, durations; what hangs or is not steady."""
+"""Baseline of the tests before any patch: outcomes, coverage, durations; endless and unsteady tests."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from ..process.json_lines import Json, Send
     from .trial_modes import Warm
 
-# CPU seconds after which a test is taken for one more that hangs, when passing tests are quick.
+# CPU seconds after which a further test counts as endless, when passing tests are quick.
 SHORT = 0.05
 # CPU seconds for a test that has run no line of the project yet: a library may prepare its tables first.
 PREPARING = 15.0
-# So many tests may take longer than there is time for.
+# Number of tests from which the time may not be enough for all.
 MANY = 1000
 
 
 class ChildStream:
-    """One run of tests in a row of children: each goes on behind the test that the one before went down at.
+    """One run of tests in a series of children: each continues after the test at which the one before ended.
 
-    work: what a child does with the tests that are left
-    note: is told each record
+    work: work of a child for the remaining tests
+    note: is called with each record
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ChildStream:
         return self._child.descriptor
 
     def start_child(self) -> bool:
-        """Start a child for what is left; False when nothing is."""
+        """Start a child for the remaining tests; return False when there are none."""
         if not self.rest:
             return False
         rest, self._done, self._running = tuple(self.rest), -1, -1
@@ -60,7 +60,7 @@ class ChildStream:
         return True
 
     def start_next_child(self) -> bool:
-        """Take the child for gone, and start the next one; False when all is done, or nothing comes of it."""
+        """Finish the child, and start the next one; return False when all is done, or children make no progress."""
         self.kill_child()
         if self._running >= 0:
             lost = {"test": self._running, "outcome": "crashed", "lines": {}, "cpu": 0, "wall": 0}
@@ -70,7 +70,7 @@ class ChildStream:
         return self.start_child()
 
     def is_over(self, ready: Sequence[int]) -> bool:
-        """The child has said its last word, or nothing in time; ready: descriptors that can be read."""
+        """Return whether the child has ended or exceeded its time; ready: descriptors that can be read."""
         if self._child.descriptor in ready:
             return not self._child.read_messages()
         return time.monotonic() >= self._child.deadline
@@ -88,9 +88,9 @@ class ChildStream:
 
 
 class Baseline:
-    """The baseline: every test traced, and run plainly beside that; what hangs or crashes is left behind.
+    """The baseline: every test traced, and run plainly too; a test that hangs or crashes is skipped.
 
-    Records go to a file of JSON lines: they are many, and nothing waits for the single one.
+    Records go to a file of JSON lines: there are many, and no process waits for a single one.
     """
 
     def __init__(self, warm: Warm, suite: Suite, config: Json) -> None:
@@ -101,7 +101,7 @@ class Baseline:
         self._hangs: list[int] = []
         # Those of them that ran no line of the project before their time was over.
         self._unbegun: set[int] = set()
-        # How tests came out, by run and index.
+        # Outcomes of tests, by run and index.
         self._outcomes: dict[str, dict[int, str]] = {}
         # CPU seconds, by run.
         self._spent: dict[str, float] = {}
@@ -122,7 +122,7 @@ class Baseline:
                         "why", [index], lambda rest, send: self._warm.explain_failure(rest, limit, send)
                     )
                 )
-            # Slow, or without end? The first that has none stands for those after it.
+            # Slow, or endless? The first endless one decides for those after it.
             slow = list(itertools.takewhile(self._is_slow, self._hangs))
             if slow:
                 self._hangs = [each for each in self._hangs if each not in slow]
@@ -130,7 +130,7 @@ class Baseline:
                 self._run_streams(self._create_stream("trace", sorted(slow), self._trace_tests))
 
     def _run_all_tests(self) -> None:
-        """Both at a time where there are processors for it; else the second if the first has left time for it."""
+        """Run both in parallel if there are processors for it; else the second if the first has left time for it."""
         traces = [self._create_stream("trace", indexes, self._trace_tests) for indexes in self._order_tests()]
         checks = (
             [self._create_stream("check", range(self._count), self._check_tests)]
@@ -149,7 +149,7 @@ class Baseline:
             self._run_streams(*checks)
 
     def _is_slow(self, index: int) -> bool:
-        """A test that came to no end when traced does when it runs plainly, with twice the time of all others."""
+        """Return whether a test that did not end when traced ends plainly, with twice the time of all others."""
         plainly = self._outcomes.get("check", {}).get(index)
         if plainly in ("passed", "failed"):
             self._record_result(
@@ -168,7 +168,8 @@ class Baseline:
         return [index for index, outcome in self._outcomes.get("trace", {}).items() if outcome == "failed"]
 
     def _order_tests(self) -> list[list[int]]:
-        """All tests in their order; of very many those first that are named, since there may be no time for all."""
+        """Return all tests in their order; of very many the named ones first, since the time may not suffice
+        for all."""
         every = list(range(self._count))
         if self._count < MANY:
             return [every]
@@ -201,14 +202,14 @@ class Baseline:
         return ChildStream(run, indexes, work, self._record_result)
 
     def _run_streams(self, *streams: ChildStream, beside: Sequence[ChildStream] = ()) -> None:
-        """Streams one after the other, and at the same time those beside them, which were begun already."""
+        """Run streams one after the other, in parallel with those in `beside`, which were started already."""
         waiting = list(streams)
         going = [*beside, *self._start_next(waiting)]
         while going:
             now = time.monotonic()
             until = min([self._deadline, *[each.deadline for each in going]])
             ready = select.select([each.descriptor for each in going], [], [], max(0.0, until - now))[0]
-            if time.monotonic() >= self._deadline:  # nobody knows how the running tests would have ended
+            if time.monotonic() >= self._deadline:  # the outcome of the running tests is unknown
                 for each in going:
                     each.kill_child()
                 return

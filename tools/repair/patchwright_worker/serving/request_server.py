@@ -1,4 +1,4 @@
-"""The server: takes candidates from a pipe, leads each through its stages, says what came of it."""
+"""Server: read candidates from a pipe, run each through its stages, send the results."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from ..process.json_lines import Json, Send
 
-# Tests of a probe that may come to no end before the rest is left alone.
+# Number of endless tests of a probe before the others are skipped.
 MOST_HUNG = 1
 
 
 class Trial:
-    """One candidate on its way through its stages, each in a child of its own, from fresh state."""
+    """One candidate in its stages, each in a child of its own, from fresh state."""
 
     def __init__(self, request: Json) -> None:
         self.request = request
@@ -61,7 +61,7 @@ class Trial:
             if message["outcome"] == "timeout":
                 self.reply["verdict"] = "timeout"
         elif message["kind"] == "watch":
-            self._over = True  # what comes now can only say that a test is skipped
+            self._over = True  # further messages can only report that a test is skipped
             child.extend_deadline(message["wall"])
         elif message["kind"] == "collected":
             self.reply["collected"] = message["ids"]
@@ -71,7 +71,7 @@ class Trial:
             self.reply["verdict"] = message["verdict"]
 
     def handle_child_end(self, killed: bool) -> bool:
-        """Note how the child went; True when there is another stage to run."""
+        """Record how the child ended; return True when there is another stage to run."""
         reply, stage = self.reply, self.request["stages"][self.stage]
         if not self._over and not reply["verdict"]:
             reply["verdict"] = "timeout" if killed else "crashed"
@@ -80,12 +80,13 @@ class Trial:
         good = not reply["verdict"] and (
             not reply["failed"] or (stage["stop"] in ("unless-some", "never") and reply["passed"])
         )
-        # Of a whole suite tests may be skipped that were not run before, or are skipped without the candidate too.
+        # In a whole suite tests may be skipped that were not run before, or are skipped without the candidate
+        # too.
         known = {*stage["must"], *stage["watch"]} if stage["stop"] == "whole" else reply["skipped"]
         good = good and not set(reply["skipped"]) & set(known)
         self._over, self._running = False, None
         if good and stage["stop"] == "never":
-            reply["failed"] = []  # what fails still is not held against it: the other stages must pass
+            reply["failed"] = []  # may still fail: the other stages must pass
         if good and self.stage + 1 < len(self.request["stages"]):
             self.stage += 1
             return True
@@ -96,7 +97,7 @@ class Trial:
 
 
 class Probe:
-    """A candidate that is looked at more closely: how each test goes with it, and which lines it runs."""
+    """A probe of a candidate: outcome of each test with it, and the lines that it runs."""
 
     patience = 10.0
 
@@ -125,7 +126,7 @@ class Probe:
             self.reply["verdict"] = message["verdict"]
 
     def handle_child_end(self, killed: bool) -> bool:
-        """True when tests are left to run after one that came to no end."""
+        """Return True when tests remain after an endless one."""
         self._hung += 1
         again = not self._over and not self.reply["verdict"] and bool(self._rest) and self._hung < MOST_HUNG
         if not again:
@@ -134,7 +135,7 @@ class Probe:
 
 
 def measure_cpu_seconds() -> float:
-    """CPU seconds of this process and all children that have ended."""
+    """Return CPU seconds of this process and all children that have ended."""
     both = [resource.getrusage(which) for which in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return round(sum(each.ru_utime + each.ru_stime for each in both), 3)
 
@@ -148,7 +149,7 @@ class RequestServer:
     def __init__(
         self, requests: int, send: Send, config: Json, how: Any, other: Optional[int] = None
     ) -> None:
-        """other: a pipe that ends when the other mode's server does, which that one may not be able to say"""
+        """other: a pipe that closes when the other mode's server ends, which that one may be unable to report"""
         self._requests, self.send, self.config, self._how = requests, send, config, how
         self._other = other
         self._jobs: int = config["jobs"]
@@ -158,7 +159,7 @@ class RequestServer:
         self._children: list[tuple[Child, Request]] = []
 
     def serve(self) -> None:
-        """Until the other side closes the pipe: whoever asked is gone then, and so are we."""
+        """Serve until the client closes the pipe: it has ended then, and so does the server."""
         try:
             while self._open:
                 while self._queue and len(self._children) < self._jobs:
@@ -213,7 +214,7 @@ class RequestServer:
             elif "probe" in message:
                 self._queue.append(Probe(message))
             elif "id" in message:
-                # One that came through the screening goes before those that wait for theirs.
+                # One that passed the screening goes before those that wait for it.
                 place = sum(isinstance(each, Trial) for each in self._queue)
                 self._queue.insert(place, Trial(message))
             else:

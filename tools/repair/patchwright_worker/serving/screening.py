@@ -1,12 +1,15 @@
-"""Screening: many candidates in one child, each judged by one failing test; most are gone after a millisecond.
-With which it passes, a few tests that passed before are run as well: a child for that alone costs as much as dozens.
+"""Screening: many candidates in one child, each judged by one failing test.
 
-Of those that fail it is said how, if that is otherwise than the unchanged program fails: such a change does something,
-and may be one half of what is wanted.
+Most are rejected after a millisecond. If the test passes, a few tests that passed before are run as well: a
+child for that alone costs as much as dozens.
 
-What passes is judged again from fresh state (see `trials`), so a wrong pass costs little. A wrong failure would
-lose a patch: candidates share the child's state, and one may leave it changed. So the unchanged program
-runs at the beginning and at the end; when it does not fail the same way both times, nothing that was said holds.
+For those that fail, the message is reported if it differs from the unchanged program's: such a change has an
+effect, and may be one of two needed changes.
+
+Candidates that pass are judged again from fresh state (see `request_server`), so a wrong pass costs little. A
+wrong failure would lose a patch: candidates share the child's state, and one may leave it changed. So the
+unchanged program runs at the beginning and at the end; if it does not fail the same way both times, no
+verdict holds.
 """
 
 from __future__ import annotations
@@ -32,22 +35,22 @@ if TYPE_CHECKING:
     from ..process.child_process import Child
     from ..process.json_lines import Json, Send
 
-# What is said of a candidate with which the test passes, and another fails that passed before.
+# Verdict for a candidate with which the test passes, and another fails that passed before.
 BREAKS = "breaks"
-# Enough of a failure's words to tell it from another.
+# Characters of a failure's message that are enough to distinguish it.
 WORDS = 300
-# Wall seconds beyond the CPU limit before a candidate is taken for hung.
+# Wall seconds beyond the CPU limit before a candidate counts as hung.
 WALL_SLACK = 5.0
-# A program that swallows the exception that ends it is interrupted again, so often and after so long.
+# A program that swallows the exception that ends it is interrupted again: number of times, and delay.
 INSISTENCE, AGAIN = 3, 0.05
 
 
 class OutOfTime(BaseException):
-    """Not an Exception, so that few programs catch it."""
+    """Time limit of a test; not an Exception, so that few programs catch it."""
 
 
 class Timer:
-    """Interrupts what uses more CPU time than it may. `over` says that it happened, whoever caught it."""
+    """Interrupts code that exceeds its CPU time. `over` records that it happened, whoever caught it."""
 
     def __init__(self) -> None:
         self.over = 0
@@ -75,7 +78,7 @@ class Screener:
         self._programs: dict[str, Program] = {}
 
     def parse_programs(self, texts: dict[str, str], paths: Iterable[str]) -> None:
-        """Parse what candidates will change, before the children are made that share it."""
+        """Parse the files that candidates will change, before the children that share them are forked."""
         for path in paths:
             known = self._programs.get(path)
             if known is None or known.text != texts[path]:
@@ -84,9 +87,10 @@ class Screener:
     def compile_forms(
         self, edits: Sequence[Sequence[Any]]
     ) -> tuple[types.FunctionType, types.CodeType, types.CodeType]:
-        """The one function that edits change, live; its code and its new code, both with fuel.
+        """Return the one changed function, live; its old and its new code, both with fuel.
 
-        Raises Outside or NeedsImport if there is no such function, SyntaxError or ValueError if that is no program.
+        Raises Outside or NeedsImport if there is no such function, SyntaxError or ValueError if the code is
+        invalid.
         """
         (program, outer, new), *others = self._compile_functions(edits)
         if others:
@@ -100,12 +104,13 @@ class Screener:
         tests, self._wordless = request["screen"], set(request["wordless"])
         self._hooked, self._settled = set(request["hooked"]), set(request["settled"])
         steady = [test for test in dict.fromkeys(tests) if test not in request["endless"]]
-        # A candidate that has a child to itself spoils nothing but its own state: the words are known from others.
+        # A candidate that has a child to itself spoils only its own state: the messages are known from
+        # others.
         alone: bool = request["alone"]
         before = dict(request["before"]) if alone else {test: self._run_canary(test, send) for test in steady}
         known: Json = {}
         for place in range(done, len(tests)):
-            # With what is known of the one before: every message wakes up the other side.
+            # With the previous verdict: every message wakes up the server.
             send({"kind": "start", "place": place, "wall": self._seconds * 4 + WALL_SLACK, **known})
             self._test, self._said = tests[place], ""
             self._near: Sequence[int] = request["near"][place]
@@ -120,13 +125,13 @@ class Screener:
             send({"kind": "canary", "same": same, "before": list(before.items()), "hooked": hooked})
 
     def _run_canary(self, test: int, send: Send) -> str:
-        """How a test ends with the unchanged program, in words; the first time also with the framework's hooks."""
+        """Return a test's outcome with the unchanged program; the first time also with the framework's hooks."""
         send({"kind": "start", "place": -1, "wall": 60.0})
         found = self._suite.run_once(test, hooks=test in self._hooked)
         if test not in self._settled | self._hooked and self._suite.can_skip_hooks(test):
             self._settled.add(test)
             whole = self._suite.run_once(test, hooks=True)
-            # The first line: hooks have more to say of some assertions.
+            # The first line: hooks add details to some assertions.
             if (
                 self._describe_outcome(test, found).split("\n")[0]
                 != self._describe_outcome(test, whole).split("\n")[0]
@@ -136,7 +141,7 @@ class Screener:
         return self._describe_outcome(test, found)
 
     def _describe_outcome(self, test: int, found: Json) -> str:
-        """How a test ended, in words that are the same each time."""
+        """Return a test's outcome in words that are the same each time."""
         if found["outcome"] != "failed":
             return str(found["outcome"])
         message = "" if test in self._wordless else found.get("message", "")
@@ -144,9 +149,7 @@ class Screener:
         return re.sub(r"0[xX][0-9a-fA-F]+", "0x", words)[:WORDS]
 
     def _judge_candidate(self, edits: Sequence[Sequence[Any]]) -> str:
-        self._stored = (
-            False  # whether what is changed ran at import, so that results of it may be kept somewhere
-        )
+        self._stored = False  # whether the changed code ran at import, so that results of it may be stored
         try:
             exchanged = [
                 pair
@@ -157,7 +160,7 @@ class Screener:
             return self._judge_in_place(edits)
         except NeedsImport:
             return "module"
-        except (SyntaxError, ValueError):  # not a program at all
+        except (SyntaxError, ValueError):  # not valid Python
             return "invalid"
         before = [(each, each.__code__) for each, _ in exchanged]
         try:
@@ -178,7 +181,7 @@ class Screener:
         return self._weaken_outcome(outcome) if self._stored else outcome
 
     def _judge_in_place(self, edits: Sequence[Sequence[Any]]) -> str:
-        """A change outside functions, made by executing the changed statement alone where its module stands."""
+        """Judge a change outside functions by executing the changed statement alone in its live module."""
         try:
             (path,) = {edit[0] for edit in edits}
             placed = InPlaceChange(self._programs[path], [edit[1:] for edit in edits])
@@ -194,13 +197,13 @@ class Screener:
 
     @staticmethod
     def _weaken_outcome(outcome: str) -> str:
-        """What was computed from the old text while modules were imported is still there: no more than a guess."""
+        """Values computed from the old text during imports are still there: no more than a guess."""
         return {"passed": "placed", "failed": "unplaced"}.get(outcome, outcome)
 
     def _compile_functions(
         self, edits: Sequence[Sequence[Any]]
     ) -> Iterable[tuple[Program, OuterFunction, types.CodeType]]:
-        """The functions that the edits change, each compiled with all that is changed in it."""
+        """Yield the changed functions, each compiled with all its edits."""
         of: dict[tuple[str, int], list[Sequence[Any]]] = {}
         for path, *edit in edits:
             of.setdefault((path, self._programs[path].find_outer(edit[0], edit[1]).begin), []).append(edit)
@@ -212,7 +215,7 @@ class Screener:
     def _find_live_functions(
         self, program: Program, outer: OuterFunction, code: types.CodeType
     ) -> list[tuple[types.FunctionType, types.CodeType]]:
-        """The function objects to exchange. Raises NeedsImport when that would not do."""
+        """Return the function objects to exchange. Raises NeedsImport if an exchange is not enough."""
         live = self._swapper.find_functions(program.path, *outer.key)
         ran = self._imported(program.path)
         if not live:
@@ -222,11 +225,12 @@ class Screener:
         return [(each, code) for each in live]
 
     def _helps_another(self) -> bool:
-        """Whether a failing test passes that fails in another way than the one that is judged by."""
+        """Return whether a failing test passes that fails in another way than the judging one."""
         return any(self._run_test(test) == "passed" for test in self._others)
 
     def _breaks_passing_test(self) -> bool:
-        """Whether a test fails that passed and runs what is changed. One that takes long is not said to fail."""
+        """Return whether a passing test of the changed code now fails. One that takes long does not count as
+        failing."""
         return any(map(self._is_failing, self._near))
 
     def _is_failing(self, test: int) -> bool:
@@ -234,7 +238,7 @@ class Screener:
             return False
         if test in self._hooked or not self._suite.can_skip_hooks(test):
             return True
-        self._hooked.add(test)  # does it want for them?
+        self._hooked.add(test)  # does it need the hooks?
         if self._run_test(test) != "failed":
             return False
         self._hooked.discard(test)
@@ -248,9 +252,9 @@ class Screener:
             found = self._suite.run_once(test, hooks=test in self._hooked)
             self._timer.stop()
             outcome, self._said = found["outcome"], self._describe_outcome(test, found)
-            if outcome == "skipped":  # no half of anything that is wanted
+            if outcome == "skipped":  # useless even as one of two changes
                 self._said = ""
-        except OutOfTime:  # noted in the timer
+        except OutOfTime:  # recorded in the timer
             self._timer.stop()
         finally:
             over = self._timer.over or self._fuel.is_used_up
@@ -260,7 +264,7 @@ class Screener:
 
 
 class Screening:
-    """The server's side of a screening: notes the verdicts, and goes on after a candidate that took the child down."""
+    """The server's side of a screening: records verdicts, and continues after a candidate that ended the child."""
 
     patience = 20.0
 
@@ -293,7 +297,7 @@ class Screening:
             self._compared = True
 
     def handle_child_end(self, killed: bool) -> bool:
-        """True when candidates are left to screen."""
+        """Return True when candidates are left to screen."""
         if self._done < len(self.request["candidates"]):
             if self._running == self._done:
                 self.reply["verdicts"][self._done] = "timeout" if killed else "crashed"
@@ -302,6 +306,6 @@ class Screening:
                 self._done = len(self.request["candidates"])
             self._done += 1
         elif not self._compared and set(self.request["screen"]) - set(self.request["endless"]):
-            self.reply["steady"] = False  # the unchanged program, run once more, took the child down
+            self.reply["steady"] = False  # the unchanged program, run once more, ended the child
         self.reply["seconds"] = round(time.monotonic() - self.started, 4)
         return self._done < len(self.request["candidates"])

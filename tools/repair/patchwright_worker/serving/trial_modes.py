@@ -1,4 +1,4 @@
-"""The two ways to try a patch: warm, from collected tests, and cold, with everything imported anew."""
+"""The two ways to try a patch: warm, from collected tests, and cold, with fresh imports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..process.json_lines import Json, Send
 
 
-# Where pytest and unittest put a failing assertion into words, by the objects' own `__repr__`.
+# Functions in which pytest and unittest format a failing assertion, by the objects' own `__repr__`.
 WORDING = (
     ("_pytest.assertion.rewrite", "_saferepr"),
     ("_pytest.assertion.rewrite", "_call_reprcompare"),
@@ -35,7 +35,7 @@ WORDING = (
 
 
 class ModeContext:
-    """What the other side has told us: the files' texts, the tests' names and their limits in CPU seconds."""
+    """Context sent by the client: texts of files, names of tests and their limits in CPU seconds."""
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
@@ -74,7 +74,7 @@ class ModeContext:
 
 
 class Cold(ModeContext):
-    """Children collect anew, with the patched files served by the import hook."""
+    """Children collect again, with the patched files served by the import hook."""
 
     def __init__(self, framework: Framework) -> None:
         super().__init__()
@@ -86,7 +86,7 @@ class Cold(ModeContext):
             try:
                 for path, text in texts.items():
                     compile_source(text, path)
-            except (SyntaxError, ValueError):  # not a program at all
+            except (SyntaxError, ValueError):  # not valid Python
                 send({"kind": "verdict", "verdict": "invalid"})
                 return
             Overlay.texts.update(texts)
@@ -104,10 +104,10 @@ class Cold(ModeContext):
     def _run_whole_suite(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
         """Run every test but those to `skip`, or only `those`; the first `must` that does not pass ends it.
 
-        In the end those to `watch` are run, which may fail: one that is skipped now is not mended.
+        In the end those to `watch` are run, which may fail: one that is skipped now is not fixed.
         """
         must, skip, those = set(stage["must"]), set(stage["skip"]), stage.get("those")
-        if must and not set(self.ids) <= set(suite.ids):  # the patch keeps tests from being collected
+        if must and not set(self.ids) <= set(suite.ids):  # the patch prevents the collection of tests
             send({"kind": "verdict", "verdict": "failed"})
             return
         if stage["tell"]:
@@ -135,7 +135,7 @@ class Cold(ModeContext):
         os._exit(0)
 
     def _watch_skips(self, suite: Suite, indexes: Sequence[int], send: Send) -> None:
-        """Run tests of which only that matters, whether they are skipped. One that comes to no end ends it."""
+        """Run tests only to learn whether they are skipped. An endless one ends it."""
 
         def forward_start(message: Json) -> None:
             if message["kind"] == "start":
@@ -157,7 +157,7 @@ class Cold(ModeContext):
     def _run_stage(self, suite: Suite, request: Json, stage: Json, send: Send) -> None:
         places = {name: place for place, name in enumerate(suite.ids)}
         numbers = [index for index in stage["tests"] if self.ids[index] in places]
-        if len(numbers) < len(stage["tests"]):  # the patch keeps a test module from being imported
+        if len(numbers) < len(stage["tests"]):  # the patch prevents the import of a test module
             send({"kind": "verdict", "verdict": "failed"})
             return
         self.run_tests(
@@ -167,13 +167,13 @@ class Cold(ModeContext):
             stage["stop"],
             send,
         )
-        # The end of a session is for people: summaries, for which plugins import what they did not need before.
+        # The end of a session is for the user: summaries, for which plugins import further modules.
         send({"kind": "over"})
         os._exit(0)
 
 
 class RenumberedSuite(Suite):
-    """A suite whose tests are called by the numbers of an earlier collection."""
+    """A suite whose tests have the numbers of an earlier collection."""
 
     def __init__(self, suite: Suite, places: dict[int, int]) -> None:
         super().__init__()
@@ -202,8 +202,7 @@ class Warm(ModeContext):
         self._imported: dict[str, list[int]] = {}
 
     def take_over(self, suite: Suite, server: RequestServer, measure: Callable[[], None]) -> None:
-        """Run `measure`, the baseline of the tests, then serve to the end. Does not return: the end of a session is
-        for people."""
+        """Run `measure`, the baseline of the tests, then serve to the end. Does not return: skips pytest's summary."""
         self.served = True
         send = server.send
         self._imported = self._recorder.take_import_lines()
@@ -211,7 +210,7 @@ class Warm(ModeContext):
         self._swapper = Swapper(self._root)
         self._screener = Screener(suite, self._swapper, self._get_import_lines)
         gc.collect()
-        gc.freeze()  # children share these pages as long as no collector touches them
+        gc.freeze()  # children share these pages as long as the collector does not touch them
         files = [self._recorder.get_relative_path(path) for path in suite.files]
         send(
             {
@@ -239,7 +238,7 @@ class Warm(ModeContext):
         )
 
     def probe(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
-        """How tests go with a candidate, and what they run; or what it alters for their `inputs`."""
+        """Run tests with a candidate and record lines; or compare results for their `inputs`."""
         if request.get("inputs"):
             return self._compare_inputs(request, indexes)
 
@@ -254,7 +253,7 @@ class Warm(ModeContext):
         return self._create_swapped_work(request, run)
 
     def _compare_inputs(self, request: Json, indexes: Sequence[int]) -> Callable[[Send], None]:
-        """What the changed function does with the inputs that tests give it, beside what it did."""
+        """Compare the changed function with the original for the tests' inputs."""
         self._screener.parse_programs(self.texts, {edit[0] for edit in request["edits"]})
 
         def run(send: Send) -> None:
@@ -287,7 +286,7 @@ class Warm(ModeContext):
             except NeedsImport as reason:
                 send({"kind": "verdict", "verdict": "module", "reason": str(reason)})
                 return
-            except (SyntaxError, ValueError):  # not a program at all
+            except (SyntaxError, ValueError):  # not valid Python
                 send({"kind": "verdict", "verdict": "invalid"})
                 return
             then(send)
@@ -295,7 +294,7 @@ class Warm(ModeContext):
         return run
 
     def instrument(self) -> None:
-        """Compile the code with probes for `trace_all`, where that is quicker than a tracer."""
+        """Compile the code with probes for tracing, if that is quicker than a tracer."""
         probes = Probes(self._recorder.get_relative_path, self._swapper)
         try:
             probes.prepare()
@@ -304,7 +303,7 @@ class Warm(ModeContext):
         self._coverage, self.traces_quickly = probes, True
 
     def trace_original(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
-        """In a child: run tests as they are, each with its own coverage."""
+        """In a child: run the unchanged tests, each with its own coverage."""
         self._trace_tests(indexes, patience, send, self._coverage)
 
     def trace_patched(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
@@ -333,7 +332,7 @@ class Warm(ModeContext):
         self.suite.run(indexes, start_test, finish_test)
 
     def explain_failure(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
-        """In a child: run a failing test once more and say what led to the values at which it fails."""
+        """In a child: run a failing test once more and send the statements behind the values at which it fails."""
         trail = ExecutionTrace(self._recorder.get_relative_path)
         clock = TestClock(send, patience.get_seconds, dict)
 
@@ -366,7 +365,7 @@ class Warm(ModeContext):
             return Overlay.texts.get(whole) or file.read()
 
     def check_tests(self, indexes: Sequence[int], patience: CpuLimit, send: Send) -> None:
-        """In a child: run tests as they are, untraced, to learn how long they take and whether they are steady."""
+        """In a child: run the unchanged tests, untraced, to measure their time and whether they are steady."""
         clock = TestClock(send, patience.get_seconds, dict)
 
         def finish_test(index: int, record: Json) -> None:

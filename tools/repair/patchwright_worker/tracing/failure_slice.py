@@ -1,7 +1,8 @@
-"""Why a test fails: the statements that made the values of what failed, found backwards (dynamic slicing).
+"""Cause of a failure: the statements that made the failing values, found backwards (dynamic slicing).
 
-Korel and Laski 1988, kept simple: names by frame, attributes by their name alone, what a call returns by the return
-statement that ran, arguments by the whole calling statement. Conditions are left out, so it is short and not complete.
+Korel and Laski 1988, simplified: names by frame, attributes by name only, the value of a call by the return
+statement that ran, arguments by the whole calling statement. Conditions are left out, so it is short and not
+complete.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
     from ..process.json_lines import Json
 
-# The last lines that ran; what lies further back is not found.
+# Number of last lines that are kept; earlier ones are not found.
 MOST_EVENTS = 50_000
 MOST_STEPS = 12
-# Characters of a value that is shown, elements of a collection that is.
+# Characters of a shown value, elements of a shown collection.
 LONGEST, MOST_ELEMENTS = 60, 8
 _PLAIN = (int, float, complex, str, bytes, bool, type(None))
 _COMPOUND = ("body", "orelse", "finalbody", "handlers", "cases", "decorator_list")
@@ -38,7 +39,7 @@ class LineEvent:
 
 
 class ExecutionTrace:
-    """The lines that run, with the plain values that they leave behind."""
+    """The lines that run, with the plain values after them."""
 
     def __init__(self, name: Callable[[str], str]) -> None:
         self._name = name
@@ -81,7 +82,7 @@ class ExecutionTrace:
 def compute_slice(
     events: Sequence[LineEvent], place: tuple[str, int], text: Callable[[str], str]
 ) -> list[Json]:
-    """What led to the values at `place` (path, line), last first: path, line, code, and the values that it left."""
+    """Return the slice of the values at `place` (path, line), last first: path, line, code, and the values after it."""
     files: dict[str, dict[int, Any]] = {}
     sources: dict[str, list[str]] = {}
     wanted: dict[int, set[str]] = {}
@@ -115,7 +116,7 @@ def compute_slice(
         read, read_attributes = _collect_read(statement)
         names |= read
         wanted_attributes |= read_attributes
-        if event.call is not None:  # what it was given, it was given by its caller
+        if event.call is not None:  # arguments come from its caller
             outside = files.get(event.call.path, {}).get(event.call.line)
             wanted.setdefault(event.call.frame, set()).update(
                 _collect_read(outside)[0] if outside is not None else ()
@@ -135,7 +136,7 @@ def _is_in_slice(
     call: LineEvent, files: dict[str, dict[int, Any]], wanted: dict[int, set[str]], attributes: set[str],
     taken: set[tuple[str, int]],
 ) -> bool:  # fmt: skip
-    """Whether the calling statement is part of the slice, or is going to be: it makes a value that is asked for."""
+    """Return whether the calling statement is, or will be, part of the slice: it makes a wanted value."""
     statement = files.get(call.path, {}).get(call.line)
     if statement is None:
         return False
@@ -145,11 +146,11 @@ def _is_in_slice(
 
 
 def _index_statements(text: str) -> tuple[dict[int, Any], list[str]]:
-    """Line → the statement whose own text stands there; and the lines."""
+    """Return line → the statement whose own text is there; and the lines."""
     table: dict[int, Any] = {}
     try:
         tree = ast.parse(text)
-    except SyntaxError:  # written for a newer Python than it is run by: it cannot be
+    except SyntaxError:  # written for a newer Python than the one that runs it: not possible
         return table, text.split("\n")
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):
@@ -161,7 +162,7 @@ def _index_statements(text: str) -> tuple[dict[int, Any], list[str]]:
 
 
 def _iter_own_nodes(statement: Any) -> Iterator[ast.AST]:
-    """The nodes of a statement's own text: of a compound one, its header."""
+    """Yield the nodes of a statement's own text: of a compound one, its header."""
     todo = [value for name, value in ast.iter_fields(statement) if name not in _COMPOUND]
     while todo:
         value = todo.pop()
@@ -173,7 +174,7 @@ def _iter_own_nodes(statement: Any) -> Iterator[ast.AST]:
 
 
 def _collect_bound(statement: Any) -> tuple[set[str], set[str]]:
-    """Names, and attributes, that it gives a value."""
+    """Return names, and attributes, that it binds."""
     nodes = list(_iter_own_nodes(statement))
     stored = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store)]
     inside = [n.value for n in stored if isinstance(n, ast.Subscript)]  # an element is part of its collection
@@ -190,7 +191,7 @@ def _collect_read(statement: Any) -> tuple[set[str], set[str]]:
 
 
 def _describe_plain_values(frame: types.FrameType) -> dict[str, str]:
-    """Values whose `repr` runs no code of the project."""
+    """Return values whose `repr` runs no code of the project."""
     return {name: repr(v)[:LONGEST] for name, v in frame.f_locals.items() if _is_plain(v)}
 
 

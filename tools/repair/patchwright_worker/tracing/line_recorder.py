@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Folders whose files are somebody else's, wherever they stand in a workspace.
+# Folders with third-party files, anywhere in a workspace.
 FOREIGN = {"site-packages", "dist-packages", "node_modules", "__pycache__", "venv", "env"}
 
 
@@ -21,20 +21,20 @@ def get_code_lines(code: types.CodeType) -> set[int]:
 
 
 class Recorder:
-    """Lines of the workspace's own files that run between `start` and `take`."""
+    """Recorder of lines of the workspace's own files between `start` and `take_lines`."""
 
     def __init__(self, root: str) -> None:
         self._root = root + os.sep
         self._names: dict[str, str] = {}
         self._seen: dict[str, set[int]] = {}
-        # By identity: equal code in two files is equal, and must not be taken for one.
+        # By identity: equal code in two files is equal, and must not be confused.
         self._codes: dict[int, tuple[types.CodeType, set[int]]] = {}
         self._tracers: dict[int, Any] = {}
         self._on = False
         self._waiting = False
 
     def get_relative_path(self, path: str) -> str:
-        """A source file's path relative to the root, "" for files that are not the workspace's own."""
+        """Return a source file's path relative to the root, "" for files that are not the workspace's own."""
         known = self._names.get(path)
         if known is None:
             relative = path[len(self._root) :] if path.startswith(self._root) else ""
@@ -44,10 +44,10 @@ class Recorder:
         return known
 
     def start_with_own_code(self) -> None:
-        """Start when the first of the workspace's own modules is executed: what comes before is nobody's business here.
+        """Start when the first of the workspace's own modules is executed; earlier code is irrelevant.
 
-        Imports of a test framework would take half as long again. The hook cannot be removed, so it does next to
-        nothing after that.
+        Imports of a test framework would take half as long again. The hook cannot be removed, so it does next
+        to nothing after that.
         """
         if not hasattr(sys, "addaudithook"):  # Python 3.7
             self.start()
@@ -66,7 +66,7 @@ class Recorder:
         sys.addaudithook(handle_audit_event)
 
     def take_import_lines(self) -> dict[str, list[int]]:
-        """What ran since `start_with_own_code`; recording stops."""
+        """Return the lines that ran since `start_with_own_code`; stops recording."""
         lines = self.take_lines()
         if not self._waiting:  # some module was the workspace's own
             self.stop()
@@ -74,7 +74,7 @@ class Recorder:
         return lines
 
     def wrap_unrecorded(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, but what it runs is not recorded: the words of a failure are not what failed."""
+        """Return the function without recording of its lines: formatting a failure is not part of the test."""
 
         def call_unrecorded(*arguments: Any, **options: Any) -> Any:
             self._pause()
@@ -93,7 +93,7 @@ class Recorder:
         return lines
 
     if sys.version_info >= (3, 12):
-        _TOOL = 4  # the first id that no kind of tool has a claim to
+        _TOOL = 4  # the first id that is not reserved for a kind of tool
 
         def start(self) -> None:
             monitoring = sys.monitoring
@@ -135,7 +135,7 @@ class Recorder:
             sys.settrace(None)
 
         def _restart(self) -> None:
-            """The interpreter drops a tracer in which the stack overflows, so it is set anew for each test."""
+            """The interpreter drops a tracer in which the stack overflows, so it is set again for each test."""
             if self._on:
                 threading.settrace(self._trace_call)
                 sys.settrace(self._trace_call)
@@ -165,7 +165,7 @@ class Recorder:
                     number = frame.f_lineno
                     seen.add(number)
                     left.discard(number)
-                    if not left:  # nothing more to learn here: the code runs at full speed from now on
+                    if not left:  # nothing more to record here: the code runs at full speed from now on
                         self._tracers[key] = None
                         frame.f_trace_lines = False
                 return trace_line

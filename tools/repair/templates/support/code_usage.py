@@ -1,4 +1,4 @@
-"""How a file does things, for templates that borrow (plastic surgery: Barr 2014): what it asks, raises, leaves with."""
+"""Usage patterns of a file, for templates that borrow (plastic surgery: Barr 2014): checks, members, jumps."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class SyntaxSource(Protocol):
 
 
 class CodeUsage:
-    """What is written in a file, counted; each only when a template asks for it."""
+    """Counts of code patterns in a file; each computed on demand."""
 
     def __init__(self, source: SyntaxSource) -> None:
         self.source = source
 
     @cached_property
     def members_by_owner(self) -> dict[str, Counter[str]]:
-        """Attributes by the last name of what they are read from: of `a.b.c` and `b.c` both, `c` of `b`."""
+        """Attributes by the last name of their owner: of `a.b.c` and `b.c` both, `c` of `b`."""
         found: dict[str, Counter[str]] = {}
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
@@ -46,7 +46,7 @@ class CodeUsage:
 
     @cached_property
     def called_members(self) -> frozenset[tuple[str, str]]:
-        """(last name of the owner, attribute) of what is called."""
+        """(last name of the owner, attribute) of each called attribute."""
         called = (n.func for n in ast.walk(self.source.tree) if isinstance(n, ast.Call))
         owned = [
             (func.value, func.attr)
@@ -57,7 +57,7 @@ class CodeUsage:
 
     @cached_property
     def chains(self) -> dict[str, Counter[str]]:
-        """Attributes and elements as they are written in full, by the name that they begin with."""
+        """Attributes and elements in full, by the name that they begin with."""
         found: dict[str, Counter[str]] = {}
         for node in ast.walk(self.source.tree):
             above = self.source.parents.get(node)
@@ -81,7 +81,7 @@ class CodeUsage:
 
     @cached_property
     def truth_tests(self) -> Counter[tuple[str, str]]:
-        """(a name that it reads, call or comparison) of what is asked for its truth somewhere in the file."""
+        """(a name that it reads, call or comparison) of each expression tested for truth in the file."""
         found: Counter[tuple[str, str]] = Counter()
         every = list(ast.walk(self.source.tree))
         todo = [node.test for node in every if isinstance(node, ast.If | ast.While | ast.IfExp)]
@@ -98,7 +98,7 @@ class CodeUsage:
 
     @cached_property
     def jump_guards(self) -> Counter[tuple[str, str]]:
-        """(condition, what is done then) of each `if` whose body is a single jump, such as `return None`."""
+        """(condition, jump) of each `if` whose body is a single jump, such as `return None`."""
         found: Counter[tuple[str, str]] = Counter()
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.If) and len(node.body) == 1 and not node.orelse:
@@ -111,7 +111,7 @@ class CodeUsage:
 
 
 def iter_operands(conditions: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    """What `and`, `or` and `not` join in these, the last first."""
+    """Yield the operands of `and`, `or` and `not` in these conditions, the last first."""
     todo = list(conditions)
     while todo:
         node = todo.pop()

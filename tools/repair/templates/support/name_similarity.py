@@ -1,4 +1,4 @@
-"""How alike two names or texts are (Ratcliff and Obershelp's ratio), remembered: pairs come again and again."""
+"""Similarity of two names or texts (Ratcliff and Obershelp's ratio), cached: pairs recur often."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from functools import lru_cache
 
 @lru_cache(maxsize=200_000)
 def measure_similarity(name: str, other: str) -> float:
-    """From 0 to 1."""
+    """Return the similarity from 0 to 1."""
     return difflib.SequenceMatcher(None, name, other).ratio()
 
 
 def sort_by_similarity(name: str, others: Iterable[str]) -> list[str]:
-    """Others, the most alike first; equally alike ones keep their order."""
+    """Return the others, most similar first; equally similar ones keep their order."""
     return sorted(
         (each for each in dict.fromkeys(others) if each != name),
         key=lambda each: -measure_similarity(name, each),
@@ -23,9 +23,9 @@ def sort_by_similarity(name: str, others: Iterable[str]) -> list[str]:
 
 
 def find_nearest(name: str, others: Iterable[str], most: int, least: float) -> list[str]:
-    """As `difflib.get_close_matches`: those at least so much alike, the most alike first.
+    """Like `difflib.get_close_matches`: return those with at least this similarity, most similar first.
 
-    Pairs that cannot be (no ratio is higher than twice the shorter length over both) are not compared.
+    Pairs that cannot reach it (no ratio is higher than twice the shorter length over both) are not compared.
     """
     size = len(name)
     near = [

@@ -1,4 +1,4 @@
-"""How tightly Python's expressions bind: where new text needs parentheses."""
+"""Precedence of Python's expressions: where new text needs parentheses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KINDS: dict[type[ast.expr], int] = {
 
 
 def get_binding(node: ast.expr) -> int:
-    """How tightly a node holds together when written without parentheses of its own."""
+    """Return how tightly a node binds when written without parentheses of its own."""
     if isinstance(node, ast.BinOp):
         return _OPERATORS.get(type(node.op), PRODUCT)
     if isinstance(node, ast.BoolOp):
@@ -49,7 +49,7 @@ def get_binding(node: ast.expr) -> int:
 
 
 def get_required_binding(parent: ast.AST | None, node: ast.expr) -> int:
-    """How tightly a child must hold together to stand in its parent as it is."""
+    """Return how tightly a child must bind to need no parentheses in its parent."""
     if isinstance(parent, ast.BinOp):
         level = get_binding(parent)
         if isinstance(parent.op, ast.Pow):
@@ -82,9 +82,9 @@ def parse_binding(text: str) -> int:
         return ATOM
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which nobody will see
+            warnings.simplefilter("ignore", SyntaxWarning)  # of texts such as `0or`, which no user sees
             node = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:  # a slice or a keyword: nothing to put parentheses around
+    except SyntaxError:  # a slice or a keyword: no parentheses possible
         return ATOM
     if isinstance(node, ast.Tuple) and not text.lstrip().startswith("("):
         return LOOSEST
@@ -98,7 +98,7 @@ _OPPOSITES: dict[type[ast.cmpop], str] = {
 
 @lru_cache(maxsize=1 << 12)
 def negate_condition(text: str) -> str:
-    """The opposite of a condition, as a person would write it: `a != b`, not `not a == b`."""
+    """Return the negated condition, as a programmer would write it: `a != b`, not `not a == b`."""
     if text.isidentifier():
         return f"not {text}"
     try:
@@ -114,6 +114,6 @@ def negate_condition(text: str) -> str:
 
 
 def _format_part(text: str, node: ast.expr, level: int) -> str:
-    """An operand's text, in parentheses if it binds more loosely than `level`."""
+    """Return an operand's text, in parentheses if it binds more loosely than `level`."""
     part = ast.get_source_segment(text, node) or ""
     return part if get_binding(node) >= level else f"({part})"

@@ -1,6 +1,6 @@
-"""What the files around one another know: how functions are called and defined anywhere in the project.
+"""Knowledge of the project's files: how functions are called and defined anywhere in the project.
 
-Ingredients of a fix mostly stand in the same project, if not in the same file (plastic surgery: Barr 2014).
+Ingredients of a fix are mostly in the same project, if not in the same file (plastic surgery: Barr 2014).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from tools.repair.templates.support.source_tree import Source
 
 
 class ProjectSources:
-    """The files that a search looks at, asked together. What is known of each is kept with it, what of all here."""
+    """The source files of a search, queried together. Facts of each file are cached with it, combined ones here."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = sources
         self._members: dict[str, Counter[str]] = {}
 
     def collect_parameters(self, name: str) -> dict[str, ast.expr | None]:
-        """Parameters that functions, methods or classes of this name can be given, with their defaults."""
+        """Return parameters of functions, methods or classes of this name, with their defaults."""
         found: dict[str, ast.expr | None] = {}
         for source in self.sources:
             for arguments in source.definitions.get(name, ()):
@@ -29,11 +29,11 @@ class ProjectSources:
         return found
 
     def binds_attribute(self, attribute: str) -> bool:
-        """Whether anything gives an attribute of this name a value."""
+        """Return whether any file binds an attribute of this name."""
         return any(attribute in source.attributes_bound for source in self.sources)
 
     def count_members(self, root: str) -> Counter[str]:
-        """What follows a name and a dot, of a module or class that files import under this name."""
+        """Return members of a module or class that files import under this name, with their counts."""
         if root not in self._members:
             self._members[root] = _sum_counters(
                 source.members.get(root, Counter()) for source in self.sources
@@ -41,7 +41,7 @@ class ProjectSources:
         return self._members[root]
 
     def count_neighbours(self, held: frozenset[str]) -> Counter[str]:
-        """Texts that stand in displays, by how often together with these; without these."""
+        """Return texts in displays by how often they occur together with these; without these."""
         found: Counter[str] = Counter()
         for source in self.sources:
             for display in source.displays:
@@ -51,7 +51,7 @@ class ProjectSources:
 
     @cached_property
     def bare_calls(self) -> Counter[str]:
-        """Methods that are called without arguments, by how often."""
+        """Methods called without arguments, with their counts."""
         return _sum_counters(source.bare_calls for source in self.sources)
 
 

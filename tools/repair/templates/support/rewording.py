@@ -1,4 +1,4 @@
-"""Where a source writes what a failing assertion found, and how it must read to be what the assertion wanted."""
+"""Replacements in a source text that turn the actual text of a failing assertion into the expected one."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# Characters of context by which a difference is found again; of a whole literal less will do.
+# Characters of context by which a difference is located; for a whole literal fewer are enough.
 CONTEXT, SHORTEST = 6, 3
 # Characters before and after a difference that are compared.
 _AROUND = 200
-# Neighbouring differences that are one change of the source, and how long it may be: a reworded sentence.
+# Maximum gap between differences that are one change of the source, and its maximum length: a reworded
+# sentence.
 _MOST_JOINED, _LONGEST = 4, 60
-# Texts longer than this are reports, of which the assertion says little; comparing them takes long.
+# Longer texts are reports, about which the assertion is little evidence; comparing them takes long.
 _LONGEST_TEXT = 2_000
 _QUOTES = "'\""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewording:
-    """Replace the characters start…end by `text`; `known`: of how many characters around it are as was found."""
+    """Replace the characters start…end by `text`; `known`: number of surrounding characters that match."""
 
     start: int
     end: int
@@ -32,11 +33,11 @@ class Rewording:
 def find_rewordings(
     written: str, pairs: Sequence[tuple[str, str]], least: int = CONTEXT
 ) -> Iterator[Rewording]:
-    """What makes of each found text of (found, wanted) the wanted one, where `written` has as much of it.
+    """Yield replacements from each (found, wanted) pair, where `written` has enough of the found text.
 
-    Parts that are filled in (`%s`, `{name}`) end the context, so that formats and f-strings are found as well.
-    least: characters that must be as they were found, those that are changed included; of a literal that was found
-    whole `SHORTEST` will do
+    Placeholders (`%s`, `{name}`) end the context, so that formats and f-strings match as well.
+    least: characters that must match the found text, changed ones included; for a whole literal `SHORTEST` is
+    enough
     """
     for found, wanted in pairs:
         if found == wanted or max(len(found), len(wanted)) > _LONGEST_TEXT:
@@ -60,9 +61,9 @@ def find_rewordings(
                     yield Rewording(start=start, end=end, text=text, known=known)
 
 
-@functools.lru_cache(maxsize=256)  # asked of every literal of the suspicious statements
+@functools.lru_cache(maxsize=256)  # called for every literal of the suspicious statements
 def _find_difference_regions(found: str, wanted: str) -> tuple[tuple[int, int, int, int], ...]:
-    """(a, b, c, d): `found[a:b]` stands where `wanted[c:d]` should; as many differences at once as can be first."""
+    """Return (a, b, c, d): `found[a:b]` should be `wanted[c:d]`; merged differences first."""
     matcher = difflib.SequenceMatcher(None, found, wanted, autojunk=False)
     codes = [code[1:] for code in matcher.get_opcodes() if code[0] != "equal"]
     return tuple(
@@ -73,7 +74,7 @@ def _find_difference_regions(found: str, wanted: str) -> tuple[tuple[int, int, i
 
 
 def _find_occurrences(written: str, found: str, part: tuple[int, int], least: int) -> set[int]:
-    """Where the part of what was found may stand: with so many characters of it, or beside it, on one side."""
+    """Return possible offsets of the found part: with so many matching characters in it, or next to it on one side."""
     places: set[int] = set()
     first, last = part
     for start, end in ((min(first, max(0, last - least)), last), (first, max(last, first + least))):
@@ -86,5 +87,5 @@ def _find_occurrences(written: str, found: str, part: tuple[int, int], least: in
 
 
 def _count_common_prefix(one: str, other: str) -> int:
-    """How many characters the beginnings have in common."""
+    """Return the length of the common prefix."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -1,4 +1,4 @@
-"""One file as templates see it: its text, its syntax tree, and the names that are bound in it."""
+"""One source file for templates: its text, its syntax tree, and the names that are bound in it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from functools import cached_property
 
 from tools.repair.templates.support.code_usage import CodeUsage, iter_operands
 
-# Longer texts are no names of anything.
+# Longer texts are no names.
 LONGEST_MEMBER = 40
-# A word, a number or a sign.
+# A word, a number or an operator.
 TOKEN = re.compile(r"\w+|[<>=!*/]=|\*\*|//|\S")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -23,10 +23,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
-    """What was changed since an earlier version: put `text` in the place of the characters start…end to take it back.
+    """A change since an earlier version: replace the characters start…end by `text` to revert it.
 
-    first, last: its lines, of what is only left out the line behind it
-    since: the commit that changed it; "" for what is not committed
+    first, last: its lines; for a pure deletion the line after it
+    since: the commit that changed it; "" if uncommitted
     """
 
     start: int
@@ -38,9 +38,9 @@ class Hunk:
 
 
 class Source:
-    """One file's text with its syntax tree, and the way from tree positions to character offsets.
+    """One file's text with its syntax tree, and the mapping of tree positions to character offsets.
 
-    hunks: how it differs from what it was, as far as that is known
+    hunks: differences from earlier versions, as far as known
     """
 
     def __init__(self, path: str, text: str) -> None:
@@ -62,7 +62,7 @@ class Source:
         }
 
     def to_offset(self, line: int, column: int) -> int:
-        """Characters before a position whose column counts UTF-8 bytes, as `ast` has it."""
+        """Return the character offset of a position whose column counts UTF-8 bytes, as in `ast`."""
         text = self._lines[line - 1]
         if not text.isascii():
             column = len(text.encode()[:column].decode())
@@ -80,9 +80,9 @@ class Source:
         return self.text[start:end]
 
     def iter_format_expressions(self, literal: ast.JoinedStr) -> Iterator[ast.expr]:
-        """What stands in the braces of an f-string, format specifications included, where its positions are exact.
+        """Yield the expressions in the braces of an f-string, with format specifications, where positions are exact.
 
-        Before Python 3.12 they are now and then of another place, so that the text there has to say the same.
+        Before Python 3.12 positions are sometimes wrong, so the text there is compared.
         """
         for part in literal.values:
             if isinstance(part, ast.FormattedValue):
@@ -104,7 +104,7 @@ class Source:
 
     @cached_property
     def hunks_at(self) -> dict[ast.stmt, list[Hunk]]:
-        """The hunks, each at the first statement that begins in it, else at the one around it or behind it."""
+        """The hunks, each at the first statement that begins in it, else at the one around it or after it."""
         found: dict[ast.stmt, list[Hunk]] = {}
         ordered = sorted(self.statements, key=lambda each: (each.lineno, each.col_offset))
         for hunk in self.hunks:
@@ -125,12 +125,12 @@ class Source:
 
     @cached_property
     def usage(self) -> CodeUsage:
-        """How the file does things: what its other places have to lend to one that lacks it."""
+        """Usage patterns of the file, which templates borrow from."""
         return CodeUsage(self)
 
     @cached_property
     def token_triples(self) -> frozenset[tuple[str, str, str]]:
-        """Every three tokens that stand in a row."""
+        """All sequences of three consecutive tokens."""
         row = TOKEN.findall(self.text)
         return frozenset(zip(row, row[1:], row[2:], strict=False))
 
@@ -140,7 +140,7 @@ class Source:
 
     @cached_property
     def module_names(self) -> dict[str, ast.AST]:
-        """Names bound at module level, with what binds them."""
+        """Names bound at module level, with the nodes that bind them."""
         found: dict[str, ast.AST] = {}
         for node in _iter_outside_functions(self.tree):
             for name in _list_bound_names(node):
@@ -149,7 +149,7 @@ class Source:
 
     @cached_property
     def imports_everything(self) -> bool:
-        """Some `from … import *` binds names that the text does not show."""
+        """Whether some `from … import *` binds names that the text does not show."""
         imports = (n for n in ast.walk(self.tree) if isinstance(n, ast.ImportFrom))
         return any(each.name == "*" for node in imports for each in node.names)
 
@@ -197,7 +197,7 @@ class Source:
 
     @cached_property
     def attributes_bound(self) -> frozenset[str]:
-        """Attributes that something in the file gives a value: methods, class variables, assignments."""
+        """Attributes bound in the file: methods, class variables, assignments."""
         classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
         named = {name for node in classes for each in node.body for name in _list_bound_names(each)}
         return self.assigned_attributes | named
@@ -218,7 +218,7 @@ class Source:
         return self._names_in[function]
 
     def list_nodes(self, function: Function | None) -> list[ast.AST]:
-        """All nodes of a function, or none; of the same function they are asked for again and again."""
+        """Return all nodes of a function, or none; cached, since requests for the same function recur."""
         if function is None:
             return []
         if function not in self._nodes_in:
@@ -227,7 +227,7 @@ class Source:
 
     @cached_property
     def keywords(self) -> dict[str, Counter[str]]:
-        """Keyword arguments as they are written, by the last name of what they are passed to; most of one line."""
+        """Keyword arguments as written, by the last name of the callee; most of one line."""
         found: dict[str, Counter[str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call):
@@ -242,7 +242,7 @@ class Source:
 
     @cached_property
     def definitions(self) -> dict[str, list[ast.arguments]]:
-        """What functions, methods and classes are called with, by their names."""
+        """Parameters of functions, methods and classes, by their names."""
         found: dict[str, list[ast.arguments]] = {}
         for function in self.functions:
             above = self.parents[function]
@@ -262,7 +262,7 @@ class Source:
 
     @cached_property
     def displays(self) -> list[frozenset[str]]:
-        """The texts of each list, tuple, set and dictionary that is written down and holds several."""
+        """The texts of each list, tuple, set and dictionary display with several elements."""
         found = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
@@ -281,7 +281,7 @@ class Source:
 
     @cached_property
     def conditions(self) -> Counter[str]:
-        """Names and attributes whose truth is asked for somewhere in the file."""
+        """Names and attributes whose truth is tested anywhere in the file."""
         found: Counter[str] = Counter()
         nodes = ast.walk(self.tree)
         for node in iter_operands(
@@ -292,7 +292,7 @@ class Source:
         return found
 
     def find_names(self, text: str) -> frozenset[str]:
-        """The names that an expression of this file reads."""
+        """Return the names that an expression of this file reads."""
         if text not in self._names_of:
             nodes = ast.walk(ast.parse(f"({text})", mode="eval"))  # it may go over several lines
             self._names_of[text] = frozenset(node.id for node in nodes if isinstance(node, ast.Name))
@@ -300,13 +300,13 @@ class Source:
 
     @cached_property
     def one_argument_calls(self) -> Counter[str]:
-        """How often each function, by the name it is called by, is called with one argument."""
+        """Number of calls with one argument, by the function's name in the call."""
         every = (n for n in ast.walk(self.tree) if isinstance(n, ast.Call) and len(n.args) == 1)
         plain = (n.func for n in every if not n.keywords and isinstance(n.func, ast.Name | ast.Attribute))
         return Counter(self.get_text(each) for each in plain)
 
     def find_enclosing_function(self, node: ast.AST) -> Function | None:
-        """The function around a node."""
+        """Return the function around a node."""
         above = self.parents.get(node)
         while above is not None and not isinstance(above, Function):
             above = self.parents.get(above)
@@ -319,7 +319,7 @@ class Source:
         return above
 
     def get_block(self, statement: ast.stmt) -> list[ast.stmt]:
-        """The list of statements that `statement` is one of."""
+        """Return the list of statements that contains `statement`."""
         above = self.parents[statement]
         for name in ("body", "orelse", "finalbody"):
             block = getattr(above, name, None)
@@ -350,7 +350,7 @@ def _list_bound_names(node: ast.AST) -> list[str]:
 
 
 def list_local_names(function: Function) -> list[str]:
-    """Parameters, then everything assigned in the function, each once."""
+    """Return parameters, then all names assigned in the function, each once."""
     arguments = function.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     names = [each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each is not None]
@@ -363,15 +363,16 @@ def list_local_names(function: Function) -> list[str]:
 
 
 def get_first_line(statement: ast.stmt) -> int:
-    """Decorators included."""
+    """Return the first line, decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(each.lineno for each in decorators)])
 
 
 def list_header_nodes(statement: ast.stmt, source: Source | None = None) -> list[ast.expr]:
-    """Expressions of a statement itself: of a compound statement, its header's.
+    """Return the expressions of a statement itself: of a compound statement, its header's.
 
-    What stands in the braces of an f-string is among them only where `source` shows that its positions are exact.
+    Expressions in the braces of an f-string are included only if `source` shows that their positions are
+    exact.
     """
     found: list[ast.expr] = []
     todo: list[ast.AST] = _list_header_children(statement)
@@ -392,7 +393,7 @@ _BODIES = frozenset(
 
 
 def _list_header_children(statement: ast.stmt) -> list[ast.AST]:
-    """The children of a statement that are not statements, nor annotations of types."""
+    """Return the children of a statement that are neither statements nor type annotations."""
     found: list[ast.AST] = []
     for name, value in ast.iter_fields(statement):
         if name in _BODIES and not isinstance(statement, ast.Expr):

@@ -1,4 +1,4 @@
-"""What a mutation template sees (`Site`) and says (`Change`), and how new text is fitted into old source."""
+"""Input (`Site`) and output (`Change`) of a mutation template, and insertion of new text into a source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.repair.templates.support.source_tree import Function, Source, get_fir
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Replace the characters start…end of a source by `text`; `why` is a sentence part for a person."""
+    """Replace the characters start…end of a source by `text`; `why` is part of a sentence for the user."""
 
     start: int
     end: int
@@ -26,12 +26,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints:
-    """What the failing tests' messages say: names, attributes, modules that do not exist, exceptions, values.
+    """Facts from the failing tests' messages: missing names, attributes and modules, exceptions, values.
 
-    texts: pairs of texts that were compared and differ, what was found and what was wanted (either may be which)
-    lacking: (type, attribute) of AttributeErrors: what was asked of an object of a type that has no such thing
-    clashes: what TypeErrors say
-    told: words of the failing tests (`relevance.words_of`)
+    texts: pairs of differing compared texts, actual and expected, in either order
+    lacking: (type, attribute) of AttributeErrors: the attribute that an object of that type lacks
+    clashes: messages of TypeErrors
+    told: words of the failing tests (`word_relevance.collect_test_words`)
     """
 
     missing_names: frozenset[str] = frozenset()
@@ -44,7 +44,7 @@ class Hints:
     told: frozenset[str] = frozenset()
 
     def may_be_none(self, attribute: str) -> bool:
-        """Nothing says that what lacked the attribute was an object of another type than None."""
+        """Return whether no message reports another type than None for the object without the attribute."""
         kinds = {kind for kind, name in self.lacking if name == attribute}
         return not kinds or "NoneType" in kinds
 
@@ -63,7 +63,7 @@ class Template:
     """A named way to change a statement.
 
     prior: how often such a change is the right one, relative to others, per place where it applies
-    precision: how often it is right when it makes the tests pass; what takes something away passes weak tests
+    precision: how often it is right when it makes the tests pass; removals pass weak tests
     """
 
     name: str
@@ -83,7 +83,7 @@ def template(prior: float, precision: float = 0.95) -> Callable[[Generator], Tem
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """A suspicious statement, with what surrounds it; `around`: the project's files, if there are others."""
+    """A suspicious statement in its context; `around`: the project's files, if there are others."""
 
     source: Source
     statement: ast.stmt
@@ -92,7 +92,7 @@ class Site:
 
     @cached_property
     def project_sources(self) -> ProjectSources:
-        """The files whose ways of doing things can be borrowed, its own among them."""
+        """The files to borrow from, this one included."""
         return self.around or ProjectSources((self.source,))
 
     @cached_property
@@ -128,11 +128,11 @@ class Site:
 
     @cached_property
     def is_block(self) -> bool:
-        """Other statements stand in it."""
+        """Whether it contains other statements."""
         return isinstance(getattr(self.statement, "body", None), list)
 
     def is_known(self, name: str) -> bool:
-        """Whether a name is bound anywhere that this place can see; with `import *`, if no test says it is not."""
+        """Return whether a name is bound in any visible scope; with `import *`, unless a test reports it as unbound."""
         if name in self.variables or name in self.source.module_names or name in BUILTINS:
             return True
         return self.source.imports_everything and name not in self.hints.missing_names
@@ -141,16 +141,16 @@ class Site:
         return self.source.get_text(node)
 
     def format_operand(self, node: ast.expr, level: int) -> str:
-        """A node's text, in parentheses if it binds more loosely than `level`."""
+        """Return a node's text, in parentheses if it binds more loosely than `level`."""
         text = self.get_text(node)
         return f"({text})" if get_binding(node) < level else text
 
     def get_span_between(self, left: ast.expr, right: ast.expr) -> tuple[int, int]:
-        """The span between two neighbouring expressions: where their operator or comma stands."""
+        """Return the span between two neighbouring expressions, with their operator or comma."""
         return self.source.get_span(left)[1], self.source.get_span(right)[0]
 
     def replace_node(self, node: ast.expr, text: str, why: str = "") -> Change:
-        """Put an expression in a node's place, in parentheses where the surroundings need them."""
+        """Replace a node by an expression, in parentheses where its parent needs them."""
         start, end = self.source.get_span(node)
         old = self.source.text[start:end]
         fitted = text
@@ -167,7 +167,7 @@ class Site:
         return before == "(" and after == ")"
 
     def insert_before(self, text: str, why: str) -> Change:
-        """New lines before the statement; `text` is indented to its depth."""
+        """Insert new lines before the statement; `text` is indented to its depth."""
         start = self.source.get_line_start(get_first_line(self.statement))
         return Change(start=start, end=start, text=self._indent_text(text), why=why)
 
@@ -184,18 +184,18 @@ class Site:
         return "".join(f"{margin}{line}\n" for line in text.split("\n"))
 
     def rewrite_statement(self, text: str, why: str) -> Change:
-        """Put other text in the place of the whole statement (its first line's indentation stays)."""
+        """Replace the whole statement by other text (its first line's indentation stays)."""
         start, end = self.source.get_span(self.statement)
         return Change(start=start, end=end, text=text, why=why)
 
     @cached_property
     def is_alone_on_lines(self) -> bool:
-        """No other statement shares the statement's lines, so its lines may be moved (an `elif` is part of an `if`)."""
+        """Whether no other statement shares its lines, so that they may be moved (an `elif` is part of an `if`)."""
         start, end = self.source.get_span(self.statement)
         text = self.source.text
         if isinstance(self.statement, ast.If) and text.startswith("elif", start):
             return False
         before = text[text.rfind("\n", 0, start) + 1 : start]
         after = text[end : text.find("\n", end) if "\n" in text[end:] else len(text)].strip()
-        after = after.removeprefix(";").lstrip()  # as those write it who come from other languages
+        after = after.removeprefix(";").lstrip()  # as written by users of other languages
         return not before.strip() and (not after or after.startswith("#"))

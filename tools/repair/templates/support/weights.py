@@ -1,4 +1,4 @@
-"""What fitting has made of the templates' priors and of what is known of a change (`benchmarks/repair/fit.py`)."""
+"""Fitted weights of the templates' priors and of the traits of a change (`benchmarks/repair/fit.py`)."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ WEIGHTS: dict[str, float] = {
     "wrapped_by_module": 0.71,
 }
 
-# Weight of one unit of a trait in the log-likelihood of a change (`tools/repair/engine/candidates/likelihood.py`):
-# numbers count by the logarithm of one more.
+# Weight of one unit of a trait in the log-likelihood of a change
+# (`tools/repair/engine/candidates/likelihood.py`): numbers count by the logarithm of one more.
 TRAITS: dict[str, float] = {
     "tokens added": -0.03,
     "names added": -1.04,
@@ -124,5 +124,5 @@ TRAITS: dict[str, float] = {
     "likeness of one name for another": 1.01,
 }
 
-# The same sum for a change that is right, in the middle.
+# The median of this sum for right changes.
 USUAL = -3.35
