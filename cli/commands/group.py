@@ -1,6 +1,6 @@
-"""The subcommands of `patchwright`, one module a theme.
+"""The subcommands of `patchwright`, one module per theme.
 
-A module has a function `add(app)`, which declares its commands; what they do is imported when they are called.
+A module has a function `add(app)`, which declares its commands; their implementation is imported when they are called.
 Only the theme of the command that is called is imported: turning all of them into parsers takes 50 ms of each start.
 """
 
@@ -30,18 +30,18 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "offline.policy": ("policy",),
     "config.config": ("config", "completion", "schema"),
 }
-"""The modules here, and the commands that each declares, in the order of `patchwright --help`."""
+"""Modules of this folder and the commands that each declares, in the order of `patchwright --help`."""
 
 
 class CommandGroup(TyperGroup):
-    """The program's group of commands: each is made when it is asked for by name."""
+    """The program's command group: each command is built when it is requested by name."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = _LazyCommands()  # type: ignore[assignment]  # nobody adds to it
+        self.commands = _LazyCommands()  # type: ignore[assignment]  # read-only
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called. Raises UserError for words that are a task and no command."""
+        """Return the command that is called. Raises UserError for words that are a task and no command."""
         if args and " " in args[0].strip() and args[0] not in self.commands:
             from shlex import quote
 
@@ -70,7 +70,7 @@ class _LazyCommands(Mapping[str, Any]):
 
 
 def load_commands(theme: str) -> Mapping[str, Any]:
-    """The commands of a theme by name, as typer makes them of their functions."""
+    """Return the commands of a theme by name, as typer builds them from their functions."""
     app = typer.Typer(rich_markup_mode=None)
     import_module(f"cli.commands.{theme}").add(app)
     return get_group(app).commands

@@ -1,4 +1,4 @@
-"""The options that several commands share: their types, their names, and what they say of themselves."""
+"""Options shared by several commands: types, names and help texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Output(StrEnum):
-    """What `run` writes to standard output."""
+    """Formats of standard output of `run`."""
 
     text = "text"
     json = "json"
@@ -18,14 +18,14 @@ class Output(StrEnum):
 
 
 class Input(StrEnum):
-    """What `run` reads from standard input."""
+    """Formats of standard input of `run`."""
 
     text = "text"
     stream_json = "stream-json"
 
 
 class ModeOption(StrEnum):
-    """How far a session may reach."""
+    """Permission modes of a session."""
 
     read_only = "read-only"
     workspace = "workspace"
@@ -33,7 +33,7 @@ class ModeOption(StrEnum):
 
 
 class ApprovalOption(StrEnum):
-    """Who is asked."""
+    """Approval policies."""
 
     ask = "ask"
     auto = "auto"
@@ -41,7 +41,7 @@ class ApprovalOption(StrEnum):
 
 
 class SandboxOption(StrEnum):
-    """What confines commands."""
+    """Sandbox backends for commands."""
 
     auto = "auto"
     bubblewrap = "bubblewrap"
@@ -52,7 +52,7 @@ class SandboxOption(StrEnum):
 
 
 class EditFormat(StrEnum):
-    """How edits are written."""
+    """Formats of edits."""
 
     auto = "auto"
     blocks = "blocks"
@@ -69,16 +69,16 @@ ApiBase = Annotated[
     str | None, typer.Option("--api-base", metavar="URL", help="Base URL of an OpenAI-compatible server.")
 ]
 Mode = Annotated[ModeOption | None, typer.Option("--mode", help="How far the session may reach.")]
-Sandbox = Annotated[SandboxOption | None, typer.Option("--sandbox", help="What confines commands.")]
+Sandbox = Annotated[SandboxOption | None, typer.Option("--sandbox", help="Sandbox for commands.")]
 Tests = Annotated[
     str | None, typer.Option("--tests", metavar="COMMAND", help="How to run the tests; found if not given.")
 ]
 NoCommit = Annotated[bool, typer.Option("--no-commit", help="Leave the changes uncommitted.")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to write to standard output.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Format of standard output.")]
 
 
 class ActionsOption(StrEnum):
-    """How the model acts."""
+    """Action formats of the model."""
 
     tools = "tools"
     code = "code"
@@ -102,7 +102,7 @@ FailingTests = Annotated[
 
 
 def collect_flags(**values: object) -> dict[str, object]:
-    """Flags that were given, as settings layers want them (enum members as their text)."""
+    """Return the flags that were given, as a settings layer (enum members as their text)."""
     return {
         key: value.value if isinstance(value, StrEnum) else value
         for key, value in values.items()

@@ -1,1 +1,1 @@
-"""git for the session: tools, the broker that runs git, work trees, commits and commit messages."""
+"""git for a session: tools, the broker that runs git, worktrees, commits and commit messages."""

@@ -1,4 +1,4 @@
-"""`bring_back`: the patch that an attempt has left in a work tree of its own, applied to the user's."""
+"""`bring_back`: apply the patch of an attempt, made in a separate worktree, to the user's work tree."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _apply_attempt(at: Workspace, ref: str) -> Observation:
 
 
 def _open_git(at: Workspace) -> Git:
-    """As the user has it, without the filters of a repository that they do not trust."""
+    """Open git with the user's settings, without the filters of an untrusted repository."""
     broker = Broker.from_path(at.root, at.settings.trusts)
     return Git(at.root, alone=True, extra=broker.replacement_environment)
 
@@ -67,7 +67,7 @@ def _read_patch(at: Workspace, ref: str) -> bytes:
 
 
 def _list_patched_paths(at: Workspace, ref: str) -> list[str]:
-    """The files that a patch changes. Renames are not in it: it was made without."""
+    """Return the files that a patch changes. It contains no renames: it was made without rename detection."""
     patch = _read_patch(at, ref)
     if not patch:
         return []
@@ -76,7 +76,7 @@ def _list_patched_paths(at: Workspace, ref: str) -> list[str]:
 
 
 def _read_content(path: Path) -> bytes | None:
-    """Of a link its text; None where there is no file."""
+    """Return a file's content, a link's target; None if there is no file."""
     if path.is_symlink():
         return os.fsencode(path.readlink())
     return path.read_bytes() if path.is_file() else None

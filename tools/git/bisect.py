@@ -1,6 +1,6 @@
-"""`git_bisect`: the first commit at which a command fails, found in a work tree of its own; the user's is not touched.
+"""`git_bisect`: find the first commit at which a command fails, in a separate worktree; the user's is not changed.
 
-Bisection as `git bisect run` does it: exit code 0 is good, 125 says that a commit cannot be judged, others are bad.
+Bisection as in `git bisect run`: exit code 0 is good, 125 means that a commit cannot be judged, others are bad.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SKIP = 125
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BisectResult:
-    """commit: the first bad one; skipped: commits beside it of which the same may be said; runs: of the command"""
+    """commit: the first bad one; skipped: adjacent commits that may be it as well; runs: of the command"""
 
     commit: str
     skipped: Sequence[str]
@@ -83,7 +83,7 @@ def _resolve_commit(git: Git, name: str) -> str:
 
 
 async def _run_bisection(at: Workspace, git: Git, command: str, good: str, bad: str) -> BisectResult:
-    """Raises ToolFailure where the ends are not as said, or nothing can be told."""
+    """Bisect. Raises ToolFailure if `good` or `bad` is not so, or the result is undecidable."""
     skipped: set[str] = set()
     goods, runs = [good], 0
     with temporary_worktree(git, bad, at.settings.cache / "bisect") as place:
@@ -113,13 +113,13 @@ async def _run_bisection(at: Workspace, git: Git, command: str, good: str, bad: 
 
 
 def _list_candidates(git: Git, bad: str, goods: Sequence[str]) -> list[str]:
-    """Commits that may be the first bad one, those that halve the rest best in front."""
+    """Return the candidates for the first bad commit, the best bisection points first."""
     lines = git.run_text("rev-list", "--bisect-all", bad, *(f"^{each}" for each in goods)).splitlines()
     return [line.split(" ")[0] for line in lines]
 
 
 async def _judge_commit(at: Workspace, place: Worktree, command: str, commit: str) -> bool | None:
-    """None: it says that it cannot tell."""
+    """Return whether a commit is good; None if the command exits with 125."""
     await asyncio.to_thread(place.git.run, "checkout", "--detach", "--force", "--quiet", commit)
     await asyncio.to_thread(place.git.run, "clean", "-fdq")
     done = await at.sandbox.run(

@@ -1,4 +1,4 @@
-"""Runs git for us: through GitPython, in a cleaned environment, starting nothing that a repository names."""
+"""Broker that runs git through GitPython, in a clean environment, without programs that a repository configures."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Our own commands work on what is there: minutes mean a hanging filter or a dead network disk.
+# Our own commands work on local data: minutes mean a hanging filter or a dead network disk.
 TIMEOUT = 120.0
 # Hooks may run a project's whole test suite.
 HOOK_TIMEOUT = 1800.0
-# After a polite signal git removes its lock files; that takes milliseconds.
+# After SIGTERM git removes its lock files; that takes milliseconds.
 _GRACE = 3.0
-# How often a command that is still running is looked after.
+# Polling interval of a running command.
 _POLL = 0.5
 
 
-# The option, before the command, that makes paths nothing but paths.
+# The global option by which paths are literal, not patterns.
 LITERAL = "--literal-pathspecs"
 
 
@@ -49,7 +49,7 @@ class Broker:
 
     root: the work tree
     folder: its git folder (a worktree's own one)
-    trusts: the user's word on what the repository defines; without it nothing of that runs
+    trusts: whether the user trusts the repository's definitions; untrusted ones do not run
     """
 
     def __init__(self, root: Path, trusts: Trusts = trust_nothing) -> None:
@@ -65,15 +65,15 @@ class Broker:
 
     @classmethod
     def from_path(cls, path: Path, trusts: Trusts = trust_nothing) -> Broker:
-        """The broker of the repository that holds `path`."""
+        """Return the broker of the repository that contains `path`."""
         root = find_root(path)
         if root is None:
             raise UserError(Fault.NOT_A_REPOSITORY, f"{str(path)!r} is not in a git repository", _INIT)
         return cls(root, trusts)
 
     async def run_in_thread(self, function: Callable[[], T]) -> T:
-        """Run a function that uses this broker. When cancelled, running hooks are stopped and the function is
-        waited for, so that nothing happens behind anyone's back."""
+        """Run a function that uses this broker in a thread. On cancellation, running hooks are stopped and the
+        function is awaited, so that nothing keeps running in the background."""
         import asyncio
 
         task = asyncio.create_task(asyncio.to_thread(function))
@@ -86,7 +86,7 @@ class Broker:
             _signal_group(self._running, signal.SIGKILL)
             await asyncio.wait([task])
             if not task.cancelled():
-                task.exception()  # the interruption is what is told; asking marks the other as seen
+                task.exception()  # only the cancellation is reported; this marks the exception as retrieved
             raise
 
     def run(
@@ -101,7 +101,7 @@ class Broker:
 
         index: a file to use in place of the repository's index
         objects: a folder for new objects, in place of the repository's
-        ok: exit codes that are answers; any other raises ToolFailure with git's own words
+        ok: accepted exit codes; any other raises ToolFailure with git's own message
         """
         places = _build_index_environment(index) | _NO_TRANSPORT | self._replacement_variables
         if objects is not None:
@@ -114,12 +114,11 @@ class Broker:
         return output
 
     def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> GitOutput:
-        """Run a command as the user would: hooks, signing, filters and locale are theirs; it can be
-        interrupted. What of that is the repository's, and not trusted, does not run. Hooks that are trusted find
-        their programs on the user's whole PATH."""
+        """Run a command with the user's hooks, signing, filters and locale; it can be interrupted. Untrusted
+        definitions of the repository do not run. Trusted hooks find their programs on the user's whole PATH."""
         if self._interrupted:
             raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
-        # GitPython asks for English; hooks shall see the locale that the user has.
+        # GitPython sets an English locale; hooks need the user's.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         places = _build_index_environment(index) | locale | self._replacement_variables
         options: tuple[str, ...] = _COMMITTING
@@ -130,23 +129,23 @@ class Broker:
         return self._execute((*options, *arguments), stdin, places, HOOK_TIMEOUT)
 
     def run_raw(self, *arguments: str) -> GitOutput:
-        """Ask git for its configuration, as it is: neither hardened nor trusted. Nothing else may be asked so."""
+        """Run a git command without hardening or trust: for reading the configuration, nothing else."""
         return self._execute(arguments, b"", {}, TIMEOUT)
 
     def read_setting(self, name: str, kind: str = "path") -> str:
-        """One value of the user's git configuration, "" if it is not set."""
-        # Not hardened: the hardening would answer with its own values.
+        """Return a value of the user's git configuration, "" if it is not set."""
+        # Not hardened: hardening overrides the values.
         output = self.run_raw("config", f"--type={kind}", "--get", name)
         return output.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
 
     @cached_property
     def program_definitions(self) -> tuple[Definition, ...]:
-        """What this repository defines that would run outside the sandbox."""
+        """Definitions of this repository that would run outside the sandbox."""
         return repository_programs.list_definitions(self, self._settings)
 
     @cached_property
     def untrusted_definitions(self) -> tuple[Definition, ...]:
-        """The same, unless the user trusts it."""
+        """Definitions that the user does not trust."""
         return () if self._trusts(self.program_definitions) else self.program_definitions
 
     @cached_property
@@ -157,7 +156,7 @@ class Broker:
 
     @property
     def replacement_environment(self) -> dict[str, str]:
-        """Variables by which git does without what is untrusted here: for commands that are run in other ways."""
+        """Variables that disable untrusted definitions, for git commands run outside this broker."""
         return dict(self._replacement_variables)
 
     @cached_property
@@ -167,7 +166,7 @@ class Broker:
         )
 
     def _refuse_foreign_work_tree(self, found: list[repository_programs.Setting]) -> None:
-        """A repository may name another folder as its work tree: then its commands would act there."""
+        """Refuse a repository that configures another folder as its work tree: commands would act there."""
         trees = [each.value for each in found if each.own and each.key == "core.worktree"]
         if trees and (self.folder / trees[-1]).resolve() != self.root.resolve():
             raise UserError(
@@ -178,7 +177,7 @@ class Broker:
 
     @cached_property
     def null_id(self) -> str:
-        """The id that stands for nothing, as long as this repository's ids are."""
+        """The null object id, in the length of this repository's hash."""
         return "0" * (64 if self.read_setting("extensions.objectFormat") == "sha256" else 40)
 
     def _execute(
@@ -190,7 +189,7 @@ class Broker:
             stdout, stderr = self._collect_output(process, stdin, timeout)
         finally:
             self._running = None
-            if self._interrupted:  # hooks that ignored the polite signal, now without git
+            if self._interrupted:  # hooks that ignored SIGTERM, now without git
                 _signal_group(process, signal.SIGKILL)
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
@@ -202,7 +201,7 @@ class Broker:
     def _collect_output(
         self, process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float
     ) -> tuple[bytes, bytes]:
-        """Wait for git itself: what a hook leaves running may keep the pipes open for ever."""
+        """Wait for git itself: a hook's background processes may keep the pipes open for ever."""
         import subprocess
 
         deadline = time.monotonic() + timeout
@@ -229,7 +228,7 @@ class Broker:
         program = require_own_program("git", self.root)
         git = _import_gitpython(program)(str(self.root))
 
-        # GitPython always starts from our own environment, so what must go is taken away by env(1).
+        # GitPython always starts from our own environment, so variables are removed by env(1).
         dropped = [part for name in _list_foreign_variables() for part in ("-u", name)]
         prefix = [require_own_program("env", self.root), *dropped] if dropped else []
         started = git.execute(
@@ -252,7 +251,7 @@ class Broker:
 
 
 def _import_gitpython(program: str) -> type[Git]:
-    """GitPython's class. Its import runs the git that this variable names, else the first one on the PATH."""
+    """Import GitPython's class. The import runs the git that this variable names, else the first on the PATH."""
     named = os.environ.get(_GIT_OF_GITPYTHON)
     os.environ[_GIT_OF_GITPYTHON] = program
     try:
@@ -270,7 +269,7 @@ _GIT_OF_GITPYTHON = "GIT_PYTHON_GIT_EXECUTABLE"
 
 @contextmanager
 def create_scratch_folder() -> Iterator[Path]:
-    """A private folder outside of the repository, for the length of one command."""
+    """Create a private folder outside the repository, removed after the command."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="patchwright-git-") as folder:
@@ -278,7 +277,7 @@ def create_scratch_folder() -> Iterator[Path]:
 
 
 def copy_index(broker: Broker, folder: Path) -> Path:
-    """A copy of the user's index, to be changed freely."""
+    """Copy the user's index to `folder`, to be changed freely."""
     index = folder / "index"
     with suppress(FileNotFoundError):  # nothing was ever added here
         index.write_bytes((broker.folder / "index").read_bytes())
@@ -286,7 +285,7 @@ def copy_index(broker: Broker, folder: Path) -> Path:
 
 
 def explain_failure(root: Path, command: str, output: GitOutput) -> str:
-    """What went wrong, for the model: known causes in our words with the way out, others in git's."""
+    """Explain a failure to the model: known causes with a remedy, others with git's message."""
     for pattern, text in _CAUSES:
         if re.search(pattern, output.stderr):
             return f"git {command}: {text.format(root=root)}"
@@ -315,7 +314,7 @@ _HARDENED = (
 )
 
 # Hooks inherit these: so only what no hook can miss. An identity is never guessed from the host's name, and
-# no clean-up is left running in the background.
+# no clean-up keeps running in the background.
 _COMMITTING = (
     "--no-pager",
     *("-c", "core.fsmonitor=false"),
@@ -333,7 +332,7 @@ _ENVIRONMENT = {
 }
 
 # Who the user is and which configuration is theirs. Every other GIT_ variable (a hook's index, a foreign
-# work tree, a wrapper for ssh, tracing) would make the command do something else than what it says.
+# work tree, a wrapper for ssh, tracing) would change the meaning of the command.
 _KEPT = re.compile(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)"
     r"|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)"
@@ -369,14 +368,14 @@ def _stop_process(process: subprocess.Popen[bytes]) -> None:
     import subprocess
 
     _signal_group(process, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):  # it ignores the polite way
+    with suppress(subprocess.TimeoutExpired):  # it ignores SIGTERM
         process.wait(_GRACE)
     _signal_group(process, signal.SIGKILL)
     process.wait()
 
 
 def _signal_group(process: subprocess.Popen[bytes] | None, number: signal.Signals) -> None:
-    """Signal git and all that it started, of which it is the group's leader."""
+    """Signal the process group of git: git and its children."""
     if process is not None:
         with suppress(ProcessLookupError):  # ended meanwhile
             os.killpg(process.pid, number)

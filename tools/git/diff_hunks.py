@@ -1,4 +1,4 @@
-"""Hunks of a diff without context: which lines a change takes away and which it brings, file by file."""
+"""Hunks of a diff without context: lines removed and added, file by file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 @dataclass(slots=True, kw_only=True)
 class Hunk:
-    """Neighbouring lines that change.
+    """Adjacent changed lines.
 
-    path: as the diff writes it, "/dev/null" of a file that goes away; line: the number that the first added one gets
+    path: as in the diff, "/dev/null" of a deleted file; line: new number of the first added line
     """
 
     path: str
@@ -24,9 +24,9 @@ class Hunk:
 
 
 def parse_file_hunks(diff: str) -> Iterator[list[Hunk]]:
-    """The hunks of each file of a diff made with `--unified=0`, in its order; none for what is binary.
+    """Parse the hunks of each file of a diff made with `--unified=0`, in its order; none for a binary file.
 
-    The announced lengths decide what belongs to a hunk: a line of a file may look like a diff's own.
+    The lengths in the hunk header delimit a hunk: a line of a file may look like a diff header.
     """
     hunks: list[Hunk] | None = None
     hunk: Hunk | None = None
@@ -55,7 +55,7 @@ def parse_file_hunks(diff: str) -> Iterator[list[Hunk]]:
 
 
 def diff_texts(path: str, before: str, after: str) -> list[Hunk]:
-    """Return what changes from one text to the other, as a diff without context has it."""
+    """Diff two texts into hunks without context."""
     old, new = before.splitlines(), after.splitlines()
     changes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [

@@ -1,6 +1,6 @@
-"""What a commit would hold: the files of the index that differ from the last commit, read from git's objects.
+"""Content of the next commit: files of the index that differ from the last commit, read from git's objects.
 
-Never from the work tree: what is staged is what is committed, also when the file on disk has been edited since.
+Never from the work tree: the staged version is committed, even if the file on disk has been edited since.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tools.git.diff_hunks import Hunk, parse_file_hunks
 from tools.git.git_process import Git, GitFailed
 
 LARGEST = 2_000_000
-"""Bytes. The contents of larger files are not looked into: they are data, or generated."""
+"""Bytes. The contents of larger files are not read: they are data, or generated."""
 
 EMPTY_TREES = {
     40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -28,7 +28,7 @@ class File:
 
     status: git's letter: A, M, D or T; mode: of the new version, as git writes it
     old, new: blob ids, "" for none; size: of the new version in bytes
-    hunks: what changes in it, none for a binary file
+    hunks: its changed lines, none for a binary file
     """
 
     path: str
@@ -41,23 +41,23 @@ class File:
 
     @property
     def is_regular(self) -> bool:
-        """A regular file that is still there."""
+        """A regular file that is not deleted."""
         return bool(self.new) and self.mode.startswith("100")
 
     def iterate_added_lines(self) -> Iterator[tuple[int, str]]:
-        """(line number, text) of each new line."""
+        """Yield (line number, text) of each added line."""
         for hunk in self.hunks:
             yield from enumerate(hunk.added, hunk.line)
 
     def iterate_removed_lines(self) -> Iterator[str]:
-        """Each line that goes away."""
+        """Yield each removed line."""
         for hunk in self.hunks:
             yield from hunk.removed
 
 
 @dataclass(slots=True)
 class Change:
-    """The files of a change, with their contents at hand."""
+    """The files of a change, with access to their contents."""
 
     git: Git
     files: list[File]
@@ -65,7 +65,7 @@ class Change:
 
     @classmethod
     def from_contents(cls, git: Git, sides: Mapping[str, tuple[bytes | None, bytes | None]]) -> Change:
-        """A change that git does not know of: (content before, content after) of each path; None: no file."""
+        """Build a change that is not in git from (content before, content after) of each path; None: no file."""
         files, contents = [], {}
         for path, (before, after) in sorted(sides.items()):
             names = []
@@ -79,16 +79,16 @@ class Change:
 
     @property
     def regular_files(self) -> list[File]:
-        """Regular files that the change adds or edits, and that are small enough to be looked into."""
+        """Regular files that the change adds or edits, up to LARGEST bytes."""
         return [each for each in self.files if each.is_regular and each.size <= LARGEST]
 
     def read_text(self, blob: str) -> str:
-        """A blob as text; "" for none, and for one that is binary or too large."""
+        """Return a blob as text; "" for none, and for one that is binary or too large."""
         content = (self._contents or {}).get(blob, b"") if blob else b""
         return "" if b"\0" in content else content.decode("utf-8", "replace")
 
     def load_contents(self) -> None:
-        """Read all contents in one go, once."""
+        """Read all contents in one git process, once."""
         if self._contents is not None:
             return
         wanted = {blob for each in self.regular_files for blob in (each.old, each.new) if blob}
@@ -98,7 +98,7 @@ class Change:
 
 
 def read_staged_change(git: Git, base: str = "HEAD") -> Change:
-    """What is staged, against `base`. In a merge, only what differs from both sides. Raises GitFailed."""
+    """Return the staged changes against `base`; in a merge, only those against both parents. Raises GitFailed."""
     base = base if _is_revision(git, base) else find_empty_tree(git)
     change = _read_change(git, "--cached", base)
     other = git.run_text("rev-parse", "--verify", "--quiet", "MERGE_HEAD", ok=(0, 1))
@@ -110,12 +110,12 @@ def read_staged_change(git: Git, base: str = "HEAD") -> Change:
 
 
 def read_committed_change(git: Git, old: str, new: str) -> Change:
-    """What differs between two commits, or from nothing when `old` is "". Raises GitFailed."""
+    """Return the changes between two commits; if `old` is "", all of `new`. Raises GitFailed."""
     return _read_change(git, old or find_empty_tree(git), new)
 
 
 def find_empty_tree(git: Git) -> str:
-    """The id of the empty tree in this repository's hash."""
+    """Return the id of the empty tree in this repository's hash."""
     return EMPTY_TREES[64 if git.read_setting("extensions.objectFormat") == "sha256" else 40]
 
 
@@ -143,7 +143,7 @@ def _read_change(git: Git, *sides: str) -> Change:
     shown = parse_file_hunks(patch.lstrip(b"\0").decode("utf-8", "replace"))
     for each in files:
         each.hunks = next(shown, [])
-        if each.status == "T":  # shown as two: what was there removed, what is there added
+        if each.status == "T":  # in the patch, a removed and an added file
             each.hunks += next(shown, [])
     if next(shown, None) is not None:
         raise GitFailed(f"git told of {len(files)} files and showed more")
@@ -154,7 +154,7 @@ def _read_change(git: Git, *sides: str) -> Change:
 
 
 def _parse_raw_diff(output: bytes) -> tuple[list[File], bytes]:
-    """The entries in front (`:100644 100644 old new M`, NUL, path, NUL) and the patch behind them."""
+    """Parse the entries (`:100644 100644 old new M`, NUL, path, NUL); return them and the patch that follows."""
     files: list[File] = []
     at = 0
     while output[at : at + 1] == b":":
@@ -162,7 +162,7 @@ def _parse_raw_diff(output: bytes) -> tuple[list[File], bytes]:
         stop = output.index(b"\0", end + 1)
         _, mode, old, new, status = output[at + 1 : end].decode().split(" ")
         path = os.fsdecode(output[end + 1 : stop])
-        if status != "U":  # a conflict that is not settled has no version to commit
+        if status != "U":  # an unresolved conflict has no version to commit
             files.append(
                 File(
                     path=path, status=status[:1], mode=mode, old=_parse_blob_id(old), new=_parse_blob_id(new)

@@ -1,4 +1,4 @@
-"""Output of a git command."""
+"""Exit status and output of a git command."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GitOutput:
-    """What a git command said."""
+    """Result of a git command."""
 
     returncode: int
     stdout: bytes
     stderr: str
 
     def split_fields(self) -> list[str]:
-        """The NUL-separated fields of the output."""
+        """Split the output into its NUL-separated fields."""
         return [os.fsdecode(field) for field in self.stdout.split(b"\0")[:-1]]

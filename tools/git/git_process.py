@@ -1,7 +1,7 @@
-"""git for programs that have to be quick, such as hooks: plain processes, started so that git runs nothing else.
+"""Fast git access for hooks: plain processes, configured so that git runs no other program.
 
-The broker in `tools.git.broker` is for the agent's own commits. This is for reading, in the state in which git called
-us: its index may be a temporary one (`git commit -a`), its folder a worktree's.
+The broker in `tools.git.broker` is for the agent's own commits. This is for reading, in the state in which git
+started us: its index may be a temporary one (`git commit -a`), its folder a worktree's.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.process.own_programs import build_search_path, require_own_program
 
 TIMEOUT = 60.0
-"""Seconds for one command: what is read here is there, and more means a disk that hangs."""
+"""Seconds for one command: it reads local data, and more means a disk that hangs."""
 
 _OURS = frozenset(
     (
@@ -30,7 +30,7 @@ _OURS = frozenset(
         "GIT_EXEC_PATH",
     )
 )
-"""Variables by which git says what it is working on; GIT_CONFIG_* are the user's settings. All others are dropped."""
+"""Variables that name git's repository and index; GIT_CONFIG_* are the user's settings. All others are dropped."""
 
 _HARDENED = (
     "--no-pager",
@@ -43,7 +43,7 @@ _HARDENED = (
 
 
 class GitFailed(UserError):
-    """git said no; the message is its own."""
+    """A git command failed; the message is git's own."""
 
     def __init__(self, message: str) -> None:
         super().__init__(Fault.CONFIGURATION, message)
@@ -54,7 +54,7 @@ class Git:
 
     root: the work tree
     extra: more variables (another index)
-    alone: the caller's GIT_DIR, GIT_INDEX_FILE and the like count no more (another work tree than git called us in)
+    alone: ignore the caller's GIT_DIR, GIT_INDEX_FILE and the like (for another work tree than the caller's)
     """
 
     def __init__(self, root: Path, *, alone: bool = False, extra: Mapping[str, str] = {}) -> None:
@@ -73,7 +73,7 @@ class Git:
 
     @classmethod
     def from_folder(cls, folder: Path) -> Git:
-        """The repository that git has called us in, or the one around `folder`. Raises UserError."""
+        """Open the repository in which git started us, or the one around `folder`. Raises UserError."""
         if not folder.is_dir():
             raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
         try:
@@ -93,7 +93,7 @@ class Git:
         stdin: bytes = b"",
         ok: Collection[int] = (0,),
     ) -> bytes:
-        """Standard output of a command. Raises GitFailed when it ends with a code that is not in `ok`."""
+        """Run a command and return its standard output. Raises GitFailed for an exit code that is not in `ok`."""
         try:
             done = subprocess.run(
                 [require_own_program("git", self.root), *_HARDENED, *arguments],
@@ -111,13 +111,13 @@ class Git:
         return done.stdout
 
     def run_text(self, *arguments: str, ok: Collection[int] = (0,)) -> str:
-        """Standard output without its last newline."""
+        """Run a command and return its standard output without the last newline."""
         return os.fsdecode(self.run(*arguments, ok=ok)).removesuffix("\n")
 
     def read_setting(self, name: str, kind: str = "") -> str:
-        """A value of git's configuration, "" if it is not set."""
+        """Return a value of git's configuration, "" if it is not set."""
         typed = (f"--type={kind}",) if kind else ()
-        done = subprocess.run(  # not hardened: that would answer with its own values
+        done = subprocess.run(  # not hardened: hardening overrides the values
             [require_own_program("git", self.root), "config", *typed, "--get", name],
             cwd=self.root,
             env=self._environment,
@@ -129,7 +129,7 @@ class Git:
         return os.fsdecode(done.stdout).removesuffix("\n")
 
     def read_blobs(self, names: Sequence[str]) -> dict[str, bytes]:
-        """The bytes of blobs, all in one process."""
+        """Return the bytes of blobs by id, read in one process."""
         found: dict[str, bytes] = {}
         if not names:
             return found
@@ -145,7 +145,7 @@ class Git:
         return found
 
     def read_blob_sizes(self, names: Sequence[str]) -> dict[str, int]:
-        """Sizes of blobs in bytes, without their contents."""
+        """Return the sizes of blobs in bytes, without reading their contents."""
         if not names:
             return {}
         stdin = "".join(f"{name}\n" for name in names).encode()
@@ -155,7 +155,7 @@ class Git:
 
 
 def strip_git_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment for programs that are no part of git's present command: without its variables."""
+    """Return the environment without git's variables, for programs unrelated to the running git command."""
     return {
         name: value
         for name, value in environment.items()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_root", "git_commit", "git_diff", "git_status", "read_branch", "read_head_commit"]
 
-# Names of one group that are shown: more says nothing but "many".
+# Names shown per group; more add no information.
 _MAX_NAMES = 40
 
 # Characters of a diff that are shown; about 4k tokens.
@@ -90,7 +90,7 @@ def _format_owner(own: bool) -> str:
 
 
 def _list_session_paths(at: Workspace) -> set[str]:
-    """Files that the session changed, relative to the repository."""
+    """Return the files that the session changed, relative to the repository."""
     root = find_root(at.root)
     prefix = at.root.resolve().relative_to(root.resolve()) if root else Path()
     return {(prefix / path).as_posix() for path in at.changed}
@@ -116,7 +116,7 @@ def _diff_work_tree(at: Workspace, broker: Broker, path: str, *, staged: bool) -
 
 
 def _add_new_files(at: Workspace, broker: Broker, index: Path, objects: Path) -> None:
-    """Enter the session's new files into a scratch index, so that the diff shows them."""
+    """Add the session's new files to a scratch index, so that the diff shows them."""
     from tools.git.broker import LITERAL
 
     new = sorted(path for path in _list_session_paths(at) if (broker.root / path).is_file())

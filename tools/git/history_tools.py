@@ -1,4 +1,4 @@
-"""`git_log`, `git_show`, `git_blame`: the history, read by our own git, which starts nothing of the repository's."""
+"""`git_log`, `git_show`, `git_blame`: history, read without running programs that the repository configures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.core.workspace import Workspace
 from tools.git.broker import LITERAL, Broker
 
 MOST = 200
-"""Commits that one call lists: more are looked for with another question."""
+"""Commits that one call lists at most; a narrower query finds others."""
 
 _REVISION = re.compile(r"[\w@][\w./@{}^~:+-]*")
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
@@ -91,14 +91,14 @@ async def _run_git(at: Workspace, *arguments: str) -> str:
 
 
 def _check_revision(tool: str, name: str) -> str:
-    """A name of commits: never an option, whatever a model writes."""
+    """Return a revision, refusing one that git would take for an option."""
     if not _REVISION.fullmatch(name):
         raise ToolFailure(f"{tool}: {name!r} names no commit")
     return name
 
 
 def _build_path_arguments(at: Workspace, path: str) -> list[str]:
-    """The path as the repository knows it; none for all of it. Raises ToolFailure for one that leads outside."""
+    """Return the path relative to the repository; none for all of it. Raises ToolFailure for one outside."""
     if path in ("", "."):
         return []
     try:

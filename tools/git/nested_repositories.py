@@ -14,9 +14,9 @@ from tools.git.broker import LITERAL, Broker
 
 
 def find_nested_changes(root: Path, since: float) -> Mapping[str, Sequence[str]]:
-    """Uncommitted files that changed after a time (seconds since the epoch), by the folder of their repository.
+    """Return uncommitted files changed after a time (seconds since the epoch), by the folder of their repository.
 
-    What a repository ignores is left out, and so is one that git cannot read.
+    Ignored files and repositories that git cannot read are left out.
     """
     found: dict[str, list[str]] = {}
     for entry in find_nested_git_dirs(root):
@@ -38,7 +38,7 @@ def _list_uncommitted_files(folder: Path) -> Iterator[str]:
 
 
 def _read_change_time(path: Path) -> float:
-    """When a file changed last; of one that is gone, the nearest folder that is left."""
+    """Return when a file changed last; for a deleted one, the change time of the nearest existing folder."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return path.lstat().st_ctime
     return _read_change_time(path.parent)

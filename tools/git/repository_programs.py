@@ -1,4 +1,4 @@
-"""What a repository defines that git would run for us, outside the sandbox, and how git is kept from it."""
+"""Programs that a repository configures git to run, outside the sandbox, and how they are disabled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Protocol
 from sandbox.policy.trust import Definition
 from tools.git.git_output import GitOutput
 
-# Run by `git commit`; others (pre-push, post-checkout …) are not its business.
+# Hooks that `git commit` runs; not pre-push, post-checkout ….
 COMMIT_HOOKS = (
     "pre-commit",
     "prepare-commit-msg",
@@ -23,7 +23,7 @@ COMMIT_HOOKS = (
     "post-index-change",
 )
 
-# Files of hook managers that name the programs to run; their hook in .git/hooks is a mere launcher.
+# Configuration of hook managers, which names the programs to run; their hook in .git/hooks is only a launcher.
 MANAGERS = (
     ".pre-commit-config.yaml",
     "lefthook.yml",
@@ -33,16 +33,16 @@ MANAGERS = (
     ".overcommit.yml",
 )
 
-# husky points core.hooksPath to generated launchers in `.husky/_`; what they run lies one folder up.
+# husky points core.hooksPath to generated launchers in `.husky/_`; the hooks are one folder up.
 _HUSKY = "_"
 
-# Files of a folder of hooks in the work tree that are looked at: honest ones hold a handful.
+# Files that are read in a hooks folder of the work tree: normal ones hold a few.
 _MOST_SCRIPTS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One line of git's configuration. own: it is the repository's, not the user's or the machine's."""
+    """One line of git's configuration. own: from the repository, not from the user or the system."""
 
     key: str
     value: str
@@ -68,7 +68,7 @@ class Repository(Protocol):
 
 
 def read_settings(repository: Repository) -> list[Setting]:
-    """All of git's configuration here, in the order in which later lines win."""
+    """Return all of git's configuration here; later lines override earlier ones."""
     fields = repository.run_raw("config", "--list", "-z", "--show-scope", "--includes").split_fields()
     found = []
     for scope, line in zip(fields[::2], fields[1::2], strict=True):
@@ -78,7 +78,7 @@ def read_settings(repository: Repository) -> list[Setting]:
 
 
 def list_definitions(repository: Repository, configuration: Sequence[Setting]) -> tuple[Definition, ...]:
-    """What of this repository would run: its own settings that name programs, and the hooks of a commit."""
+    """List the programs that this repository defines: its own settings that name programs, and commit hooks."""
     found = {
         each.key: Definition(
             kind="setting", name=each.key, runs=each.value, digest=_compute_digest(each.value.encode())
@@ -90,55 +90,55 @@ def list_definitions(repository: Repository, configuration: Sequence[Setting]) -
 
 
 def build_replacements(configuration: Sequence[Setting], untrusted: Sequence[Definition]) -> dict[str, str]:
-    """Settings that stand in for untrusted ones: the user's own value, else the one that git starts with."""
+    """Build replacements for untrusted settings: the user's own value, else git's default."""
     names = [each.name for each in untrusted if each.kind == "setting"]
     found: dict[str, str] = {}
     for name in names:
         found[name] = _find_user_value(configuration, name, _find_replacement(name) or "")
         driver, _, _ = name.rpartition(".")
-        if name.startswith("filter.") and not found[name]:  # nothing is left of it that could be required
+        if name.startswith("filter.") and not found[name]:  # a filter without commands must not be required
             found[f"{driver}.required"] = "false"
         if name.startswith("hook."):
             found[f"{driver}.enabled"] = "false"
-        if name.startswith("gpg."):  # it would sign by that program only, so it does not sign
+        if name.startswith("gpg."):  # signing needs that program, so commits are not signed
             found["commit.gpgsign"] = _find_user_value(configuration, "commit.gpgsign", "false")
             found["gpg.format"] = _find_user_value(configuration, "gpg.format", "openpgp")
     return found
 
 
 def list_filter_names(untrusted: Sequence[Definition]) -> set[str]:
-    """Names of the filters that are kept from running."""
+    """Return the names of the disabled filters."""
     return {each.name[7:].rpartition(".")[0] for each in untrusted if each.name.startswith("filter.")}
 
 
 def find_hooks_folder(repository: Repository) -> Path:
-    """Where git looks for hooks."""
+    """Return the folder in which git looks for hooks."""
     configured = repository.read_setting("core.hooksPath")
     return repository.root / configured if configured else repository.shared / "hooks"
 
 
 def list_active_hooks(repository: Repository) -> list[Path]:
-    """The hooks that a commit here would run."""
+    """Return the hooks that a commit here would run."""
     folder = find_hooks_folder(repository)
     return [path for name in COMMIT_HOOKS if os.access(path := folder / name, os.X_OK) and path.is_file()]
 
 
 def find_scripts_folder(folder: Path) -> Path:
-    """The folder that holds what hooks run: theirs, or the one above where they are mere launchers."""
+    """Return the folder of the scripts that hooks run: the hooks' own, or its parent if they are launchers."""
     resolved = folder.resolve()
     return resolved.parent if resolved.name == _HUSKY else resolved
 
 
 def format_warning(untrusted: Sequence[Definition]) -> str:
-    """One line on what was left out and how to turn it on, "" where nothing was."""
+    """Return one line on the disabled definitions and how to enable them, "" if there are none."""
     if not untrusted:
         return ""
     names = ", ".join(dict.fromkeys(f"{each.kind} {each.name}" for each in untrusted))
     return f"not run, since this repository is not trusted: {names} (see and trust them: patchwright trust)"
 
 
-# Settings by which git would start a program in what we let it do, and what stands for them. Others that name
-# programs (pagers, editors, aliases, diff and merge drivers, transports) are closed by options for every repository.
+# Settings by which our git commands would start a program, and their replacements. Others that name programs
+# (pagers, editors, aliases, diff and merge drivers, transports) are disabled by options for every repository.
 _RUN = (
     (re.compile(r"filter\..+\.(clean|smudge|process)"), ""),
     (re.compile(r"gpg\.(openpgp\.)?program"), "gpg"),
@@ -165,7 +165,7 @@ def _list_hook_definitions(repository: Repository, configuration: Sequence[Setti
     scripts = find_scripts_folder(folder)
     inside = scripts.is_relative_to(root) or scripts.is_relative_to(repository.shared.resolve())
     if named and not named[-1].own and not inside:
-        return  # hooks of the user's own, for all their repositories
+        return  # the user's own hooks, for all their repositories
     hooks = list_active_hooks(repository)
     for path in hooks:
         yield Definition(
@@ -189,7 +189,7 @@ def _list_hook_definitions(repository: Repository, configuration: Sequence[Setti
 def _read_hook_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except OSError:  # not ours to read: then its identity has to do
+    except OSError:  # not readable: use its identity instead
         return os.fsencode(path)
 
 
@@ -198,10 +198,10 @@ def _compute_digest(content: bytes) -> str:
 
 
 def build_git_environment(replaced: Mapping[str, str]) -> dict[str, str]:
-    """Settings as git's variables, after those that the user has there: a name may hold any character but NUL."""
+    """Encode settings as GIT_CONFIG_* variables, after the user's: a name may hold any character but NUL."""
     try:
         count = int(os.environ.get("GIT_CONFIG_COUNT", "0"))
-    except ValueError:  # git refuses it by itself, in its own words
+    except ValueError:  # git itself reports this error
         return {}
     found = {"GIT_CONFIG_COUNT": str(count + len(replaced))} if replaced else {}
     for number, (key, value) in enumerate(replaced.items(), count):

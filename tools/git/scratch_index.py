@@ -1,4 +1,4 @@
-"""All of a work tree staged in an index of its own, to be looked at; nothing of the user's is touched."""
+"""Separate index with all of a work tree staged, for reading; the user's index is not changed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tools.git.repository_programs import format_warning, list_filter_names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScratchIndex:
-    """git: with that index; warning: what of the repository did not run, in one line, "" where nothing was held back"""
+    """git: with that index; warning: disabled definitions of the repository, in one line, "" if there are none"""
 
     git: Git
     warning: str
 
 
 def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
-    """Stage all of the work tree in `scratch`, ignored files excepted. Raises GitFailed.
+    """Stage all of the work tree except ignored files in an index in `scratch`. Raises GitFailed.
 
-    Filters of a repository that is not trusted do not run; their files are left as the last commit has them, since
-    without the filter they would show what it hides (git-crypt).
+    Filters of an untrusted repository do not run; their files keep the committed version, since without the filter
+    secret content would be exposed (git-crypt).
     """
     index = Path(git.root, git.run_text("rev-parse", "--git-path", "index"))
     objects = Path(git.root, git.run_text("rev-parse", "--git-path", "objects"))
@@ -47,7 +47,7 @@ def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
 
 
 def _reset_filtered_files(git: Git, filters: set[str]) -> None:
-    """Take files with one of these filters back to what the last commit has."""
+    """Reset the entries of files with one of these filters to the last commit."""
     paths = git.run("diff", "--cached", "--name-only", "-z", "--no-renames", "--no-ext-diff")
     fields = git.run("check-attr", "-z", "--stdin", "filter", stdin=paths).split(b"\0")[:-1]
     held = [

@@ -1,4 +1,4 @@
-"""The state of a repository: branch, distance to its upstream, and the names of what differs."""
+"""State of a repository: branch, distance to its upstream, changed files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tools.git.broker import Broker
 
 @dataclass(slots=True, kw_only=True)
 class Status:
-    """What `git status` says; names are "M path", the letter as git writes it.
+    """Parsed `git status`; names are "M path", with git's status letter.
 
     branch: "" when HEAD is detached
     head: the last commit, "" before the first
@@ -31,7 +31,7 @@ class Status:
 
     @property
     def summary(self) -> str:
-        """Branch and distance, on one line."""
+        """Branch and distance to the upstream, on one line."""
         where = f"On branch {self.branch}" if self.branch else f"HEAD detached at {self.head[:10]}"
         if not self.head:
             where += ", no commits yet"
@@ -52,7 +52,7 @@ class Status:
         )
 
     def as_data(self, limit: int) -> dict[str, object]:
-        """JSON-able facts, with at most `limit` names a group."""
+        """Return the status as JSON-able data, with at most `limit` names per group."""
         facts: dict[str, object] = {
             name: getattr(self, name) for name in ("branch", "head", "upstream", "ahead", "behind")
         }
@@ -63,7 +63,7 @@ class Status:
 
 
 async def read_status(path: Path, trusts: Trusts = trust_nothing) -> Status:
-    """The status of the repository that holds `path`."""
+    """Return the status of the repository that contains `path`."""
     broker = Broker.from_path(path, trusts)
     return await broker.run_in_thread(lambda: _run_status(broker))
 

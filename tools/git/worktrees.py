@@ -1,7 +1,7 @@
-"""Work trees beside the user's own: a commit checked out in a folder of ours, worked on, and brought back as one patch.
+"""Temporary worktrees: a commit checked out in a separate folder, changed there, and returned as one patch.
 
-Objects are shared, so that one costs only its files. git runs the repository's filters (git LFS, say) when it checks
-out: make them only where the user lets a repository do that, as in a hook that they installed.
+Objects are shared, so that a worktree costs only its files. git runs the repository's filters (git LFS, say) at
+checkout: create them only if the user allows that, as in a hook that they installed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from pathlib import Path
 from tools.git.git_process import Git, GitFailed
 
 LINKED = (".venv", "venv", "node_modules")
-"""Folders that a project's commands need and git does not have: linked, when git ignores them, so not made anew."""
+"""Folders that commands need and git does not track: linked, if git ignores them, instead of rebuilt."""
 
 _PREFIX = "patchwright-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worktree:
-    """One of them. folder: where it lies; base: the commit that it began with; git: in it
+    """A temporary worktree. folder: its path; base: the commit that it was created from; git: commands in it
 
-    git is told where the repository is: commands that run in the folder may put a `.git` of their own there, and what
-    that configures (filters, say) must not run.
+    git gets the repository's path explicitly: commands may create another `.git` in the folder, whose configuration
+    (filters, say) must not run.
     """
 
     folder: Path
@@ -37,11 +37,11 @@ class Worktree:
 
     @property
     def head(self) -> str:
-        """The commit that it is at now."""
+        """The commit that is checked out now."""
         return self.git.run_text("rev-parse", "HEAD")
 
     def build_patch(self) -> bytes:
-        """All that differs from the beginning, committed or not, new files included: for `git apply --3way`."""
+        """Build a patch for `git apply --3way` of all changes since `base`, committed or not, with new files."""
         self.git.run("add", "--all", "--", ".")
         linked = [name for name in LINKED if (self.folder / name).is_symlink()]
         if linked:
@@ -52,9 +52,9 @@ class Worktree:
 
 @contextmanager
 def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree]:
-    """A work tree of `commit` in a new folder below `folder`, on no branch; gone afterwards, whatever happens.
+    """Create a worktree of `commit` in a new folder below `folder`, on no branch; it is always removed afterwards.
 
-    What a kill left behind of earlier ones is removed first. Raises GitFailed.
+    Leftovers of killed processes are removed first. Raises GitFailed.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own, lock = _create_locked_folder(folder)
@@ -69,14 +69,14 @@ def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree
         for name in LINKED:  # removed as links, never through them
             if (place / name).is_symlink():
                 (place / name).unlink()
-        shutil.rmtree(own, ignore_errors=True)  # what cannot be removed now, git forgets below
+        shutil.rmtree(own, ignore_errors=True)  # if that fails, the worktree is still pruned below
         os.close(lock)
         git.run("worktree", "prune", ok=range(256))
 
 
 def commit_work_tree(git: Git) -> str:
-    """A commit of what stands in the work tree, new files included, ignored ones not; neither the index nor any
-    reference knows of it. Raises GitFailed where there is no commit yet."""
+    """Commit the work tree with new files, without ignored ones; neither the index nor any reference changes.
+    Returns the commit id. Raises GitFailed if there is no commit yet."""
     head = git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128))
     if not head:
         raise GitFailed("there is no commit yet to begin with")
@@ -97,19 +97,19 @@ def commit_work_tree(git: Git) -> str:
 
 
 def apply_patch(git: Git, patch: bytes) -> None:
-    """Apply a patch to the user's work tree, index untouched: wholly or not at all. Raises GitFailed."""
+    """Apply a patch to the user's work tree, not to the index, completely or not at all. Raises GitFailed."""
     if patch:
         git.run("apply", "--whitespace=nowarn", "-", stdin=patch)
 
 
 def _open_git_inside(git: Git, place: Path) -> Git:
-    """git in a work tree that was just made, without what `git` does without."""
+    """Open git in a new worktree, with the same definitions disabled as in `git`."""
     own = Git(place, alone=True).run_text("rev-parse", "--absolute-git-dir")
     return Git(place, alone=True, extra={**git.extra, "GIT_DIR": own, "GIT_WORK_TREE": str(place)})
 
 
 def _create_locked_folder(folder: Path) -> tuple[Path, int]:
-    """A new folder and the descriptor that holds it, which a kill closes; those that nobody holds are removed."""
+    """Create a folder, locked by a descriptor that a kill closes; unlocked folders are removed."""
     gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):  # a file system without locks
@@ -128,10 +128,10 @@ def _create_locked_folder(folder: Path) -> tuple[Path, int]:
 
 
 def _lock_folder(folder: Path) -> int | None:
-    """A descriptor that holds a folder; None if another process does, or it cannot be told."""
+    """Return a descriptor that locks a folder; None if another process holds the lock, or that is unknown."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:  # gone
+    except OSError:  # already removed
         return None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

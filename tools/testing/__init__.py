@@ -1,4 +1,4 @@
-"""Run a project's tests, whatever its runner, and say what came of it in one structure."""
+"""Run a project's tests with any runner, and report the result in one structure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  
 
 
 async def run(at: Workspace, targets: Sequence[str] = ()) -> TestReport:
-    """Run the tests; the report also stays in `at.facts["tests"]`. A missing runner is an outcome too."""
+    """Run the tests; the report is also stored in `at.facts["tests"]`. A missing runner is an outcome too."""
     from dataclasses import replace
 
     from tools.testing.suite_run import (
@@ -46,7 +46,7 @@ async def run(at: Workspace, targets: Sequence[str] = ()) -> TestReport:
 
 
 def _note_lost_tests(at: Workspace, report: TestReport) -> TestReport:
-    """Say in the report of a whole run which tests were lost since the session's last whole run."""
+    """Add to the report of a full run which tests were lost since the session's last full run."""
     from dataclasses import replace
 
     from tools.testing.run_comparison import describe_loss

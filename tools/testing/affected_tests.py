@@ -1,7 +1,7 @@
-"""Which tests a change may break: those that import, over whatever detours, a module that changed. Python only.
+"""Tests that a change may break: those that import a changed module, directly or indirectly. Python only.
 
-Static, so a test that reaches code by other ways (plugins, subprocesses, data files) is not seen; where anything
-changed that is not a module, the answer is "all of them".
+Static, so a test that reaches code by other ways (plugins, subprocesses, data files) is not detected; if anything
+but a module changed, all tests are selected.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 from tools.lint.checks.weakened import is_test_file
 
 MOST = 5_000
-"""Files that are read. In a larger project the whole suite is what its own tools select from."""
+"""Files that are read. Larger projects have their own tools for test selection."""
 
 _NO_CODE = (".md", ".rst", ".txt", ".adoc", ".png", ".jpg", ".svg", ".gif")
 
 
 def find_affected_tests(root: Path, files: Collection[str], changed: Iterable[str]) -> list[str] | None:
-    """Test files to run for the changed files, sorted; empty if none is affected, None for all of them.
+    """Return the sorted test files to run for the changed files; empty if none is affected, None for all.
 
     files: all of the project, relative to `root`
     """
@@ -30,7 +30,7 @@ def find_affected_tests(root: Path, files: Collection[str], changed: Iterable[st
         return None
     if any(PurePosixPath(path).name == "setup.py" for path in relevant):
         return None
-    modules = _index_modules({*sources, *relevant})  # also those that are gone: what imports them breaks
+    modules = _index_modules({*sources, *relevant})  # deleted ones too: their importers break
     users = _index_importers(root, sources, modules)
     reached, waiting = set(relevant), list(relevant)
     while waiting:
@@ -45,7 +45,7 @@ def find_affected_tests(root: Path, files: Collection[str], changed: Iterable[st
 
 
 def _index_modules(sources: Iterable[str]) -> dict[str, list[str]]:
-    """Files by each dotted name that an import may call them by: a project's root may be any folder above them."""
+    """Map each dotted name by which files may be imported to them: any folder above may be the import root."""
     found: dict[str, list[str]] = {}
     for path in sources:
         parts = list(PurePosixPath(path).with_suffix("").parts)
@@ -59,7 +59,7 @@ def _index_modules(sources: Iterable[str]) -> dict[str, list[str]]:
 def _index_importers(
     root: Path, sources: Iterable[str], modules: Mapping[str, list[str]]
 ) -> dict[str, set[str]]:
-    """Files that import a file, by that file."""
+    """Map each file to the files that import it."""
     users: dict[str, set[str]] = {}
     for path in sources:
         for name in _list_imports(root, path):
@@ -69,12 +69,12 @@ def _index_importers(
 
 
 def _list_imports(root: Path, path: str) -> Iterator[str]:
-    """The dotted names that a file imports, with those of the packages around them."""
+    """Yield the dotted names that a file imports, and those of their parent packages."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse((root / path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):  # gone, or no Python that we know
+    except (OSError, SyntaxError, ValueError, RecursionError):  # deleted, or not valid Python here
         return
     package = list(PurePosixPath(path).parent.parts)
     for node in ast.walk(tree):

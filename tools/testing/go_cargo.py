@@ -1,4 +1,4 @@
-"""Go and Rust: the test commands of their own tool chains."""
+"""Go and Rust: `go test` and `cargo test`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def launch_go(at: Workspace, project: Project, targets: Sequence[str], rep
 
 
 def split_go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """`pkg`, `pkg/a_test.go`, `pkg::TestX/case` or `TestX` as packages and names of tests."""
+    """Split `pkg`, `pkg/a_test.go`, `pkg::TestX/case` or `TestX` into packages and test names."""
     packages: dict[str, None] = {}
     tests: dict[str, None] = {}
     for target in targets:
@@ -63,7 +63,7 @@ def split_go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str
 
 
 def parse_go(evidence: FinishedRun, module: str) -> Findings:
-    """The event stream of `go test -json`; a package that does not compile has no tests in it."""
+    """Parse the event stream of `go test -json`; a package that does not compile has no tests in it."""
     verdicts: dict[tuple[str, str], Kind] = {}
     output: dict[tuple[str, str], list[str]] = {}
     counted = False
@@ -135,7 +135,7 @@ def _parse_event(line: str) -> Mapping[str, Any] | None:
         return None
     try:
         event = json.loads(line)
-    except ValueError:  # a test printed something that begins like an event
+    except ValueError:  # test output that begins like an event
         return None
     return event if isinstance(event, dict) and "Action" in event else None
 
@@ -151,7 +151,7 @@ async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], 
     writable: tuple[Path, ...] = ()
     if (
         not (at.root / "target").is_dir() or at.mode is Mode.READ_ONLY
-    ):  # a build nobody asked for stays outside
+    ):  # without a build folder in the project, build outside it
         built = at.settings.cache / "cargo" / project.key
         built.mkdir(parents=True, exist_ok=True)
         env["CARGO_TARGET_DIR"] = str(built)
@@ -179,7 +179,7 @@ _PANIC = re.compile(
 
 
 def parse_cargo(evidence: FinishedRun) -> Findings:
-    """Output of `cargo test`: one block for each test binary."""
+    """Parse the output of `cargo test`: one block for each test binary."""
     text = "\n".join(evidence.stream_lines())
     kinds: Mapping[str, Kind] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
     lines = list(_CARGO_LINE.finditer(text))

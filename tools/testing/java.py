@@ -1,4 +1,4 @@
-"""Java projects: Maven and Gradle, read through the XML reports that both leave in the build folder."""
+"""Java projects: Maven and Gradle, with results from the XML reports in the build folder."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def launch_gradle(at: Workspace, project: Project, targets: Sequence[str],
 
 
 def _to_class_name(target: str) -> str:
-    """src/test/java/com/shop/CartTest.java → com.shop.CartTest; anything else is passed on."""
+    """Convert src/test/java/com/shop/CartTest.java to com.shop.CartTest; return other targets unchanged."""
     if not target.endswith((".java", ".kt", ".groovy")):
         return target
     _, _, inside = target.partition("src/test/")
@@ -89,7 +89,7 @@ def _is_unloadable(case: Element, problem: Element) -> bool:
 
 
 def _find_fresh_reports(evidence: FinishedRun) -> Iterator[Path]:
-    """Reports that this run wrote: build folders keep those of earlier ones."""
+    """Yield the reports of this run: build folders keep those of earlier runs."""
     found = 0
     for folder, names, files in os.walk(evidence.root):
         names[:] = [name for name in names if name[0] != "." and name not in ("node_modules", "src")]

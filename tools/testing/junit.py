@@ -1,4 +1,4 @@
-"""JUnit XML, as pytest, node, surefire and gradle write it."""
+"""Parser of JUnit XML reports from pytest, node, surefire and gradle."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 Namer = Callable[["Element"], str]
-"""From a <testcase> to the id by which its runner takes it."""
+"""Function from a <testcase> to the id that its runner accepts."""
 
 
 def parse_junit(
     xml: bytes, root: Path, name: Namer, *, broken: Callable[[Element, Element], bool]
 ) -> Findings:
-    """Count the test cases of one report.
+    """Parse the test cases of one report.
 
-    broken: says of a <testcase> and its <error> that the test could not even be loaded
+    broken: returns whether a <testcase> and its <error> mean that the test could not be loaded
     """
     tree = _parse_xml(xml)
     if tree is None:
@@ -53,11 +53,11 @@ def parse_junit(
 
 
 def format_pytest_id(case: Element) -> str:
-    """`tests/test_a.py::TestX::test_b[1]`, from the xunit1 family's file attribute and dotted class name."""
+    """Return `tests/test_a.py::TestX::test_b[1]`, from the xunit1 family's file attribute and dotted class name."""
     file, dotted, name = (case.get(key, "") for key in ("file", "classname", "name"))
-    if not dotted:  # a module that could not be collected: its dotted name stands for the file
+    if not dotted:  # a module that could not be collected: its dotted name is in place of the file
         return file or f"{name.replace('.', '/')}.py"
-    if not file:  # a plugin that writes another family: the best that can be said
+    if not file:  # a plugin that writes another family: best effort
         return f"{dotted.replace('.', '/')}.py::{name}"
     module = re.sub(r"\.py$", "", file).replace("/", ".").replace("\\", ".")
     inside = dotted[len(module) :].strip(".") if dotted.startswith(module) else ""
@@ -65,12 +65,12 @@ def format_pytest_id(case: Element) -> str:
 
 
 def format_java_id(case: Element) -> str:
-    """`com.shop.CartTest#total`, which surefire takes as is and gradle with a dot."""
+    """Return `com.shop.CartTest#total`, which surefire accepts as is and gradle with a dot."""
     return f"{case.get('classname', '')}#{case.get('name', '')}".strip("#")
 
 
 def format_plain_id(case: Element) -> str:
-    """The test's own name, for runners that choose by it."""
+    """Return the test's name, for runners that select by it."""
     return case.get("name", "") or case.get("classname", "")
 
 
@@ -79,11 +79,11 @@ def _parse_xml(xml: bytes) -> Element | None:
 
     if (
         not xml.strip() or b"<!DOCTYPE" in xml or b"<!ENTITY" in xml
-    ):  # no runner writes one; entities can be a bomb
+    ):  # no runner writes one; entities can expand without bound
         return None
     try:
         return ElementTree.fromstring(xml)
-    except ElementTree.ParseError:  # the run was killed while writing: the output has to do
+    except ElementTree.ParseError:  # the run was killed while writing: the output is parsed instead
         return None
 
 
@@ -104,7 +104,7 @@ def _read_verdict(case: Element) -> tuple[Kind, Element | None]:
 def _build_failure(case: Element, problem: Element, root: Path, name: Namer) -> TestFailure:
     text = (problem.text or "").strip("\n")
     message = problem.get("message", "")
-    if message in ("", "collection failure"):  # the exception says more
+    if message in ("", "collection failure"):  # the exception is more specific
         raised = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
         message = raised[-1] if raised else text[:300]
     file, line = find_innermost_place(text, root)
@@ -123,16 +123,16 @@ _PLACES = (
         0,
     ),  # node
 )
-"""How a traceback names a place, by runner, and which one is innermost: the last or the first."""
+"""Patterns of locations in tracebacks, by runner, and the index of the innermost: last or first."""
 
 _FOREIGN = re.compile(
     r"(^|/)(site-packages|dist-packages|node_modules|\.venv|venv|\.tox|\.nox)/|^\.\./|^<|^node:"
 )
-"""Places that a person who fixes the project will not look at."""
+"""Paths outside the project's own code."""
 
 
 def find_innermost_place(text: str, root: Path) -> tuple[str, int]:
-    """The place in the project that a traceback leads to, ("", 0) if it names none."""
+    """Return the innermost location in the project that a traceback names, ("", 0) if none."""
     for pattern, end in _PLACES:
         places = [
             (make_project_relative(match["file"], root), int(match["line"]))
@@ -145,13 +145,13 @@ def find_innermost_place(text: str, root: Path) -> tuple[str, int]:
 
 
 def make_project_relative(file: str, root: Path) -> str:
-    """The path relative to the project, "" for one that is not the project's own."""
+    """Return the path relative to the project, "" for one outside its own code."""
     file = file.removeprefix(f"{root}/").removeprefix("./")
     return "" if file.startswith("/") or _FOREIGN.search(file) else file
 
 
 def keep_project_frames(text: str, root: Path) -> str:
-    """A traceback without the frames of other people's code."""
+    """Remove the frames of third-party code from a traceback."""
     kept: list[str] = []
     foreign = False
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""What a test run left behind, and how a runner is started: the two types between runners and parsers."""
+"""Types between runners and parsers: how a test run is started, and its output and reports."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MAX_REPORT = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
-    """A finished run, as parsers see it.
+    """Input of a parser: output and reports of a finished run.
 
-    text: the output as far as it was kept in memory
-    whole: file with all of the output when `text` is cut
-    reports: folder into which the runner was told to write its report
+    text: the part of the output kept in memory
+    whole: file with all of the output when `text` is truncated
+    reports: folder configured for the runner's report
     started: time.time() of the start, to tell a fresh report from an old one
     """
 
@@ -32,11 +32,11 @@ class FinishedRun:
     started: float
 
     def read_report_file(self, name: str) -> bytes:
-        """A report file's content, b"" if there is none."""
+        """Return a report file's content, b"" if there is none."""
         return read_report(self.reports / name)
 
     def stream_lines(self) -> Iterator[str]:
-        """All lines of the output, from the file when it was too long for memory."""
+        """Yield all lines of the output, from the file when it was too long for memory."""
         if self.whole is None:
             yield from self.text.splitlines()
             return
@@ -53,8 +53,8 @@ class FinishedRun:
 class Launch:
     """How to run a project's tests and read the result.
 
-    command: as a person would type it, without what only our report needs
-    counts: a run that goes well says how many tests there were, so that one that does not is none
+    command: as a user would type it, without options for our report
+    counts: a successful run reports its number of tests, so a run without a number ran none
     """
 
     runner: str
@@ -67,7 +67,7 @@ class Launch:
 
 
 def read_report(path: Path) -> bytes:
-    """A report that a child wrote. It may not lead us, who are not confined, to another file: no links."""
+    """Read a report that a sandboxed child wrote. Links are not followed: this process is not sandboxed."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:  # not written, or not a plain file: the run has no report

@@ -27,19 +27,19 @@ MANAGERS = {
     "bun.lock": ("bun", "run", "test"),
     "bun.lockb": ("bun", "run", "test"),
 }
-"""By lock file; npm, which needs `--` before what it passes on, is the rest."""
+"""By lock file; the default is npm, which needs `--` before arguments for the script."""
 
 _EMPTY_SCRIPT = "no test specified"
-"""What `npm init` writes for a project that has no tests yet."""
+"""Part of the script that `npm init` writes for a project without tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Framework:
     """A test framework that can write a report.
 
-    starts: how the command in the script begins
-    arguments, options: what makes it report, appended to the script or put into NODE_OPTIONS;
-      {report} stands for the file
+    starts: beginning of the command in the script
+    arguments, options: reporter options, appended to the script or put into NODE_OPTIONS;
+      {report} is replaced by the file
     """
 
     name: str
@@ -55,7 +55,7 @@ def detect_node(project: Project) -> str:
 
 
 def read_test_script(project: Project) -> str:
-    """The test script of package.json, "" if there is none."""
+    """Return the test script of package.json, "" if there is none."""
     try:
         script = json.loads(project.read_text("package.json") or "{}")["scripts"]["test"]
     except (ValueError, KeyError, TypeError):  # not JSON, or without such an entry
@@ -88,14 +88,14 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
 
 
 def _find_framework(script: str) -> Framework | None:
-    """Arguments are appended to a script, so its last command is the one that can be made to report."""
+    """Find the framework of a script's last command: arguments are appended to it."""
     last = re.split(r"&&|\|\||;", script)[-1].strip()
     last = re.sub(r"^(?:(?:npx|cross-env|\w+=\S+|dotenv|--)\s+)*", "", last)
     return next((each for each in FRAMEWORKS if re.match(rf"{each.starts}(?:\s|$)", last)), None)
 
 
 def _parse_jest(evidence: FinishedRun) -> Findings:
-    """The JSON of jest, which vitest writes as well."""
+    """Parse the JSON report of jest, which vitest writes as well."""
     report = _parse_json(evidence.read_report_file("report"))
     if "numTotalTests" not in report:
         return output_parsers.parse_any(evidence)
@@ -177,14 +177,14 @@ def _format_node_id(root: Path, case: Element) -> str:
 
 
 def _is_file_failure(case: Element, problem: Element) -> bool:
-    """node reports a file that could not be loaded as a test with the file's name."""
+    """Return whether a file could not be loaded: node reports it as a test with the file's name."""
     return bool(re.search(r"\.[cm]?[jt]s$", case.get("name", "")))
 
 
 def _parse_json(content: bytes) -> Mapping[str, Any]:
     try:
         value = json.loads(content or b"{}")
-    except ValueError:  # the run was killed while writing: the output has to do
+    except ValueError:  # the run was killed while writing: the output is parsed instead
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -208,7 +208,7 @@ FRAMEWORKS = (
         parse=_parse_mocha,
         arguments=("--reporter", "json", "--reporter-option", "output={report}"),
     ),
-    Framework(  # its options must stand before the files, which end the script
+    Framework(  # its options must precede the files, which end the script
         name="node",
         starts="node (?:.* )?--test",
         parse=_parse_node,

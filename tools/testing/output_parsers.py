@@ -1,4 +1,4 @@
-"""Test results read out of plain output, for runners that write no report."""
+"""Parsers of plain test output, for runners that write no report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNITTEST_END = re.compile(r"^(?:OK|FAILED)(?: \((?P<counts>[^)]*)\))?\s*$", re.
 
 
 def parse_unittest(evidence: FinishedRun) -> Findings:
-    """Output of `python -m unittest`, with or without -v, and of Django's test command."""
+    """Parse the output of `python -m unittest`, with or without -v, and of Django's test command."""
     text = _read_whole_output(evidence)
     ran = [int(match[1]) for match in _UNITTEST_RAN.finditer(text)]
     if not ran:
@@ -44,7 +44,7 @@ def parse_unittest(evidence: FinishedRun) -> Findings:
     broken = [each.id for each, unloadable in failures if unloadable]
     names = [each.id.partition(" ")[0] for each, _ in failures]
     repeated = len(names) - len(set(names))  # several failed subtests are one test that ran
-    # What was skipped, or broke, before a test began is not always among those that ran (never in Python 3.12.1).
+    # Tests skipped or broken before they began are not always counted as run (never in Python 3.12.1).
     left = sum(ran) - failed - errors - skipped - xfailed + repeated
     said = min(len(_UNITTEST_OK.findall(text)), sum(ran))
     return Findings(
@@ -59,7 +59,7 @@ def parse_unittest(evidence: FinishedRun) -> Findings:
 
 
 def _parse_unittest_failures(text: str, evidence: FinishedRun) -> list[tuple[TestFailure, bool]]:
-    """The failures, each with whether it stands for a module that could not be loaded."""
+    """Return the failures, each with whether it is a module that could not be loaded."""
     found: list[tuple[TestFailure, bool]] = []
     parts = _RULE.split(text)
     for head, body in pairwise(parts):
@@ -68,7 +68,7 @@ def _parse_unittest_failures(text: str, evidence: FinishedRun) -> list[tuple[Tes
             continue
         where = match["where"] or ""
         unloadable = "_FailedTest" in where
-        # before Python 3.11 the parentheses hold the class alone, since then the method as well
+        # before Python 3.11 the parentheses hold only the class, since then also the method
         name = where if where.endswith(f".{match['name']}") else f"{where}.{match['name']}".strip(".")
         if unloadable:
             name = where.partition("_FailedTest.")[2] or match["name"]
@@ -87,7 +87,7 @@ def _parse_unittest_failures(text: str, evidence: FinishedRun) -> list[tuple[Tes
 
 
 def parse_pytest(evidence: FinishedRun) -> Findings:
-    """pytest's closing line and short summary, for a run whose report was not written."""
+    """Parse pytest's closing line and short summary, for a run without a report."""
     text = _read_whole_output(evidence)
     counts = parse_pytest_counts(evidence)
     if not counts and not re.search(r"^=* ?no tests ran in ", text, re.M):
@@ -106,13 +106,13 @@ def parse_pytest(evidence: FinishedRun) -> Findings:
 
 
 def parse_pytest_counts(evidence: FinishedRun) -> Mapping[str, int]:
-    """What pytest's closing line counts, by its own words; {} without such a line."""
+    """Return the counts of pytest's closing line by outcome, as pytest names it; {} without such a line."""
     found = re.findall(r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s.*$", _read_whole_output(evidence), re.M)
     return {word: int(number) for number, word in re.findall(r"(\d+) ([a-z]+)", found[-1])} if found else {}
 
 
 _SUMMARIES: Mapping[str, tuple[str, str]] = {
-    # what the line gives, and how the failing tests are named elsewhere in the output
+    # pattern of the summary line, and of failing tests' names elsewhere in the output
     "cargo": (
         r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored",
         r"^test (\S+) \.\.\. FAILED$",
@@ -161,7 +161,7 @@ _GO_PACKAGE = re.compile(r"^(?P<verdict>ok  |FAIL)\t(?P<name>\S+)", re.M)
 
 
 def parse_any(evidence: FinishedRun) -> Findings:
-    """Whatever results can be recognised in an output, whoever wrote it."""
+    """Parse the output of an unknown runner by trying known formats."""
     for reader in (parse_pytest, parse_unittest):
         found = reader(evidence)
         if found.counted:
@@ -181,9 +181,9 @@ _MAKE_MOVES = re.compile(r"make(?:\[\d+\])?: (?:Entering|Leaving) directory .*")
 
 
 def explain_idle_make(text: str) -> str:
-    """Why make ran no command at all, by what it says itself ("" when anything else was said): no run of tests.
+    """Explain from make's message why it ran no command, so no tests ("" for any other output).
 
-    A folder that is called as the target is mistaken for what the target makes unless it is declared `.PHONY`.
+    A folder with the target's name is taken for the target's file unless the target is declared `.PHONY`.
     """
     said = [
         line
@@ -250,7 +250,7 @@ def _build_findings(verdicts: Iterable[tuple[Kind, str]]) -> Findings:
 
 
 def _read_whole_output(evidence: FinishedRun) -> str:
-    """All of the output as plain text; summaries stand at its end, so a part would often do."""
+    """Return all of the output as plain text; summaries are at its end."""
     if evidence.whole is None:
         return strip_terminal_codes(evidence.text)
     return strip_terminal_codes("\n".join(evidence.stream_lines()))

@@ -1,4 +1,4 @@
-"""What a project's files say about its tests: read once per run, within bounds."""
+"""Project files that show how tests are run: read once per run, within limits."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from tools.core.surroundings import Surroundings
 
 MAX_CONFIG = 1 << 20
-"""Bytes of a configuration file that are looked at."""
+"""Bytes of a configuration file that are read."""
 
 MAX_ENTRIES = 20_000
-"""Directory entries looked through for test files, some 50 ms; deeper tests have a configuration file."""
+"""Directory entries searched for test files, some 50 ms; deeper tests have a configuration file."""
 
 MAX_DEPTH = 6
 
@@ -24,17 +24,17 @@ _TEST_FILE = re.compile(r"^(test_.*|.*_test|tests)\.py$")
 _NOT_OURS = frozenset(
     {"node_modules", "venv", "env", "build", "dist", "target", "vendor", "site-packages", "__pycache__"}
 )
-"""Folders with other people's tests. Those that begin with a dot are left out as well."""
+"""Folders with third-party tests. Those that begin with a dot are excluded as well."""
 
 
 class TestsNotRunnable(Exception):
-    """A runner that fits the project, but cannot run here: its text says why."""
+    """A runner fits the project, but cannot run here: the text gives the reason."""
 
     __test__ = False
 
 
 class Project:
-    """The files of a workspace, as far as they tell how its tests are run."""
+    """Cached access to workspace files that show how tests are run."""
 
     def __init__(self, at: Surroundings) -> None:
         self._files = at.files
@@ -47,17 +47,17 @@ class Project:
 
     @cached_property
     def key(self) -> str:
-        """Names this project among others in a shared cache folder."""
+        """Name of this project in a shared cache folder."""
         import hashlib
 
         return hashlib.blake2b(os.fsencode(self.root), digest_size=8).hexdigest()
 
     def read_text(self, name: str) -> str:
-        """The beginning of a file, "" when it is not there or not ours to read."""
+        """Return the beginning of a file, "" if it is missing or not readable."""
         return self._read_cached(name) or ""
 
     def contains_text(self, name: str, text: str) -> bool:
-        """The file exists and has `text` somewhere."""
+        """Return whether the file exists and contains `text`."""
         found = self._read_cached(name)
         return found is not None and text in found
 
@@ -67,7 +67,7 @@ class Project:
         return tuple(sorted(self._find_test_files(), key=lambda path: (path.count("/"), path)))
 
     def format_command(self, argv: Sequence[str]) -> str:
-        """A command line as a person in the workspace root would type it."""
+        """Format a command line as a user in the workspace root would type it."""
         prefix = f"{self.root}/"
         return shlex.join(word.removeprefix(prefix) for word in argv)
 
@@ -83,7 +83,7 @@ class Project:
             if self._files.get_size(name) > MAX_CONFIG:
                 return ""
             return self._files.read(name).decode("utf-8", "replace")
-        except (ValueError, OSError):  # leads out, or may not be read: as if it were not there
+        except (ValueError, OSError):  # outside the workspace or not readable: treated as missing
             return None
 
     def _find_test_files(self) -> Iterator[str]:
@@ -93,7 +93,7 @@ class Project:
             folder, prefix, depth = folders.pop(0)
             try:
                 entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-            except OSError:  # gone or not readable: it has no tests for us
+            except OSError:  # deleted or not readable: no tests
                 continue
             for entry in entries:
                 left -= 1

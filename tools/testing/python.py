@@ -1,4 +1,4 @@
-"""Python projects: which interpreter can run the tests, and pytest, unittest and Django's test command."""
+"""Python projects: choice of the interpreter, and pytest, unittest and Django's test command."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ PYTEST_CONFIG = {
     "tests/conftest.py": "",
     "test/conftest.py": "",
 }
-"""Files that say "pytest", and the text that must stand in them to mean it."""
+"""Configuration files of pytest, and the text that they must contain ("": any)."""
 
 _PYTEST_WAY = re.compile(r"^(?:async )?def test|^class Test\w*(?:\(\))?:|^(?:import|from) pytest\b", re.M)
 """A test function, a test class without a base, or the use of pytest."""
 
 VENVS = (".venv", "venv", "env")
-"""Where projects keep their environment, by custom."""
+"""Usual folders of a project's virtual environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """A Python that can be asked to run tests.
+    """A Python interpreter that can run tests.
 
-    pytest: it can import pytest
+    pytest: pytest can be imported
     covered: it has the pytest-cov plugin
-    missing: packages under src/ that it cannot import without help
+    missing: packages under src/ that it cannot import without a changed path
     """
 
     path: str
@@ -58,7 +58,7 @@ class Interpreter:
 
 
 def detect_pytest(project: Project) -> str:
-    """The file that shows that this is a pytest project."""
+    """Return the file that shows that this is a pytest project, "" if none does."""
     for name, text in PYTEST_CONFIG.items():
         if project.contains_text(name, text):
             return name
@@ -86,7 +86,7 @@ def build_pytest_launch(
     targets: Sequence[str],
     reports: Path,
 ) -> Launch:
-    """A pytest command line, `start` being what a person would type, made to report to us."""
+    """Build a pytest command line that writes our report; `start` is its beginning, as a user would type it."""
     cache = at.settings.cache / "pytest" / project.key
     cache.mkdir(parents=True, exist_ok=True)
     ours = (
@@ -96,7 +96,7 @@ def build_pytest_launch(
         "junit_family=xunit1",  # the one with file names
         "-o",
         f"cache_dir={cache}",  # not `-p no:cacheprovider`: a project's --ff would be an unknown option
-        *(("--no-cov",) if python.covered else ()),  # a part never covers enough
+        *(("--no-cov",) if python.covered else ()),  # a partial run never reaches the required coverage
     )
     return Launch(
         runner="pytest",
@@ -148,27 +148,27 @@ async def launch_django(at: Surroundings, project: Project, targets: Sequence[st
 
 
 async def find_interpreter(at: Surroundings, project: Project, *, pytest: bool) -> Interpreter:
-    """The first interpreter that can do it. Found ones are remembered: asking costs a process each time."""
+    """Return the first suitable interpreter. Results are cached: each probe costs a process."""
     known: dict[str, Interpreter] = at.facts.setdefault("interpreters", {})
     asked = []
     for path in list_interpreter_paths(at.root):
         found = known.get(path) or await _probe_interpreter(at, path)
         if found is None:
             continue
-        if found.pytest:  # one without it may get it installed at any time
+        if found.pytest:  # not cached without pytest, which may be installed at any time
             known[path] = found
         if found.pytest or not pytest:
             return found
         asked.append(project.format_command((path,)))
         if Path(path).is_relative_to(at.root) and _is_pure_unittest(project):
-            break  # another interpreter may have pytest, but not what this project depends on
+            break  # another interpreter may have pytest, but not this project's dependencies
     raise TestsNotRunnable(
         f"pytest cannot be imported by any Python here (asked: {', '.join(asked) or 'none works'})"
     )
 
 
 async def find_test_interpreter(at: Surroundings, project: Project) -> Interpreter:
-    """The interpreter that the project's tests are run by, whichever of the two frameworks they are for."""
+    """Return the interpreter that runs the project's tests, with either framework."""
     if not _is_pure_unittest(project):
         with suppress(TestsNotRunnable):
             return await find_interpreter(at, project, pytest=True)
@@ -176,7 +176,7 @@ async def find_test_interpreter(at: Surroundings, project: Project) -> Interpret
 
 
 def _is_pure_unittest(project: Project) -> bool:
-    """unittest runs all of the tests: nothing is configured for pytest, and no test is written in its way."""
+    """Return whether unittest runs all tests: pytest is not configured, and no test is written for it."""
     if any(project.contains_text(name, text) for name, text in PYTEST_CONFIG.items()):
         return False
     texts = [project.read_text(name) for name in project.python_tests]
@@ -184,7 +184,7 @@ def _is_pure_unittest(project: Project) -> bool:
 
 
 def list_interpreter_paths(root: Path) -> Iterator[str]:
-    """Interpreters in the order of how close to the project they are, each once."""
+    """Yield interpreter paths, those closest to the project first, without duplicates."""
     seen: set[str] = set()
     folders = [root / name for name in VENVS]
     active = os.environ.get("VIRTUAL_ENV")
@@ -215,7 +215,7 @@ own = [n.split(".")[0] for n in (os.listdir("src") if os.path.isdir("src") else 
        if n.endswith(".py") or os.path.isfile(os.path.join("src", n, "__init__.py"))]
 print("answer", int(has("pytest")), int(has("pytest_cov")), int(not all(map(has, own))))
 """
-"""Asked of an interpreter in the workspace root; runs on any Python 3."""
+"""Probe script, run by an interpreter in the workspace root; works on any Python 3."""
 
 
 async def _probe_interpreter(at: Surroundings, path: str) -> Interpreter | None:
@@ -224,7 +224,7 @@ async def _probe_interpreter(at: Surroundings, path: str) -> Interpreter | None:
     )
     try:
         done = await at.sandbox.run(command)
-    except UserError:  # it cannot be started (a venv whose Python is gone): the next one is asked
+    except UserError:  # it cannot be started (a venv whose Python was removed): try the next one
         return None
     words = done.stdout.text().split()
     if done.returncode or len(words) < 4 or words[-4] != "answer":
@@ -253,7 +253,7 @@ def _parse_pytest(evidence: FinishedRun) -> Findings:
         return Findings(counted=False, broken=_PYTEST_EXITS[evidence.returncode]) + found
     if not found.counted:
         return output_parsers.parse_pytest(evidence)
-    said = output_parsers.parse_pytest_counts(evidence)  # the report has no word of these
+    said = output_parsers.parse_pytest_counts(evidence)  # the report does not contain these
     unexpected = min(said.get("xpassed", 0), found.passed)
     return replace(
         found, passed=found.passed - unexpected, xpassed=unexpected, deselected=said.get("deselected", 0)
@@ -272,7 +272,7 @@ def _is_collection_failure(case: Element, problem: Element) -> bool:
 
 
 def _to_dotted_name(target: str) -> str:
-    """A path or a pytest-like id, as unittest takes it: tests/test_a.py::TestX → tests.test_a.TestX."""
+    """Convert a path or a pytest-like id for unittest: tests/test_a.py::TestX → tests.test_a.TestX."""
     file, *inside = target.split("::")
     if file.endswith(".py") or "/" in file:
         file = file.removeprefix("./").removesuffix(".py").strip("/").replace("/", ".")
@@ -280,7 +280,7 @@ def _to_dotted_name(target: str) -> str:
 
 
 def _find_start_folder(project: Project) -> tuple[str, ...]:
-    """Where discovery starts: tests that lie in a folder which is no package are not found from above it."""
+    """Return where discovery starts: tests in a folder that is no package are not found from above it."""
     folders = {name.rpartition("/")[0] for name in project.python_tests}
     top = os.path.commonpath(folders) if folders and "" not in folders else ""
     if not top:

@@ -1,4 +1,4 @@
-"""What came of a test run: results that every runner's parser fills in, and their text for the model."""
+"""Report of a test run: results filled in by each runner's parser, and their text for the model."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Outcome = Literal["passed", "failed", "no-tests", "no-runner", "broken", "timeou
 Kind = Literal["passed", "failed", "errors", "skipped", "xfailed"]
 
 MAX_FAILURES = 200
-"""Failures kept; a suite that fails as a whole says nothing new after these."""
+"""Failures kept; if a whole suite fails, more add no information."""
 
 MAX_DETAILED = 30
-"""Of them with details: a report is logged with every run, and stays some 50 KB at most."""
+"""Failures with details: a report is logged with every run, and is at most some 50 KB."""
 
 MAX_NAMED = 500
-"""Tests that passed, and tests that were not run, which are named; of more only the number is known."""
+"""Passed and skipped tests that are named; for more, only the number is recorded."""
 
 MAX_DETAIL = 1_600
 """Characters of one failure's detail: a few frames with their source lines."""
 
 SHOWN_IN_FULL = 8
-"""Failures shown with detail: more than a model works on at once."""
+"""Failures shown with details: more than a model works on at once."""
 
 SHOWN_BY_NAME = 40
 """Further failures listed by id, enough to see which part of the suite they come from."""
@@ -34,10 +34,10 @@ SHOWN_BY_NAME = 40
 class TestFailure:
     """One test that failed or could not run.
 
-    id: what run_tests takes to run it again
-    file, line: where it failed, the innermost place in the project; "" and 0 when unknown
+    id: target of run_tests to run it again
+    file, line: innermost location of the failure in the project; "" and 0 when unknown
     message: the assertion or exception, first lines
-    detail: the few traceback lines that lie in the project
+    detail: the few traceback lines in the project
     """
 
     __test__ = False
@@ -51,11 +51,11 @@ class TestFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What a parser read out of a report or an output.
+    """Results that a parser extracted from a report or an output.
 
-    xfailed, xpassed: tests that were expected to fail, and did or did not; deselected: those that were left out
-    passed_tests, skipped_tests: ids of those that passed, and of those that were skipped or xfailed, where known
-    counted: the numbers are known; if not, only the exit status speaks
+    xfailed, xpassed: tests that were expected to fail, and did or did not; deselected: tests that were left out
+    passed_tests, skipped_tests: ids of tests that passed, and of those that were skipped or xfailed, where known
+    counted: the numbers are known; if not, only the exit status counts
     broken: why the tests could not be run or collected, "" if they could
     """
 
@@ -92,7 +92,7 @@ class Findings:
 def tally_findings(
     kinds: Iterable[Kind], failures: Sequence[TestFailure] = (), broken: str = "", names: Sequence[str] = ()
 ) -> Findings:
-    """Findings from one verdict for each test. names: the tests' ids, in the order of their verdicts"""
+    """Count verdicts, one per test, as findings. names: the tests' ids, in the order of their verdicts"""
     verdicts = list(kinds)
     counts: dict[Kind, int] = {"passed": 0, "failed": 0, "errors": 0, "skipped": 0, "xfailed": 0}
     for kind in verdicts:
@@ -112,18 +112,18 @@ def tally_findings(
 
 
 def limit_failures(failures: Sequence[TestFailure]) -> tuple[TestFailure, ...]:
-    """As many as are kept, the later ones without their details."""
+    """Truncate failures to MAX_FAILURES, those after MAX_DETAILED without details."""
     kept = failures[:MAX_FAILURES]
     return (*kept[:MAX_DETAILED], *(replace(each, detail="") for each in kept[MAX_DETAILED:]))
 
 
 def limit_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, or none if they are too many to be logged with every run."""
+    """Return the names, or none if they are too many to be logged with every run."""
     return tuple(names) if len(names) <= MAX_NAMED else ()
 
 
 NOTHING = Findings(counted=False)
-"""What a parser says of an output in which it found no test results."""
+"""Findings of an output without test results."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,15 +131,15 @@ class TestReport:
     """One run of a project's tests.
 
     runner: "pytest", "unittest", "jest", "go", …; "" when none was found
-    command: what was run, as a person would type it
-    collected: tests that the run knew of, the skipped ones included, the deselected ones not
+    command: the command, as a user would type it
+    collected: tests found by the run, including skipped ones, without deselected ones
     xfailed, xpassed: tests that were expected to fail, and did or did not; none of them counts as passed
-    deselected: tests that were collected and left out, where the runner says so
+    deselected: tests that were collected and left out, where the runner reports them
     passed_tests, skipped_tests: ids of tests that passed, and of those that were skipped or xfailed; () where these are
         not known or too many
-    counted: False when the runner gives no numbers, so that only its exit status speaks
+    counted: False when the runner reports no numbers, so that only its exit status counts
     targets: the ids or paths that the run was limited to; () for the whole suite
-    note: one or two sentences for what the numbers do not say (why nothing ran, what is broken)
+    note: one or two sentences that complete the numbers (why nothing ran, which files are broken)
     output: end of the output when there is no structured result to show instead
     ref: artifact with the whole output
     """
@@ -168,14 +168,14 @@ class TestReport:
     ref: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """The report as plain JSON-able values."""
+        """Return the report as plain JSON-able values."""
         data = asdict(self)
         data["failures"] = [asdict(each) for each in self.failures]
         data.update({key: list(getattr(self, key)) for key in ("targets", "passed_tests", "skipped_tests")})
         return data
 
     def format_text(self) -> str:
-        """The report for the model: verdict first, then what to look at, then where the rest is."""
+        """Format the report for the model: verdict, failures, reference to the rest."""
         if self.outcome == "no-runner":
             return f"{self.note}\n{self.output}"
         parts = [self._format_headline(), f"$ {clip(self.command, 400)}"]
@@ -230,7 +230,7 @@ _VERDICTS: Mapping[Outcome, str] = {
 def make_failure(
     id: str, *, file: str = "", line: int = 0, message: str = "", detail: str = ""
 ) -> TestFailure:
-    """A failure whose texts are bounded."""
+    """Create a failure with truncated texts."""
     return TestFailure(
         id=id,
         file=file,
@@ -241,7 +241,7 @@ def make_failure(
 
 
 def describe_unloadable(names: Sequence[str]) -> str:
-    """Says of test files that they are broken, "" for none."""
+    """Return a note that test files cannot be loaded, "" for none."""
     return f"{len(names)} could not be loaded: {join_names(names, 5)}" if names else ""
 
 
@@ -256,7 +256,7 @@ def _format_failure(each: TestFailure) -> str:
 
 
 def _limit_text(text: str, limit: int) -> str:
-    """The end of a traceback tells more than its beginning, so most of what is kept is the end."""
+    """Truncate a text, keeping mostly the end: the end of a traceback is more informative."""
     if len(text) <= limit:
         return text
     return f"{text[: limit // 4]}\n[…]\n{text[-(limit - limit // 4) :]}"

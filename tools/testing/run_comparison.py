@@ -1,4 +1,4 @@
-"""Two runs of one suite compared: only a test that passes is passed."""
+"""Comparison of two runs of one suite: only a test that passes counts as passed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _SUBTEST = re.compile(r" [(\[].*")
-"""What unittest writes behind the id of a test whose subtest failed."""
+"""Suffix that unittest adds to the id of a test whose subtest failed."""
 
 _FIXTURE = re.compile(r"\.(?:setUp|tearDown)(?:Class|Module)$")
-"""unittest's names for the fixtures of a class or module, which fail like tests and are none."""
+"""unittest's names of class and module fixtures, which are reported as failures but are not tests."""
 
 
 def count_lost_tests(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
@@ -50,7 +50,7 @@ def _count_passed(report: Mapping[str, Any]) -> int:
 
 
 def _count_failed(report: Mapping[str, Any]) -> int:
-    """How many tests failed: one may do so in several subtests, or when it is taken down as well."""
+    """Count the failed tests: one may fail in several subtests, or again in its teardown."""
     number = int(report.get("failed") or 0) + int(report.get("errors") or 0)
     names = [str(each.get("id", "")) for each in report.get("failures", ())]
     return len(_list_failing_tests(report)) if number and len(names) >= number else number
@@ -62,7 +62,7 @@ def _list_failing_tests(report: Mapping[str, Any]) -> set[str]:
 
 
 def _count_newly_skipped(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """How many of the tests that passed or failed are among those that are skipped now, where all are named."""
+    """Count the tests that passed or failed before and are skipped now, if all are named."""
     if any(len(each.get("passed_tests", ())) != _count_passed(each) for each in (before, after)):
         return 0
     ran, runs = (
@@ -74,5 +74,5 @@ def _count_newly_skipped(before: Mapping[str, Any], after: Mapping[str, Any]) ->
 
 
 def _count_by_function(names: Iterable[str]) -> Counter[str]:
-    """How many tests each function has: what their parameters are called may differ each time."""
+    """Count the tests of each function: ids of parameters may differ between runs."""
     return Counter(name.partition("[")[0] for name in names)

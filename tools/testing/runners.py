@@ -1,4 +1,4 @@
-"""Which runner a project's tests need: one table, read from the top."""
+"""Choice of a project's test runner: one table, in order of priority."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Launcher = Callable[[Workspace, Project, Sequence[str], Path], Awaitable[Launch]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """A way to run tests.
+    """A test runner.
 
-    found: the evidence that a project uses it, "" if there is none
-    launch: how to run it; raises TestsNotRunnable when that cannot be done here
-    suffixes: files it runs, to choose among several runners by what is asked for; () for any
+    found: returns the evidence that a project uses it, "" if there is none
+    launch: returns how to run it; raises TestsNotRunnable if it cannot run here
+    suffixes: suffixes of files it runs, to choose among several runners by target; () for any
     """
 
     name: str
@@ -34,7 +34,7 @@ class Runner:
 
 
 async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) -> Launch:
-    """The launch of the first runner that fits the project and can run. Raises TestsNotRunnable."""
+    """Return the launch of the first runner that fits the project and can run. Raises TestsNotRunnable."""
     if at.settings.test_command:
         return await _launch_named_command(at, Project(at), targets, reports)
     project = Project(at)
@@ -50,7 +50,7 @@ async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) ->
 
 
 def is_python_suite(at: Workspace, targets: Sequence[str]) -> bool:
-    """Whether the tests that would be run are Python's, or nothing is known of them."""
+    """Return whether the tests that would be run are Python tests or unknown."""
     project = Project(at)
     fitting = _find_fitting_runners(project, targets)
     if at.settings.test_command:
@@ -59,7 +59,7 @@ def is_python_suite(at: Workspace, targets: Sequence[str]) -> bool:
 
 
 def _find_fitting_runners(project: Project, targets: Sequence[str]) -> list[Runner]:
-    """Runners that the project uses and that can run what is asked for."""
+    """Return the runners that the project uses and that can run the targets."""
     known = {suffix for runner in RUNNERS for suffix in runner.suffixes}
     wanted = {Path(target.partition("::")[0]).suffix for target in targets} & known
     able = [each for each in RUNNERS if not (wanted and each.suffixes) or wanted & set(each.suffixes)]
@@ -69,11 +69,11 @@ def _find_fitting_runners(project: Project, targets: Sequence[str]) -> list[Runn
 async def _launch_named_command(
     at: Workspace, project: Project, targets: Sequence[str], reports: Path
 ) -> Launch:
-    """The command that the user named, made to report where we know how to."""
+    """Return the launch of the user's command, with a report if its runner is known."""
     command = at.settings.test_command
     try:
         words = tuple(shlex.split(command))
-    except ValueError:  # an open quote: bash will say so
+    except ValueError:  # an open quote: bash reports it
         words = ()
     if not re.search(r"[|&;<>$`*?()]", command) and _is_pytest_command(words):
         unknown = python.Interpreter(path=words[0], pytest=True, covered=False, missing=False)
@@ -90,7 +90,7 @@ async def _launch_named_command(
 
 
 _STARTS_PYTEST = re.compile(r"(python[\d.]*|uv|poetry|pdm|hatch|pipenv|rye|coverage|pytest|py\.test)")
-"""Programs after which the word pytest means that pytest is started, and given what follows."""
+"""Programs after which the word pytest starts pytest with the arguments that follow."""
 
 
 def _is_pytest_command(words: Sequence[str]) -> bool:
@@ -102,7 +102,7 @@ def _is_pytest_command(words: Sequence[str]) -> bool:
 
 
 def _make_command_runner(name: str, found: Callable[[Project], str], *argv: str) -> Runner:
-    """A runner that is one command, understood by its output; it takes targets after `--`, if any."""
+    """Create a runner for a command whose output is parsed; it takes targets after `--`, if any."""
 
     async def launch(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
         if targets and argv[0] == "make":

@@ -1,4 +1,4 @@
-"""One run of a project's tests: choose the runner, start it, read what it left, judge it."""
+"""One run of a project's tests: choose the runner, start it, parse its results, determine the outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TAIL = 4_000
 
 
 async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
-    """Run the tests, or say why they cannot be run."""
+    """Run the tests; if they cannot be run, the report gives the reason."""
     reports = await asyncio.to_thread(_create_report_folder, at)
     try:
         return await _run_launch(at, tuple(targets), reports)
@@ -33,7 +33,7 @@ async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
 
 
 async def run_copy(at: Workspace, seconds: float) -> TestReport:
-    """Run all tests of a copy of the project, which is `at.root` though not what the sandbox calls the workspace.
+    """Run all tests of a copy of the project: `at.root`, which is not the sandbox's workspace.
 
     seconds: wall time until they are killed
     """
@@ -50,7 +50,7 @@ async def run_copy(at: Workspace, seconds: float) -> TestReport:
 async def _run_launch(
     at: Workspace, targets: tuple[str, ...], reports: Path, beside: tuple[Path, ...] = ()
 ) -> TestReport:
-    """beside: folders that may be written instead of the workspace"""
+    """Run the chosen launch and build its report. beside: folders that may be written instead of the workspace"""
     try:
         launch = await choose_launch(at, targets, reports)
         started = time.time()
@@ -114,7 +114,7 @@ def _build_report(
     )
     found = launch.parse(evidence)
     outcome, note = _judge_outcome(found, completed, launch, at.settings.test_timeout)
-    # where failures with their places tell it all, the output would tell it a second time
+    # failures with locations are complete: the output would repeat them
     told = outcome == "passed" or (found.failures and all(each.file for each in found.failures))
     return TestReport(
         runner=launch.runner,
@@ -142,7 +142,7 @@ def _build_report(
 def _judge_outcome(
     found: Findings, completed: Completed, launch: Launch, timeout: float
 ) -> tuple[Outcome, str]:
-    """Zero tests run is not a pass, and neither is a command that says it failed."""
+    """Determine the outcome: no pass with zero tests run, or with a failing exit status."""
     ran = found.passed + found.failed + found.errors + found.xpassed
     status = completed.returncode
     if completed.ended != "exited":

@@ -1,4 +1,4 @@
-"""`patchwright config`, `schema` and `completion`: what is set, what programs can rely on, and the shell."""
+"""`patchwright config`, `schema` and `completion`: settings, published JSON schemas, shell completion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cli.commands.options import Folder
 
 
 class Shell(StrEnum):
-    """A shell that completes."""
+    """Shells with a completion script."""
 
     bash = "bash"
     zsh = "zsh"
@@ -20,7 +20,7 @@ class Shell(StrEnum):
 
 
 class SchemaOf(StrEnum):
-    """What there is a schema of."""
+    """Subjects of the published JSON schemas."""
 
     events = "events"
     result = "result"
@@ -88,7 +88,7 @@ def path() -> None:
 
 
 def keys() -> None:
-    """List what keys can be bound to in [terminal.keys], and their keys."""
+    """List the actions for [terminal.keys], and their keys."""
     from cli.commands.config import config_output
 
     raise typer.Exit(config_output.print_key_actions())
@@ -101,7 +101,7 @@ def schema(
 ) -> None:
     """Print the JSON schema of output, input or settings.
 
-    Of what `run` writes or reads, or of the settings file.
+    Of the output or input of `run`, or of the settings file.
     """
     import json
 
@@ -116,7 +116,7 @@ def completion(
 ) -> None:
     """Print the script that makes a shell complete `patchwright`.
 
-    How to install it stands in its first lines.
+    Its first lines say how to install it.
     """
     from cli.shell_completion import build_completion_script
 

@@ -1,4 +1,4 @@
-"""What `patchwright config …` prints."""
+"""Output of `patchwright config …`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sandbox.sanitize import sanitize_json, sanitize_text
 
 
 def print_settings(folder: Path, *, as_json: bool) -> int:
-    """All settings, those that differ from the built-in ones last, where they are seen."""
+    """Print all settings, those that differ from the defaults last, where they are seen."""
     rows = _load_rows(folder)
     if as_json:
         import json
@@ -31,7 +31,7 @@ def print_settings(folder: Path, *, as_json: bool) -> int:
 
 
 def print_setting(folder: Path, key: str) -> int:
-    """One value, texts without quotes."""
+    """Print one value, strings without quotes."""
     row = next((row for row in _load_rows(folder) if row.key == key), None)
     if row is None:
         raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", "All of them: patchwright config")
@@ -40,27 +40,27 @@ def print_setting(folder: Path, key: str) -> int:
 
 
 def set_setting(key: str, value: str) -> int:
-    """Set one."""
+    """Write a setting to the user's file."""
     place = store_setting(Home.from_environment(), key, value)
     print(sanitize_text(f"{key} is set in {place}"), file=sys.stderr)
     return 0
 
 
 def remove_setting(key: str) -> int:
-    """Take one out."""
+    """Remove a setting from the user's file."""
     place = unset_setting(Home.from_environment(), key)
     print(sanitize_text(f"{key} is no longer set in {place}"), file=sys.stderr)
     return 0
 
 
 def print_path() -> int:
-    """Where the user's file is, or would be."""
+    """Print the path of the user's file, existing or not."""
     print(sanitize_text(str(Home.from_environment().config / FILE)))
     return 0
 
 
 def print_key_actions() -> int:
-    """A row for each thing that a key can do."""
+    """Print one row per action that a key can be bound to."""
     from cli.settings.key_actions import ACTIONS, MEANING
 
     for action, bound in ACTIONS.items():

@@ -25,7 +25,7 @@ def commit(
         bool, typer.Option("--edit", "-e", help="Open the message in your editor first.")
     ] = False,
 ) -> None:
-    """Commit what is staged, with a message in the log's style."""
+    """Commit staged changes, with a message in the log's style."""
     from cli.commands.git.commit_review import commit_staged
 
     raise typer.Exit(
@@ -36,13 +36,13 @@ def commit(
 def review(
     target: Annotated[str, typer.Argument(metavar="[COMMIT]", help="A commit to review.")] = "",
     folder: Folder = Path("."),
-    base: Annotated[str, typer.Option("--base", metavar="REF", help="What this branch adds to REF.")] = "",
-    staged: Annotated[bool, typer.Option("--staged", help="What is staged.")] = False,
+    base: Annotated[str, typer.Option("--base", metavar="REF", help="This branch's changes since REF.")] = "",
+    staged: Annotated[bool, typer.Option("--staged", help="The staged changes.")] = False,
     model: Model = None,
     api_base: ApiBase = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Review a change, by default all that is not committed.
+    """Review a change, by default all uncommitted changes.
 
     Checks without a model, and a model's opinion if one is set up.
     """
@@ -54,9 +54,9 @@ def review(
 
 def pr(
     folder: Folder = Path("."),
-    base: Annotated[str, typer.Option("--base", metavar="REF", help="Branch that it goes to.")] = "",
+    base: Annotated[str, typer.Option("--base", metavar="REF", help="Target branch.")] = "",
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where to; in git's folder if not given.")
+        Path | None, typer.Option("--out", metavar="FILE", help="Output file; in git's folder if not given.")
     ] = None,
     model: Model = None,
     api_base: ApiBase = None,

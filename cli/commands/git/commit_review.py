@@ -1,4 +1,4 @@
-"""`patchwright commit`, `review` and `pr`: words for changes that somebody made; by a model, or without one."""
+"""`patchwright commit`, `review` and `pr`: commit messages, reviews and pull requests, with or without a model."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from tools.lint.checks import run_checks
 from tools.lint.checks.finding import Finding
 
 DIFF = 60_000
-"""Characters of a diff that a model is sent: about 15k tokens."""
+"""Characters of a diff sent to a model: about 15k tokens."""
 
 PATIENCE, LONGEST = 180.0, 4_000
-"""Seconds and tokens that a model's text may take."""
+"""Limits on a model's answer, in seconds and tokens."""
 
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty")
 
 
 def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) -> int:
-    """Commit what is staged, with a message of its own making. Returns the exit code.
+    """Commit the staged changes with a generated message. Returns the exit code.
 
     show: print the message and commit nothing; edit: open it in the user's editor first
     """
@@ -74,7 +74,7 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
 
 
 def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
-    """As the user would: their hooks, their signing, their identity."""
+    """Run `git commit` with the user's hooks, signing and identity."""
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
         file.write(message)
         file.flush()
@@ -89,7 +89,7 @@ def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
 
 
 def _has_hooks(git: Git) -> bool:
-    """Hooks of the user's are there, and may need the whole PATH."""
+    """Return whether the user has hooks; they may need the whole PATH."""
     configured = git.read_setting("core.hooksPath", "path")
     folder = Path(git.root, configured or f"{git.run_text('rev-parse', '--git-common-dir')}/hooks")
     return folder.is_dir() and any(each.suffix != ".sample" for each in folder.iterdir())
@@ -98,8 +98,8 @@ def _has_hooks(git: Git) -> bool:
 def print_review(
     folder: Path, flags: Mapping[str, Any], target: str, *, base: str, cached: bool, as_json: bool
 ) -> int:
-    """Print a review of a commit, of what a branch adds to `base`, of what is staged, or (without any) of all that is
-    not committed. Exit code 1 if a check found an error; a model's opinion decides nothing."""
+    """Print a review of a commit, of a branch's changes since `base`, of the staged changes or (by default) of all
+    uncommitted changes. Exit code 1 if a check found an error; a model's opinion does not affect it."""
     found = review_change(folder, flags, target, base=base, cached=cached)
     if found is None:
         print("patchwright: nothing to review", file=sys.stderr)
@@ -122,7 +122,7 @@ class Review:
     opinion: str
 
     def format_text(self) -> str:
-        """All of it for a person."""
+        """Format the whole review as text."""
         lines = "\n".join(map(_format_finding, self.findings)) or "checks: nothing found"
         return sanitize_text("\n\n".join(filter(None, (self.summary, lines, self.opinion))))
 
@@ -130,7 +130,7 @@ class Review:
 def review_change(
     folder: Path, flags: Mapping[str, Any], target: str = "", *, base: str = "", cached: bool = False
 ) -> Review | None:
-    """The review of what `review` says; None if there is no change."""
+    """Review the change selected by `target`, `base` and `cached`; None if there is no change."""
     found = check_change(folder, target, base=base, cached=cached)
     if found is None:
         return None
@@ -141,7 +141,7 @@ def review_change(
 def check_change(
     folder: Path, target: str = "", *, base: str = "", cached: bool = False
 ) -> tuple[Review, str] | None:
-    """(the review without an opinion, what to ask a model); None if there is no change."""
+    """Return (review without an opinion, prompt for a model); None if there is no change."""
     git = Git.from_folder(folder)
     with _select_change(git, target, base=base, cached=cached) as (its, sides):
         change = read_staged_change(its) if sides is None else read_committed_change(its, *sides)
@@ -156,7 +156,7 @@ def check_change(
 
 
 def ask_review_opinion(git: Git, flags: Mapping[str, Any], found: Sequence[Finding]) -> str:
-    """What a model says of what is staged beside the checks; "" without one."""
+    """Ask a model for its opinion of the staged changes, given the findings of the checks; "" without a model."""
     return _ask_model(git, flags, _build_review_question(git, found, "--cached"), "review", Role.JUDGE)
 
 
@@ -166,7 +166,7 @@ def _build_review_question(git: Git, found: Sequence[Finding], *sides: str) -> s
 
 
 def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
-    """Draft the title and the body of a pull request into a file, and print where."""
+    """Draft the title and the body of a pull request into a file, and print its path."""
     git = Git.from_folder(folder)
     base = base or _find_default_base(git)
     start = _resolve_commit(git, base)
@@ -192,7 +192,7 @@ def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out
 
 
 def _draft_without_model(git: Git, fork: str, style: Style) -> str:
-    """Without a model: what the commits say of themselves, and what changed by symbols."""
+    """Draft from the commit messages and the changed symbols, without a model."""
     subjects = git.run_text("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
     change = read_committed_change(git, fork, "HEAD")
     own = compose_message(change, style, find_ticket(read_branch(git.root)))
@@ -215,7 +215,7 @@ _TEMPLATES = (
 
 
 def _ask_model(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role) -> str:
-    """A model's answer, "" where none is set up or it fails (which is told): then our own words do."""
+    """Return a model's answer; "" if no model is set up or it fails (which is reported): the fallback is used then."""
     home = Home.from_environment()
     settings = load_settings(home, git.root, flags)
 
@@ -243,7 +243,7 @@ def _ask_model(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, ro
 def _select_change(
     git: Git, target: str, *, base: str, cached: bool
 ) -> Iterator[tuple[Git, tuple[str, str] | None]]:
-    """(git, two commits), or (git, None) where what is in its index counts."""
+    """Return (git, two commits), or (git, None) if the index is to be reviewed."""
     if sum(map(bool, (target, base, cached))) > 1:
         raise UserError(Fault.USAGE, "a commit, --base and --staged: give one of them")
     if target:
@@ -282,7 +282,7 @@ def _resolve_commit(git: Git, text: str) -> str:
 
 
 def _find_default_base(git: Git) -> str:
-    """The branch that a pull request would go to."""
+    """Return the default target branch of a pull request."""
     head = git.run_text("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
     for each in (head, "origin/main", "origin/master", "main", "master"):
         if (

@@ -22,7 +22,7 @@ def add(app: typer.Typer) -> None:
     hooks = typer.Typer(
         rich_markup_mode=None,
         no_args_is_help=True,
-        help="Git hooks: check commits and messages, test what is pushed.",
+        help="Git hooks: check commits and messages, test pushed commits.",
     )
     for each in (install, uninstall, status):
         hooks.command()(each)
@@ -43,7 +43,7 @@ def install(
         str, typer.Option("--review", metavar="MODEL", help="pre-commit: print its opinion as well.")
     ] = "",
 ) -> None:
-    """Put hooks in place; what is there already runs first.
+    """Install hooks; existing ones run first.
 
     Without names: the three quick ones.
     """
@@ -57,7 +57,7 @@ def install(
 
 
 def uninstall(names: Names = None, folder: Folder = Path(".")) -> None:
-    """Take our hooks away and put back what was there before."""
+    """Remove our hooks and restore the previous ones."""
     from cli.hooks.install import uninstall_hooks
 
     raise typer.Exit(uninstall_hooks(folder, names or ()))
@@ -71,7 +71,7 @@ def status(folder: Folder = Path(".")) -> None:
 
 
 def run(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
-    """Run one hook with git's arguments: what git calls."""
+    """Run one hook with git's arguments; git calls this."""
     from cli.hooks.entry import main
 
     raise typer.Exit(main([name, *context.args]))

@@ -1,4 +1,4 @@
-"""`patchwright apply`: edits in any format, applied to a folder from the command line, without a model."""
+"""`patchwright apply`: apply edits in any format to a folder from the command line, without a model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def apply_edits(folder: Path, patch: str, *, form: str, check: bool, exact: bool, as_json: bool) -> int:
-    """Exit code: DONE, NOTHING_TO_DO if all is so already, NOT_ACHIEVED if an edit does not fit. Raises UserError.
+    """Return the exit code: DONE, NOTHING_TO_DO if all edits are applied already, NOT_ACHIEVED if one does not match.
 
-    as_json: whatever happens, one object on standard output
+    Raises UserError. as_json: one object on standard output, also on failure
     """
     try:
         root = resolve_folder(folder)
@@ -55,7 +55,7 @@ def _parse_edits(patch: str, form: Form) -> list[FileChange]:
 
 
 def _read_edits(patch: str, name: str) -> str:
-    """The edits as text. A byte that is no UTF-8 is an error: it could not be written back."""
+    """Return the edits as text. Invalid UTF-8 is an error: it could not be written back."""
     try:
         content = sys.stdin.buffer.read() if patch == "-" else Path(patch).read_bytes()
     except OSError as error:
@@ -79,7 +79,7 @@ def _apply_and_report(
         planned = (_plan_edits if check else _write_edits)(tree, changes, exact)
     except PlanRefused as refusal:
         return _report_refusal(refusal, as_json)
-    except Conflict as conflict:  # somebody else changed a file in this moment
+    except Conflict as conflict:  # another process has just changed a file
         return _report_failure(str(conflict), "Try again.", as_json)
     except ValueError as problem:  # the tree's: two names of one file, a file where a folder has to be
         return _report_failure(str(problem), "", as_json)
@@ -88,7 +88,7 @@ def _apply_and_report(
 
 
 def _plan_edits(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list[PlannedFile]:
-    """Everything but the writing: not even a lock is made."""
+    """Plan the edits without writing anything, not even a lock."""
     from sandbox.fs.transaction.transaction_plan import plan_transaction
     from tools.edit.apply.edit_plan import build_writes
     from tools.edit.apply.planner import plan_changes
@@ -114,7 +114,7 @@ def _write_edits(tree: Tree, changes: Sequence[FileChange], exact: bool) -> list
 
 
 def _report_refusal(refusal: PlanRefused, as_json: bool) -> int:
-    """Everything already so is nothing to do; anything else that does not fit is a failure."""
+    """Report "nothing to do" if all edits are applied already, else a failure."""
     code = Exit.NOTHING_TO_DO if refusal.already else Exit.NOT_ACHIEVED
     if as_json:
         problems = [
@@ -129,7 +129,7 @@ def _report_refusal(refusal: PlanRefused, as_json: bool) -> int:
 
 
 def _report_failure(problem: str, hint: str, as_json: bool) -> int:
-    """What a plan could not know: an error of the tree as a whole."""
+    """Report an error that planning cannot detect: one of the tree as a whole."""
     if as_json:
         _print_json(applied=False, exit=Exit.NOT_ACHIEVED.label, problems=[{"path": "", "problem": problem}])
     write_error(f"patchwright: {sanitize_text(problem)}\n" + (f"  {hint}\n" if hint else ""))

@@ -1,4 +1,4 @@
-"""`patchwright symbols`: ask the index of a folder's code from the command line."""
+"""`patchwright symbols`: query the code index of a folder from the command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answered = TypeVar("Answered")
 
 
 def query_symbols(folder: Path, action: str, target: str, *, as_json: bool) -> int:
-    """Exit code: DONE, NOTHING_TO_DO if nothing was found. Raises UserError."""
+    """Print the answer to a query. Returns DONE, or NOTHING_TO_DO if nothing was found. Raises UserError."""
     from tools.code.index.query_answers import answer_query
 
     found = query_folder(folder, lambda index: answer_query(index, action, target))
@@ -29,7 +29,7 @@ def query_symbols(folder: Path, action: str, target: str, *, as_json: bool) -> i
 
 
 def localize_issue(folder: Path, text: str | None, issue: Path | None, *, as_json: bool) -> int:
-    """Exit code: DONE, NOTHING_TO_DO if nothing resembles the text. Raises UserError."""
+    """Print code that resembles the text of an issue. Returns DONE or NOTHING_TO_DO. Raises UserError."""
     from tools.code.localization import localize_text
 
     wanted = _read_issue_text(text, issue)
@@ -39,7 +39,7 @@ def localize_issue(folder: Path, text: str | None, issue: Path | None, *, as_jso
 
 
 def show_map(folder: Path, text: str, tokens: int, *, as_json: bool) -> int:
-    """Exit code: DONE, NOTHING_TO_DO where no code is indexed. Raises UserError."""
+    """Print the map of a folder. Returns DONE, or NOTHING_TO_DO if no code is indexed. Raises UserError."""
     from tools.code.localization import build_map_answer
 
     found = query_folder(folder, lambda index: build_map_answer(index, text, tokens))
@@ -65,7 +65,7 @@ def _read_issue_text(text: str | None, issue: Path | None) -> str:
 
 
 def query_folder(folder: Path, question: Callable[[Index], Answered]) -> Answered:
-    """What a question to the index of the workspace around a folder answers. Raises UserError."""
+    """Query the index of the workspace that contains a folder. Raises UserError."""
     from agent.workspace_root import find_workspace_root
     from tools.code.index.code_index import ask_index
 

@@ -1,4 +1,4 @@
-"""`patchwright functions`: what agents have kept for later sessions; list, search, show, verify, remove."""
+"""`patchwright functions`: list, search, show, verify and remove functions saved for later sessions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tools.kernel.saved_functions import SavedFunction, load_all_functions, open
 
 
 def find_function_folders(folder: Path) -> Mapping[str, Path]:
-    """Where the functions of a folder's project and of its user lie."""
+    """Return the folders of the project's and the user's functions."""
     home, (root, _) = Home.from_environment(), find_workspace_root(folder, need_git=False)
     return {"project": home.get_project_folder(root) / "functions", "user": home.data / "functions"}
 
 
 def list_functions(folder: Path, query: str, *, as_json: bool) -> int:
-    """Those in which all words of the query occur. Exit code: DONE, NOTHING_TO_DO if there are none."""
+    """Print the functions that contain all words of the query. Returns DONE, or NOTHING_TO_DO if there are none."""
     found = search_functions(load_all_functions(find_function_folders(folder)), query)
     for each in found:
         _print_function(each, as_json=as_json)
@@ -42,7 +42,7 @@ def show_function(folder: Path, name: str) -> int:
 
 
 def remove_function(folder: Path, name: str) -> int:
-    """Keep it no longer. Raises UserError if there is none."""
+    """Remove a function. Raises UserError if there is none."""
     [kept] = _find_functions(folder, name)
     open_stores(find_function_folders(folder))[kept.scope].remove(name)
     print(f"removed {name} ({kept.scope})")
@@ -50,7 +50,7 @@ def remove_function(folder: Path, name: str) -> int:
 
 
 def verify_functions(folder: Path, flags: Mapping[str, Any], *, as_json: bool) -> int:
-    """Run every test again. Exit code: DONE, TESTS_FAIL if one fails, NOTHING_TO_DO if there are none."""
+    """Rerun every test. Returns DONE, TESTS_FAIL if one fails, NOTHING_TO_DO if there are none."""
     functions = load_all_functions(find_function_folders(folder))
     if not functions:
         return list_functions(folder, "", as_json=as_json)

@@ -1,4 +1,4 @@
-"""`patchwright kernel` and `functions`: code in a kernel without a model, and what was kept of it."""
+"""`patchwright kernel` and `functions`: run code in a kernel without a model; manage saved functions."""
 
 from __future__ import annotations
 

@@ -21,21 +21,21 @@ from sandbox.sanitize import sanitize_json, sanitize_text
 from tools.core.action import Observation
 
 _CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)
-"""What parts the blocks of a Python script, by the custom of editors (Spyder, VS Code, Jupytext)."""
+"""Separator of the blocks of a Python script, as in Spyder, VS Code and Jupytext."""
 
 _FENCED = re.compile(r"^(`{3,})python[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
 def split_blocks(text: str, *, markdown: bool) -> Iterator[str]:
-    """The blocks of a script: cells between `# %%` lines, or the fenced Python of a Markdown text."""
+    """Yield the blocks of a script: cells between `# %%` lines, or the fenced Python of a Markdown text."""
     parts = (found[2] for found in _FENCED.finditer(text)) if markdown else _CELL.split(text)
     return (part for part in parts if part.strip())
 
 
 def run_blocks(folder: Path, file: str, flags: Mapping[str, Any], *, go_on: bool, as_json: bool) -> int:
-    """Run every block and show what came of it. Exit code: DONE, NOT_ACHIEVED if one failed. Raises UserError.
+    """Run every block and print its result. Returns DONE, or NOT_ACHIEVED if one failed. Raises UserError.
 
-    go_on: past a block that fails
+    go_on: continue after a block that fails
     """
     invocation = Invocation(
         folder=folder,

@@ -1,4 +1,4 @@
-"""`patchwright policy`: what a command would do, and whether it may."""
+"""`patchwright policy`: effects of a command, and the policy's verdict on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def add(app: typer.Typer) -> None:
 
 
 policy_app = typer.Typer(
-    rich_markup_mode=None, help="What the policy says to a command.", no_args_is_help=True
+    rich_markup_mode=None, help="Check a command against the policy.", no_args_is_help=True
 )
 
 
@@ -32,9 +32,9 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Explain what a command would do and whether it may.
+    """Explain a command's effects and whether it is allowed.
 
-    It is not run. Exit 0 if it may, 5 if not unasked.
+    It is not run. Exit 0 if allowed without approval, 5 if not.
     """
     from cli.commands.offline.policy_check import explain_command
 

@@ -1,4 +1,4 @@
-"""`patchwright policy check`: what a command would do, whether it may, and by which rule or for which reason."""
+"""`patchwright policy check`: effects of a command, the verdict on it, and the rule or reason behind it."""
 
 from __future__ import annotations
 

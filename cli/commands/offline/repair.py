@@ -1,4 +1,4 @@
-"""`patchwright repair`: the offline engine finds a change that mends what tests show."""
+"""`patchwright repair`: the offline engine searches for a change that makes failing tests pass."""
 
 from __future__ import annotations
 

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from tools.core.workspace import Workspace
     from tools.repair.result import Fix, RepairResult
 
-# Seconds that a ranking may take: it runs the tests once or twice.
+# Seconds for a ranking, which runs the tests once or twice.
 LOCALIZE_SECONDS = 600.0
-# A search beyond an hour has no prospects left.
+# Seconds for a search: after an hour, success is unlikely.
 SHORTEST, LONGEST = 1.0, 3600.0
 SHOWN = 10
-# What a person is to choose from: the doubtful change and the next best ones.
+# Changes for the user to choose from: the doubtful one and the next best ones.
 SHOWN_IN_DOUBT = 3
 WITHHELD = (
     "A doubtful change makes the tests pass but may mean something else than what was meant: look at it and at the "
@@ -36,7 +36,10 @@ WITHHELD = (
 
 
 def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
-    """Exit code: DONE, NOTHING_TO_DO if no test fails, else as for `repair`. Raises UserError."""
+    """Rank the lines that make tests fail. Returns DONE, NOTHING_TO_DO if no test fails, else as `repair`.
+
+    Raises UserError.
+    """
     from tools.repair.engine.repair_engine import localize_faults
     from tools.repair.result import format_failure_trace
 
@@ -60,9 +63,9 @@ def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool)
 def repair_failing_tests(
     folder: Path, tests: Sequence[str], *, hint: str, budget: str, top: int, apply: bool | None, as_json: bool
 ) -> int:
-    """Exit code: DONE if every failing test passes, else what kept it from that. Raises UserError.
+    """Search for a fix of failing tests. Returns DONE if all pass, else the exit code of the reason. Raises UserError.
 
-    apply: None for what is not doubtful, True for all that is found, False for nothing
+    apply: None applies only fixes that are not doubtful, True all, False none
     """
     from tools.repair.engine import repair_engine
     from tools.repair.engine.candidates.ranking import select_confident_fixes
@@ -94,13 +97,13 @@ def repair_failing_tests(
 
 
 def _select_targets(tests: Sequence[str]) -> list[str]:
-    """None stands for all."""
+    """Return the targets to run; an empty list means all tests."""
     return [] if "all" in tests else list(tests)
 
 
 @contextmanager
 def _open_workspace(folder: Path) -> Iterator[Workspace]:
-    """The folder as a workspace whose commands run confined; what the search needs is gone afterwards."""
+    """Open the folder as a workspace with sandboxed commands; temporary files are removed afterwards."""
     from sandbox.backends.selection import choose_sandbox
     from sandbox.fs.workspace_tree import Tree
     from tools.core.artifacts import Artifacts
@@ -121,11 +124,11 @@ def _open_workspace(folder: Path) -> Iterator[Workspace]:
             settings=ToolSettings(cache=place / "cache", shared=home.cache),
         )
     finally:
-        shutil.rmtree(place, ignore_errors=True)  # what is left of it is a cache
+        shutil.rmtree(place, ignore_errors=True)  # leftovers are only a cache
 
 
 def _parse_seconds(text: str) -> float:
-    """Seconds of "90", "90s", "2m" or "1h"."""
+    """Parse "90", "90s", "2m" or "1h" to seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", text.strip())
     seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0.0
     if not SHORTEST <= seconds <= LONGEST:
@@ -134,7 +137,7 @@ def _parse_seconds(text: str) -> float:
 
 
 def _write_fixes(at: Workspace, fixes: Sequence[Fix]) -> None:
-    """All fixes or none, each at the one place where it was found to help. Raises UserError."""
+    """Write all fixes or none, each at the one place where it was validated. Raises UserError."""
     from sandbox.fs.transaction.transactions import Conflict
     from tools.edit.apply.edit_plan import PlanRefused, build_writes
     from tools.edit.apply.planner import plan_changes

@@ -1,4 +1,4 @@
-"""Commands that answer from the index of the code."""
+"""`patchwright symbols`, `localize` and `map`: queries of the code index."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def symbols(
 ) -> None:
     """Ask where a name is defined, used or called.
 
-    Or what a file defines, what it imports, and which tests may notice a change of it.
+    Or which names a file defines and imports, and which tests its change may affect.
     """
     from cli.commands.offline.index_queries import query_symbols
 
@@ -69,13 +69,13 @@ def localize(
 
 def map_(
     text: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="What it is about; the whole if not given.")
+        str, typer.Argument(metavar="[TEXT]", help="Topic; the whole project if not given.")
     ] = "",
     tokens: Annotated[int, typer.Option("--tokens", min=100, help="How long it may get, about.")] = 2000,
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Show the files that matter most, and what others use of them."""
+    """Show the main files and their symbols that others use."""
     from cli.commands.offline.index_queries import show_map
 
     raise typer.Exit(show_map(folder, text, tokens, as_json=as_json))

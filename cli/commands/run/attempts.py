@@ -1,4 +1,4 @@
-"""`patchwright run --attempts N`: sessions in work trees beside the user's, and one that brings back the best."""
+"""`patchwright run --attempts N`: sessions in separate worktrees, and a parent session that applies the best patch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OPTIONS = {
     "max_time": "--max-time",
     "max_tokens": "--max-tokens",
 }
-"""What the flags that each attempt gets, too, are called on the command line."""
+"""Command-line names of the flags that are passed on to each attempt."""
 
 _LIMITS: Mapping[str, Any] = {
     "max_cost": None,
@@ -40,11 +40,11 @@ _LIMITS: Mapping[str, Any] = {
     "max_tokens": None,
     "actions": "tools",
 }
-"""Settings that are for the attempts, and not for the session that waits for them."""
+"""Settings that apply to the attempts, not to the session that waits for them."""
 
 
 def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
-    """The session in which the attempts are made. Raises UserError."""
+    """Create the runtime of the parent session of the attempts. Raises UserError."""
     root, _ = find_workspace_root(invocation.folder, need_git=True)
     if settings.mode == "read-only":
         raise UserError(
@@ -78,7 +78,7 @@ def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings
 
     runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), make_model)
     made[0].kept = runtime.session.folder / "attempts"
-    if settings.max_cost is not None:  # what the attempts have left is for the short texts of this session
+    if settings.max_cost is not None:  # the attempts' unused budget pays for this session's few calls
         runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
     made[0].artifacts = runtime.workspace.artifacts
     runtime.toolbox = runtime.loop.gateway.toolbox = runtime.toolbox.merge(

@@ -1,4 +1,4 @@
-"""The interactive session: a prompt at once, and behind it the session that answers."""
+"""The interactive session: a prompt at once, with the session loading behind it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, commit: bool) -> int:
-    """Open the REPL in a folder, in a new session or in an existing one. Nothing is committed unasked."""
+    """Open the REPL in a folder, in a new or an existing session. Nothing is committed without a request."""
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=commit)
 
@@ -34,9 +34,7 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
         settings = load_invocation_settings(asked, home)
         asked = replace(asked, approval=settings.approval, proceed=proceed)
         runtime = make_runtime(asked, home, settings)
-        runtime.session.replayed.proceed = (
-            _do_nothing  # it is open: who reads it from now on reads to its end
-        )
+        runtime.session.replayed.proceed = _do_nothing  # already open: readers now read to its end
         return OpenedSession(
             runtime=runtime,
             make_model=lambda name: make_named_model(
@@ -52,9 +50,9 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
 
 
 def run_bare_command() -> None:
-    """The bare command on a terminal: a new session with nothing said about it, without the command line's parser."""
+    """Open a new session with default options, without importing the command-line parser."""
     run_guarded(lambda: sys.exit(open_interactive(Path(), {}, session="", commit=True)))
 
 
 def _do_nothing() -> None:
-    """Nothing stops it."""
+    """Do nothing."""

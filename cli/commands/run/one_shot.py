@@ -1,4 +1,4 @@
-"""One-shot runs: a prompt in, an answer out, and an exit code that says how it went."""
+"""One-shot runs: a prompt in, an answer out, and an exit code for the outcome."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run_one_shot(
     attempts: int = 1,
     apply_doubtful: bool = False,
 ) -> int:
-    """Run one prompt to its end. Returns the exit code; every path ends with a last event."""
+    """Run one prompt to its end. Returns the exit code; every path emits a final event."""
     invocation = Invocation(
         folder=folder,
         flags=flags,
@@ -64,7 +64,7 @@ def run_one_shot(
 def run_driven(
     folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str = ""
 ) -> int:
-    """Let a program drive a session by lines on standard input. Returns the exit code of the last turn."""
+    """Run a session driven by lines on standard input. Returns the exit code of the last turn."""
     if output != "stream-json":
         raise UserError(Fault.USAGE, "--input stream-json goes with --output stream-json", "Give both.")
     invocation = Invocation(
@@ -93,14 +93,14 @@ async def _drive_session(invocation: Invocation) -> int:
 
 
 def continue_turn(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
-    """Continue the turn of a session that was cut off."""
+    """Continue the interrupted turn of a session. Returns the exit code."""
     invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
     return run_with_final_event(output, lambda: _run_prompt(invocation, None, output))
 
 
 def run_with_final_event(output: str, run: Callable[[], int]) -> int:
-    """Run; what ends it outside a turn is told like what ends it inside, last event included."""
-    for number in _list_end_signals():  # until a turn takes them over
+    """Call `run`; errors outside a turn are reported like those inside, with a final event."""
+    for number in _list_end_signals():  # until a turn installs its own handlers
         signal.signal(number, _raise_interrupt)
     try:
         code = run()
@@ -114,7 +114,7 @@ def run_with_final_event(output: str, run: Callable[[], int]) -> int:
 
 
 def _list_end_signals() -> Sequence[signal.Signals]:
-    """The signals that end a run: not SIGHUP where `nohup` has it ignored."""
+    """Return the signals that end a run; not SIGHUP if `nohup` made it ignored."""
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return (signal.SIGTERM,) if ignored else (signal.SIGTERM, signal.SIGHUP)
 
@@ -185,7 +185,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
 
 
 _ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED}
-"""Outcomes whose summary is the model's answer (the others were told on standard error)."""
+"""Outcomes whose summary is the model's answer (the others are reported on standard error)."""
 
 
 def _handle_interrupt(runtime: Runtime) -> None:
@@ -222,7 +222,7 @@ def _build_json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> b
 
 
 def _read_prompt(given: str | None) -> str:
-    """The prompt: the argument, standard input, or both (piped text follows the argument)."""
+    """Return the prompt: the argument, standard input, or both (piped text follows the argument)."""
     if given is None or given == "-":
         if sys.stdin.isatty():
             raise UserError(

@@ -39,7 +39,7 @@ def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
 
 
 def format_session_line(summary: SessionSummary, *, with_project: bool = False) -> str:
-    """One session on one line: id, when, outcome, steps, cost, title."""
+    """Format a session on one line: id, time, outcome, steps, cost, title."""
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
     cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
     where = f"  {summary.project}" if with_project else ""
@@ -58,10 +58,10 @@ def resume_session(
     output: str,
     commit: bool,
 ) -> int:
-    """Go on with a session: say `prompt`, continue an unfinished turn, or open it in the terminal."""
+    """Resume a session: send `prompt`, continue an unfinished turn, or open it in the terminal."""
     if prompt is None and output == "text" and sys.stdin.isatty():
         state = _read_state(folder, session)
-        if not state.unfinished:  # a person waits: without what only a run needs
+        if not state.unfinished:  # a user waits: skip the imports that only a run needs
             from cli.commands.run.interactive import open_interactive
 
             return open_interactive(folder, _add_session_model(flags, state), session=state.id, commit=commit)
@@ -97,7 +97,7 @@ def _resume_without_terminal(
 
 
 def find_newest_session(home: Home, root: Path) -> str:
-    """Id of the session of a project that was written to last. Raises UserError if there is none."""
+    """Return the id of the project's most recently written session. Raises UserError if there is none."""
     logs = (home.get_project_folder(root) / "sessions").glob("*/log.jsonl")
     found = max(((path.stat().st_mtime_ns, path.parent.name) for path in logs), default=None)
     if found is None:
@@ -108,7 +108,7 @@ def find_newest_session(home: Home, root: Path) -> str:
 
 
 def _read_state(folder: Path, session: str) -> SessionPreview:
-    """Of the session with this id, or of the newest one."""
+    """Return the preview of the session with this id, or of the newest one."""
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
     session = session or find_newest_session(home, root)
@@ -123,5 +123,5 @@ def _read_state(folder: Path, session: str) -> SessionPreview:
 
 
 def _add_session_model(flags: Mapping[str, Any], state: SessionPreview) -> Mapping[str, Any]:
-    """The session's model, unless a flag names another one."""
+    """Add the session's model to the flags, unless they name another one."""
     return {"model": state.model, **flags} if state.model else flags

@@ -1,4 +1,4 @@
-"""`patchwright run`, `resume` and `sessions`: tasks, and the sessions they were done in."""
+"""`patchwright run`, `resume` and `sessions`: run tasks, resume and list sessions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add(app: typer.Typer) -> None:
 
 def run(
     prompt: Annotated[
-        str | None, typer.Argument(metavar="PROMPT", help="What to do; `-` or nothing reads standard input.")
+        str | None, typer.Argument(metavar="PROMPT", help="The task; `-` or nothing reads standard input.")
     ] = None,
     option_prompt: Annotated[
         str | None, typer.Option("-p", "--prompt", metavar="PROMPT", hidden=True)
@@ -57,7 +57,7 @@ def run(
     max_time: MaxTime = None,
     max_tokens: MaxTokens = None,
     input_: Annotated[
-        Input, typer.Option("--input", help="`stream-json`: be driven by JSON lines on standard input.")
+        Input, typer.Option("--input", help="`stream-json`: read JSON lines on standard input.")
     ] = Input.text,
     schema: Annotated[
         Path | None,
@@ -70,7 +70,7 @@ def run(
             metavar="N",
             min=1,
             max=16,
-            help="Try it N times, each in a work tree of its own; what the tests like best comes back.",
+            help="Try it N times, each in its own worktree; apply the patch that tests rate best.",
         ),
     ] = 1,
     apply: Annotated[
@@ -140,7 +140,7 @@ def resume(
     tests: Tests = None,
     no_commit: NoCommit = False,
 ) -> None:
-    """Go on with a session.
+    """Continue a session.
 
     An unfinished turn is continued, a finished one waits for your next words.
     """

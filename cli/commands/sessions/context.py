@@ -1,4 +1,4 @@
-"""`patchwright context …`: how histories are kept within bounds."""
+"""`patchwright context …`: tuning of compaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add(app: typer.Typer) -> None:
 
 
 def _group() -> None:
-    """A callback makes `tune` a subcommand although it is the only one."""
+    """Make `tune` a subcommand although it is the only one."""
 
 
 def tune(
@@ -36,7 +36,7 @@ def tune(
     ] = "",
     window: Annotated[int, typer.Option("--window", min=4000, help="Of the model, in tokens.")] = 128_000,
 ) -> None:
-    """Propose what would keep more in sight for less.
+    """Propose changes to keep more history at less cost.
 
     With pairs (one succeeded with all of its history, one failed with a shortened one): an edit of the summaries'
     guideline, as a diff. Without: thresholds, tried on this project's sessions. Nothing is changed.

@@ -1,4 +1,4 @@
-"""What `patchwright context tune` does: proposals for the guideline and the thresholds, from recorded sessions."""
+"""`patchwright context tune`: proposals for the guideline and the thresholds, from recorded sessions."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ GRID = [
 ]
 
 SESSIONS = 20
-"""The newest that thresholds are tried on: each is replayed once for each entry of the grid."""
+"""Newest sessions on which thresholds are tried: each is replayed once per entry of the grid."""
 
 
 def propose_tuning(folder: Path, pairs: Sequence[str], model: str, window: int) -> int:
-    """With pairs of sessions: a diff of the guideline. Without: other thresholds, tried on recorded sessions."""
+    """Print a diff of the guideline (with pairs of sessions) or better thresholds, tried on recorded sessions."""
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
     if pairs:

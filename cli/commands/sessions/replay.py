@@ -1,4 +1,4 @@
-"""`patchwright replay`."""
+"""`patchwright replay`: command-line options."""
 
 from __future__ import annotations
 

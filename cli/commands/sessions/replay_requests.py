@@ -1,4 +1,4 @@
-"""`patchwright replay`: the requests of a session made once more from its log, and compared with those sent then."""
+"""`patchwright replay`: rebuild the requests of a session from its log and compare them with those sent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def replay_session(
     flags: Mapping[str, Any],
     cassette: Path | None,
 ) -> int:
-    """Print each step; with a model, ask that one the last of them. Returns the exit code. Raises UserError."""
+    """Print each step; with a model, send it the last request. Returns the exit code. Raises UserError."""
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
     found = list(
@@ -65,7 +65,7 @@ def replay_session(
 
 
 def format_step(step: ReplayedStep) -> str:
-    """One step on one line: number, size, whether the request is the same, what came of it."""
+    """Format a step on one line: number, size, whether the request is the same, result."""
     if step.changed_parts:
         same = f"differs in {', '.join(step.changed_parts)}"
     else:
@@ -76,7 +76,7 @@ def format_step(step: ReplayedStep) -> str:
 
 
 def rebuild_reply(event: MessageEvent) -> Reply:
-    """The reply that a message of the log was made of."""
+    """Rebuild the reply that was logged as a message."""
     used = event.usage
     return Reply(
         text=event.text,
@@ -100,7 +100,7 @@ def _take_until(found: Iterator[ReplayedStep], until: int | None) -> Iterator[Re
 
 
 def _read_branch(home: Home, root: Path, session: str) -> Iterator[Event]:
-    """The present branch of a session's log, which may be open elsewhere."""
+    """Read the current branch of a session's log, which may be open in another process."""
     try:
         events = {
             event.id: event for event in read_events(home.get_project_folder(root) / "sessions" / session)
@@ -126,7 +126,7 @@ def _make_model_maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Calla
 
 
 async def _compare_replies(step: ReplayedStep, model: Model) -> str:
-    """What another model says to the same request, beside what was said then."""
+    """Compare another model's reply to the same request with the recorded one."""
     from agent.turn.side_calls import collect_reply
 
     try:

@@ -29,13 +29,13 @@ def add(app: typer.Typer) -> None:
 
 
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="All of them have to stand there.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="All of them have to occur.")],
     folder: Folder = Path("."),
     all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many places.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many matches.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """Find what was said, done or seen in sessions, best first."""
+    """Search prompts, actions and outputs of sessions, best first."""
     from cli.commands.sessions.session_actions import search_sessions
 
     raise typer.Exit(
@@ -62,7 +62,7 @@ def fork(
 
 def title(
     session: Annotated[str, typer.Argument(metavar="ID", help="The session.")],
-    text: Annotated[str, typer.Argument(metavar="TITLE", help="What to call it.")],
+    text: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
     folder: Folder = Path("."),
 ) -> None:
     """Give a session a title."""
@@ -104,7 +104,7 @@ def prune(
     ] = None,
     folder: Folder = Path("."),
     all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list sessions to remove.")] = False,
 ) -> None:
     """Remove old sessions; never one that is open."""
     from cli.commands.sessions.session_actions import prune_sessions

@@ -1,4 +1,4 @@
-"""What `patchwright session …` does: sessions searched, copied, named, moved and removed."""
+"""`patchwright session …`: search, copy, rename, move and remove sessions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MB = 1 << 20
 
 
 def search_sessions(folder: Path, words: str, *, all_projects: bool, limit: int, as_json: bool) -> int:
-    """Print the places that hold all the words. Exit code 3 if there are none."""
+    """Print the matches that contain all the words. Returns 3 if there are none."""
     from agent.session.session_search import search_logs
 
     home = Home.from_environment()
@@ -51,7 +51,7 @@ def fork_session(folder: Path, session: str, at: str) -> int:
 
 
 def rename_session(folder: Path, session: str, title: str) -> int:
-    """Store a title."""
+    """Store a session's title."""
     if not title.strip():
         raise UserError(Fault.USAGE, "the title is empty", "Say what to call the session.")
     opened = Session.open(_find_session_folder(folder, session))
@@ -63,7 +63,7 @@ def rename_session(folder: Path, session: str, title: str) -> int:
 
 
 def write_export(folder: Path, session: str, to: str) -> int:
-    """Write an export to a new file, or to standard output."""
+    """Write a session's export to a new file, or to standard output."""
     from agent.session.export_import import export_to_stream
 
     path = _find_session_folder(folder, session)
@@ -81,7 +81,7 @@ def write_export(folder: Path, session: str, to: str) -> int:
 
 
 def import_session(folder: Path, source: str) -> int:
-    """Make a session of an export."""
+    """Create a session from an export."""
     from agent.session.export_import import import_from_stream
 
     root, _ = find_workspace_root(folder, need_git=False)

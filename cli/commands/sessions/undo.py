@@ -21,9 +21,9 @@ def add(app: typer.Typer) -> None:
 
 
 def undo(folder: Folder = Path("."), session: SessionOption = "") -> None:
-    """Take back what the last turn did to files.
+    """Undo the last turn's changes to files.
 
-    What its commands did is included; your own changes stay.
+    Those of its commands are included; your own changes stay.
     """
     from cli.commands.sessions.undo_files import undo_turn
 
@@ -31,7 +31,7 @@ def undo(folder: Folder = Path("."), session: SessionOption = "") -> None:
 
 
 def redo(folder: Folder = Path("."), session: SessionOption = "") -> None:
-    """Bring back what the last undo took away."""
+    """Restore the changes that the last undo removed."""
     from cli.commands.sessions.undo_files import redo_turn
 
     raise typer.Exit(redo_turn(folder, session))
@@ -48,7 +48,7 @@ def rewind(
     ] = False,
     both: Annotated[bool, typer.Option("--both", help="Files and conversation.")] = False,
 ) -> None:
-    """Take back the files of a step and of all later ones."""
+    """Undo the file changes of a step and of all later ones."""
     from cli.commands.sessions.undo_files import rewind_to_step
 
     if conversation and both:

@@ -1,4 +1,4 @@
-"""`patchwright undo`, `redo` and `rewind`: take back files that a session changed, also after it has ended."""
+"""`patchwright undo`, `redo` and `rewind`: undo file changes of a session, also after it has ended."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ Act = Callable[[Snapshots, Timeline], UndoOutcome]
 
 
 def undo_turn(folder: Path, session: str) -> int:
-    """Take back the last turn that changed files. Returns the exit code."""
+    """Undo the last turn that changed files. Returns the exit code."""
     return _apply_action(folder, session, undo_last_turn, lambda timeline: bool(timeline.done))
 
 
 def redo_turn(folder: Path, session: str) -> int:
-    """Bring back what the last undo took away. Returns the exit code."""
+    """Redo the last undo. Returns the exit code."""
     return _apply_action(
         folder, session, redo_last_undo, lambda timeline: bool(timeline.undone), nothing=_GONE
     )
 
 
 def rewind_to_step(folder: Path, session: str, step: str, what: What = "files") -> int:
-    """List the steps of a session, or go back to before one of them. Returns the exit code."""
+    """List the steps of a session, or restore the state before one of them. Returns the exit code."""
     if step and what == "conversation":
         return _forget_conversation(folder, session, step)
     if step:
@@ -71,7 +71,7 @@ def rewind_to_step(folder: Path, session: str, step: str, what: What = "files") 
 
 
 def parse_step_number(text: str, timeline: Timeline) -> int:
-    """A step's number as a person gave it. Raises UserError."""
+    """Parse a step number given by the user. Raises UserError."""
     if text.isdecimal() and 1 <= int(text) <= len(timeline.done):
         return int(text)
     there = f"there are {len(timeline.done)}" if timeline.done else "there is none"
@@ -79,7 +79,7 @@ def parse_step_number(text: str, timeline: Timeline) -> int:
 
 
 def format_steps(timeline: Timeline) -> list[str]:
-    """A line for each step that can be taken back, under the words of its turn."""
+    """Return a line for each step that can be undone, under its turn's prompt."""
     lines: list[str] = []
     turn = 0
     for number, step in enumerate(timeline.done, 1):
@@ -92,7 +92,7 @@ def format_steps(timeline: Timeline) -> list[str]:
 
 
 def format_outcome(outcome: UndoOutcome) -> list[str]:
-    """What was done, in lines for a person."""
+    """Format the outcome of an undo as lines for the user."""
     if outcome.clashes:
         reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
         return ["nothing was undone: some files have changed since that turn", *reasons]
@@ -112,9 +112,9 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
 
 
 def describe_uncovered(root: Path, place: Path) -> list[str]:
-    """Lines about files of repositories inside the workspace: commands may have changed them, and nobody undoes that.
+    """Describe files of nested repositories, which commands may have changed and undo does not cover.
 
-    place: the folder of the session, whose beginning counts
+    place: folder of the session; changes since its start count
     """
     from tools.git.nested_repositories import find_nested_changes
 
@@ -183,7 +183,7 @@ def _apply_action(
 def _find_session(
     folder: Path, session: str, able: Callable[[Timeline], bool]
 ) -> tuple[Path, Path, Timeline] | None:
-    """(workspace, folder of the session, timeline) of the newest session that has something for it."""
+    """Return (workspace, session folder, timeline) of the newest session for which `able` holds."""
     root, _ = find_workspace_root(folder, need_git=False)
     home = Home.from_environment()
     named = [home.get_project_folder(root) / "sessions" / session] if session else []
@@ -200,7 +200,7 @@ def _find_session(
 
 
 def _list_session_folders(home: Home, root: Path) -> list[Path]:
-    """The folders of the workspace's sessions, the newest first."""
+    """Return the session folders of the workspace, newest first."""
     return [each.path for each in load_session_summaries(home, root)]
 
 

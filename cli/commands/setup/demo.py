@@ -1,4 +1,4 @@
-"""`patchwright demo`: an example project with real bugs is fixed, tested and committed before your eyes."""
+"""`patchwright demo`: fix, test and commit an example project with real bugs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROMPT = "make the failing tests pass"
 
 
 def run_demo(folder: Path | None, *, model: str, api_base: str | None) -> int:
-    """Copy the example out, run the agent on it, and show what it did with git's own words."""
+    """Copy the example project, run the agent on it, and show the result with git commands."""
     keep = folder is not None
     with tempfile.TemporaryDirectory(prefix="patchwright-demo-", ignore_cleanup_errors=True) as temporary:
         target = folder if folder is not None else Path(temporary) / "ledger"

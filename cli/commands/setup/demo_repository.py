@@ -1,4 +1,4 @@
-"""The demo's repository: the example project, made anew from its patches with the same commits every time."""
+"""Repository of the demo: the example project, rebuilt from its patches with the same commits every time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Beside the floors, in a checkout as in the wheel.
 HISTORY = Path(__file__).parents[3] / "examples" / "ledger" / "history"
 
-# Written into the copy, so that commits can be made in it where nobody has told git a name yet, and so
+# Written into the copy, so that commits can be made in it where no user name is configured yet, and so
 # that the user's own settings neither change its bytes nor ask for a signature.
 SETTINGS = {
     "user.name": "Patchwright Demo",
@@ -26,9 +26,9 @@ SETTINGS = {
 
 
 def create_demo_repository(target: Path) -> Path:
-    """Make the demo's repository in `target`, an empty or a new folder, and return its absolute path.
+    """Create the demo's repository in `target`, an empty or a new folder, and return its absolute path.
 
-    Raises UserError when there is something in the way, or no git.
+    Raises UserError if the folder is not empty or git is missing.
     """
     if target.is_dir() and any(target.iterdir()):
         raise UserError(Fault.USAGE, f"{str(target)!r} is not empty.", "Name a new folder.")
@@ -36,7 +36,7 @@ def create_demo_repository(target: Path) -> Path:
     try:
         target = target.absolute()
         target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:  # no permission, a file in the way: the system's words are passed on
+    except OSError as error:  # no permission, a file in the way: the system's message is passed on
         raise UserError(
             Fault.READ_ONLY, f"{str(target)!r} could not be made: {error.strerror}.", "Name another folder."
         ) from error
@@ -55,13 +55,13 @@ def _run_git(target: Path, *arguments: str) -> None:
         subprocess.run(
             command, check=True, capture_output=True, text=True, env=_build_git_environment(os.environ)
         )
-    except subprocess.CalledProcessError as error:  # a full disk, a git too old: its own words say it best
+    except subprocess.CalledProcessError as error:  # a full disk, a git too old: show git's own message
         said = error.stderr.strip() or f"exit code {error.returncode}"
         raise UserError(Fault.CONFIGURATION, f"git could not make the demo's repository: {said}") from error
 
 
 def _build_git_environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment without what would point git elsewhere or bring settings of the user's in."""
+    """Return the environment without variables that redirect git or load the user's settings."""
     kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
     return kept | {
         "PATH": build_search_path(),

@@ -1,4 +1,4 @@
-"""`patchwright doctor`: what was found on this machine, what is missing, and how to get it."""
+"""`patchwright doctor`: requirements found or missing on this machine, and how to install them."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 Verdict = Literal["good", "warn", "bad"]
 
 LOCAL_SERVERS = (("ollama", 11434), ("lmstudio", 1234), ("vllm", 8000), ("llamacpp", 8080))
-"""Programs that serve models at home, and the port each uses when nobody says otherwise."""
+"""Local model servers and their default ports."""
 
 PATIENCE = 0.2
-"""Seconds to connect to a port of this machine: one that is served answers in under a millisecond."""
+"""Seconds to connect to a local port: an open one answers in under a millisecond."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that was looked at. `bad`: the main job cannot be done without it; hint: how to get it."""
+    """Result of one check. `bad`: the agent cannot work without it; hint: how to get it."""
 
     name: str
     verdict: Verdict
@@ -45,7 +45,7 @@ class Finding:
 
 
 def run_doctor(folder: Path, *, as_json: bool) -> int:
-    """Print the findings; the exit code says whether the main job can be done here. Raises UserError: no folder."""
+    """Print the findings; the exit code says whether the agent can work here. Raises UserError: no folder."""
     from agent.workspace_root import find_workspace_root
 
     find_workspace_root(folder, need_git=False)
@@ -60,7 +60,7 @@ def run_doctor(folder: Path, *, as_json: bool) -> int:
 
 
 def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
-    """Look at everything. Keys are named, never shown; only this machine is asked for models."""
+    """Run all checks. Keys are named, never shown; only local servers are asked for models."""
     from sandbox.fs.repository import find_root
 
     folder = folder.resolve()
@@ -89,7 +89,7 @@ def _check_python() -> Finding:
 
 
 def _check_installation(root: Path) -> list[Finding]:
-    """What of our own files lies in this workspace."""
+    """Report our own files in this workspace."""
     from sandbox.fs.installation import build_exposure_warning, list_installation_paths
 
     found = []
@@ -132,7 +132,7 @@ def _check_git(root: Path) -> list[Finding]:
 
 
 def _read_first_line(*argv: str) -> str:
-    """A program's first words, "" when it fails."""
+    """Return the first line of a program's output, "" when it fails."""
     try:
         done = subprocess.run(
             argv,
@@ -143,13 +143,13 @@ def _read_first_line(*argv: str) -> str:
             check=False,
             text=True,
         )
-    except (OSError, subprocess.TimeoutExpired):  # gone since it was found, or it hangs
+    except (OSError, subprocess.TimeoutExpired):  # removed since it was found, or it hangs
         return ""
     return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""
 
 
 def _check_sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Finding]:
-    """The backend that would be used, tried with a command; a weaker one says why the better one is not used."""
+    """Return the backend in use, tested with a command; for a weaker one, the reason why the better is not used."""
     from sandbox.backends.selection import choose_sandbox
     from sandbox.process.command import Command
 
@@ -200,7 +200,7 @@ def _check_data_folder(home: Home) -> Finding:
 
 
 def _check_model_keys(env: Mapping[str, str]) -> Finding:
-    """Names of the variables that hold a key."""
+    """Report the names of the variables that hold a key."""
     from agent.model.model_factory import choose_default_model
     from agent.model.providers.endpoints import ENDPOINTS, LITELLM
 
@@ -220,7 +220,7 @@ def _check_model_keys(env: Mapping[str, str]) -> Finding:
 
 
 def _check_edit_formats(home: Home, root: Path | None, env: Mapping[str, str]) -> Finding:
-    """In which formats the model that would be used is told to write edits."""
+    """Report the edit formats of the configured model."""
     from agent.model.model_factory import choose_default_model
     from agent.model.providers.model_family import find_family
     from cli.settings.layers import load_settings
@@ -252,7 +252,7 @@ async def _find_local_servers() -> list[Finding]:
 
 
 async def _list_models_on(port: int) -> list[str]:
-    """Ids that a server of this machine lists at /v1/models; none if nobody answers in that way."""
+    """Return the ids that a local server lists at /v1/models; none without a valid answer."""
     request = f"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n"
     try:
         async with asyncio.timeout(PATIENCE):
@@ -267,7 +267,7 @@ async def _list_models_on(port: int) -> list[str]:
             writer.close()
         listed = json.loads(answer.partition(b"\r\n\r\n")[2])
         return [str(model["id"]) for model in listed["data"]]
-    except (OSError, TimeoutError, ValueError, KeyError, TypeError):  # nobody, or not a server of models
+    except (OSError, TimeoutError, ValueError, KeyError, TypeError):  # no server, or not a model server
         return []
 
 
@@ -295,7 +295,7 @@ def _check_project(folder: Path, root: Path | None) -> Finding:
 
 
 def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
-    """How this project's tests would be run; they are not run."""
+    """Report how this project's tests would be run, without running them."""
     if root is None or sandbox is None:
         return []
     from sandbox.fs.workspace_tree import Tree

@@ -20,7 +20,7 @@ def doctor(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Say what was found here, what is missing and how to get it."""
+    """Check this machine; report missing parts and how to get them."""
     from cli.commands.setup.doctor import run_doctor
 
     raise typer.Exit(run_doctor(folder, as_json=as_json))
@@ -33,7 +33,7 @@ def demo(
     model: Model = None,
     api_base: ApiBase = None,
 ) -> None:
-    """Fix an example project's failing tests, before your eyes."""
+    """Fix an example project's failing tests while you watch."""
     from cli.commands.setup.demo import run_demo
 
     raise typer.Exit(run_demo(folder, model=model or "offline", api_base=api_base))
@@ -42,13 +42,13 @@ def demo(
 def trust(
     folder: Folder = Path("."),
     list_only: Annotated[
-        bool, typer.Option("--list", help="Show it, and what else is trusted; trust nothing.")
+        bool, typer.Option("--list", help="Show it and other trusted ones; trust nothing.")
     ] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no more.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke its trust.")] = False,
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
 
-    Signing programs too; and let its `patchwright.toml` set what it sets. All of it is shown.
+    Signing programs too; and let its `patchwright.toml` apply. All of it is shown.
     """
     from cli.commands.setup import trust as trusting
 
@@ -60,10 +60,10 @@ def trust(
 
 def init(
     folder: Folder = Path("."),
-    force: Annotated[bool, typer.Option("--force", help="Replace an AGENTS.md that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing AGENTS.md.")] = False,
     show: Annotated[bool, typer.Option("--print", help="Print the draft, write nothing.")] = False,
 ) -> None:
-    """Draft an AGENTS.md from what the repository shows.
+    """Draft an AGENTS.md from the repository's files.
 
     Commands, layout, conventions.
     """

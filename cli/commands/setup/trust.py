@@ -1,4 +1,4 @@
-"""`patchwright trust`: what a repository would run outside the sandbox or set, and the user's word on it."""
+"""`patchwright trust`: programs that a repository runs outside the sandbox, its settings, and the user's trust."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sandbox.sanitize import sanitize_for_approval
 
 
 def grant_trust(folder: Path) -> int:
-    """Trust what the repository around `folder` defines now, and show what that turns on."""
+    """Trust the current definitions of the repository around `folder`, and show their effects."""
     root, found, settings = _find_definitions(folder)
     if not found and not settings:
         _print_exactly(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
@@ -32,7 +32,7 @@ def grant_trust(folder: Path) -> int:
 
 
 def revoke_trust(folder: Path) -> int:
-    """Trust the repository around `folder` no more; it may be broken by now, or gone."""
+    """Revoke trust in the repository around `folder`, which may be broken or removed by now."""
     from sandbox.fs.repository import find_root
 
     root = find_root(folder) or folder
@@ -42,7 +42,7 @@ def revoke_trust(folder: Path) -> int:
 
 
 def show_trust(folder: Path) -> int:
-    """What the repository around `folder` would run or set, whether that is trusted, and which others are."""
+    """Print the programs and settings of the repository around `folder`, its trust, and other trusted ones."""
     root, found, settings = _find_definitions(folder)
     store = _open_store()
     parts = [
@@ -64,7 +64,7 @@ def show_trust(folder: Path) -> int:
 
 
 def _find_definitions(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definition, ...]]:
-    """The repository's root, what it would run, and what it would set."""
+    """Return the repository's root, the programs it would run, and the settings it would apply."""
     from agent.workspace_root import find_workspace_root
     from tools.git.broker import Broker
 
@@ -81,7 +81,7 @@ def _open_store() -> TrustStore:
 
 
 def _print_exactly(*lines: str) -> None:
-    """Exactly, and line by line: no name of a stranger's may end a line and begin another."""
+    """Print lines with control characters escaped: no untrusted name may start a new line."""
     for line in lines:
         shown = sanitize_for_approval(line.encode("utf-8", "replace").decode()).replace("\n", "\\n")
         sys.stdout.write(f"{shown}\n")

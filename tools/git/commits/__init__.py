@@ -1,1 +1,1 @@
-"""Commits of exactly what the session changed."""
+"""Commits of exactly the session's changes."""

@@ -1,8 +1,8 @@
-"""Take what others changed in a file between the session's steps out of what the session changed in it.
+"""Separate the session's changes of a file from foreign edits made between its steps.
 
-An edit beside the session's lines goes into the version that the session is compared with, as if it had been there
-before. One of the session's own lines cannot: it is taken out of what is there now, so that the session's own version
-of them is what a commit holds, and the edit stays in the file, uncommitted.
+A foreign edit outside the session's lines is added to the base version, as if it had been there before. An edit of
+the session's own lines is removed from the current version instead, so that the commit holds the session's version of
+them, and the edit stays in the file, uncommitted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CLASH = "the user has since changed lines that you changed as well"
 class FileVersion:
     """One version of a file: a link's content is its target.
 
-    mode: as git writes it; "" when nobody noted it
+    mode: as git writes it; "" if unknown
     """
 
     mode: str
@@ -36,7 +36,7 @@ class FileVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionChange:
-    """Two versions between which lies what the session changed, and nothing else.
+    """Two versions that differ by the session's changes only.
 
     clash: why there are no such versions; apart: see `Touched`
     """
@@ -59,16 +59,19 @@ def separate_session_change(
     now: FileVersion | None,
     edits: Sequence[ForeignEdit],
 ) -> SessionChange:
-    """base: before the session's first change; now: what is there; edits: others' between its steps, oldest first"""
+    """Return the session's own change of a file.
+
+    base: before the session's first change; now: at present; edits: foreign ones between its steps, oldest first
+    """
     committed = _CommittedVersion(broker, path, head)
     waiting: list[tuple[FileVersion | None, FileVersion | None]] = []
     for edit in edits:
         before, after = _read_version(edit, edit.before), _read_version(edit, edit.after)
-        if committed.equals(before):  # so the last commit has all that the session had done until then
+        if committed.equals(before):  # the last commit has all of the session's changes until then
             base, waiting = before, []
         if (
             after is None or after == base or committed.equals(after)
-        ):  # nothing of the session's is left in it
+        ):  # none of the session's changes is left in it
             base, waiting = after, []
             continue
         try:
@@ -104,7 +107,7 @@ class _CommittedVersion:
         )
 
     def contains_edit(self, before: FileVersion | None, after: FileVersion | None) -> bool:
-        """The edit is committed: to make it again would change nothing."""
+        """Return whether the edit is committed: applying it again would change nothing."""
         if self._head is None or before is None or after is None or not _are_regular_files(before, after):
             return False
         names = [store_filtered_blob(self._broker, self._path, each.content) for each in (before, after)]
@@ -116,7 +119,7 @@ class _CommittedVersion:
 def _apply_edit(
     before: FileVersion | None, after: FileVersion | None, there: FileVersion | None
 ) -> FileVersion | None:
-    """`there` with the change from `before` to `after` made in it. Raises _Overlap."""
+    """Apply the change from `before` to `after` to `there`. Raises _Overlap."""
     if there == before:
         return after
     if there == after:
@@ -146,7 +149,7 @@ def _read_version(edit: ForeignEdit, state: State | None) -> FileVersion | None:
 
 
 def to_git_mode(mode: int) -> str:
-    """st_mode as git writes it."""
+    """Convert st_mode to git's notation."""
     if stat.S_ISLNK(mode):
         return "120000"
     return "100755" if mode & stat.S_IXUSR else "100644"

@@ -1,4 +1,4 @@
-"""What the session changed, file by file: the version it found and the version that is there now."""
+"""Files that the session changed: the version before its first change and the present one."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class ChangedFile:
     path: relative to the repository, no link on the way to it
     keys: its names in `Workspace.changed` (more than one when it was changed through a link as well)
     base: before the first change, None if it was not there
-    now: at present, None if it is gone
-    lost: there was a version before, of which nobody kept the content
-    clash: why what others changed since cannot be told from the session's changes; "" if it can
-    apart: `now` is not what is in the file: that has others' edits of the session's own lines as well
+    now: at present, None if it is deleted
+    lost: the version before existed, but its content was not saved
+    clash: why foreign edits cannot be separated from the session's changes; "" if they can
+    apart: the file on disk differs from `now`: it also has foreign edits of the session's own lines
     """
 
     path: str
@@ -45,9 +45,9 @@ class ChangedFile:
 
 
 def list_changed_files(at: Workspace, broker: Broker, head: Mapping[str, Entry]) -> list[ChangedFile]:
-    """Files that the session made differ from what it found, in order of first change.
+    """List the files that the session changed, in order of first change.
 
-    What others changed in them between its steps is in `base` and `now`, or in neither.
+    Foreign edits between its steps are in both `base` and `now`, or in neither.
     broker: of the repository; the workspace may be a folder in its work tree
     head: the entries of the last commit
     """
@@ -82,7 +82,7 @@ def list_changed_files(at: Workspace, broker: Broker, head: Mapping[str, Entry])
 
 
 def find_enclosing_repository(root: Path, path: str, head: Mapping[str, Entry]) -> str:
-    """The submodule or nested repository that `path` lies in, or ""."""
+    """Return the submodule or nested repository that contains `path`, or ""."""
     parts = path.split("/")
     for count in range(1, len(parts)):
         folder = "/".join(parts[:count])
@@ -92,7 +92,7 @@ def find_enclosing_repository(root: Path, path: str, head: Mapping[str, Entry]) 
 
 
 def _resolve_changed_path(at: Workspace, key: str, real: Path, head: Mapping[str, Entry]) -> str | None:
-    """Where a changed file really lies. Tools write through links: then the link's target is what changed."""
+    """Return the real path of a changed file. Tools write through links: then the link's target changed."""
     here = at.root / key
     path = _resolve_links(here.parent) / here.name
     if path.is_symlink() and _is_old_link(at, key, path, real, head):
@@ -101,12 +101,12 @@ def _resolve_changed_path(at: Workspace, key: str, real: Path, head: Mapping[str
 
 
 def _resolve_links(path: Path) -> Path:
-    """With links followed, as far as they lead anywhere: `Path.resolve` gives up at a link to itself."""
+    """Follow links as far as possible: `Path.resolve` gives up at a link to itself."""
     return Path(os.path.realpath(path))
 
 
 def _is_old_link(at: Workspace, key: str, path: Path, real: Path, head: Mapping[str, Entry]) -> bool:
-    """The link stood there before the session: it was written through, not made."""
+    """Return whether the link existed before the session: it was written through, not created."""
     if at.changed[key] is None or stat.S_ISLNK(at.modes.get(key, 0)):
         return False
     name = path.relative_to(real).as_posix() if path.is_relative_to(real) else ""
@@ -128,15 +128,15 @@ def _read_current_version(path: Path) -> FileVersion | None:
             return FileVersion(mode=to_git_mode(info.st_mode), content=os.fsencode(path.readlink()))
         if stat.S_ISREG(info.st_mode):
             return FileVersion(mode=to_git_mode(info.st_mode), content=path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):  # gone, or its folder is
+    except (FileNotFoundError, NotADirectoryError):  # it or its folder was removed
         return None
-    except PermissionError as error:  # not to be taken for a deletion
+    except PermissionError as error:  # not a deletion
         raise ToolFailure(f"{str(path)!r} cannot be read, so nothing was done: {error.strerror}") from None
     except OSError as error:
         if error.errno == errno.ELOOP:  # its folder is a link to itself now
             return None
         raise
-    return None  # a folder, socket or pipe stands there: no file to git
+    return None  # a folder, socket or pipe: no file to git
 
 
 def _is_same_version(base: FileVersion, now: FileVersion) -> bool:

@@ -1,4 +1,4 @@
-"""Decide, file by file, what a commit of the session's changes holds, without anything of the user's."""
+"""Plan a commit of the session's changes, file by file, without any of the user's."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tools.git.repository_programs import list_filter_names
 
 @dataclass(slots=True, kw_only=True)
 class CommitPlan:
-    """What to commit.
+    """Entries to commit, and files that are left out.
 
     entries: the new entry of each path, None to delete it
-    done: paths that the last commit has already as they are now
-    left_out: paths that are not git's to commit here, and why
-    conflicts: paths in which the session's changes cannot be told from the user's, and why
+    done: paths whose present version is committed already
+    left_out: paths that cannot be committed here (ignored, nested repositories …), and why
+    conflicts: paths in which the session's changes cannot be separated from the user's, and why
     """
 
     entries: dict[str, Entry | None] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class CommitPlan:
 def plan_commit(
     broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], index: Path
 ) -> CommitPlan:
-    """Compare base, last commit and present of every file.
+    """Plan the commit by comparing base, last commit and present version of every file.
 
     head: the entries of the last commit, which `index` holds as well
     """
@@ -57,7 +57,7 @@ def plan_commit(
 
 
 def merge_texts(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """The three-way merge of texts, None if it conflicts or they are binary."""
+    """Merge three texts; None on a conflict or for binary content."""
     with create_scratch_folder() as folder:
         names = []
         for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
@@ -71,7 +71,7 @@ def merge_texts(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> byte
 def _find_excluded_files(
     broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], index: Path
 ) -> dict[str, str]:
-    """Files that are not to be committed here, and why."""
+    """Find files that must not be committed here, and why."""
     reasons = {}
     asked = []
     for file in files:
@@ -86,7 +86,7 @@ def _find_excluded_files(
             reasons[file.path] = "it was the user's, and not yet in git, before you changed it"
         else:
             asked.append(file.path)
-    # As a user's `git add` would: ignored, unless tracked. "./": a leading colon would be a pattern's.
+    # As `git add` does: ignored, unless tracked. "./": a leading colon would start a pattern.
     names = b"".join(b"./" + os.fsencode(path) + b"\0" for path in asked)
     output = broker.run("check-ignore", "-z", "--stdin", stdin=names, index=index, ok=(0, 1))
     ignored = {name.removeprefix("./") for name in output.split_fields()}
@@ -97,7 +97,7 @@ def _find_excluded_files(
 def _find_untrusted_filtered(
     broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry]
 ) -> dict[str, str]:
-    """Files that an untrusted filter would turn into something else (a cipher text, say) before git stores them."""
+    """Find files that an untrusted filter would transform (encrypt, say) before git stores them."""
     names = list_filter_names(broker.untrusted_definitions)
     if not names:
         return {}
@@ -112,7 +112,7 @@ def _find_untrusted_filtered(
 
 
 def _is_stored_raw(file: ChangedFile, head: Entry | None) -> bool:
-    """The last commit has it just as the session found it: so the filter leaves this file alone."""
+    """Return whether the last commit has the session's base unfiltered: the filter does not transform this file."""
     return (
         file.base is not None and head is not None and compute_blob_id(file.base.content, head[1]) == head[1]
     )
@@ -121,7 +121,7 @@ def _is_stored_raw(file: ChangedFile, head: Entry | None) -> bool:
 def _store_current_files(
     broker: Broker, files: Sequence[ChangedFile], head: Mapping[str, Entry], known: Mapping[str, bytes]
 ) -> dict[str, str]:
-    """Store what is there now; returns blob ids by path."""
+    """Store the present contents; returns blob ids by path."""
     found = {}
     plain: dict[bool, list[str]] = {True: [], False: []}
     for file in files:
@@ -139,7 +139,7 @@ def _store_current_files(
 def _store_like_git(
     broker: Broker, path: str, content: bytes, entry: Entry | None, known: Mapping[str, bytes]
 ) -> str:
-    """Store a content as git would if it were in the file."""
+    """Store a content as git would store that of the file."""
     return (
         store_blob(broker, content)
         if _has_committed_crlf(entry, known)
@@ -148,7 +148,7 @@ def _store_like_git(
 
 
 def _has_committed_crlf(entry: Entry | None, known: Mapping[str, bytes]) -> bool:
-    """git does not convert line endings of a file that is already committed with CRLF."""
+    """Return whether the file is committed with CRLF: then git does not convert its line endings."""
     return entry is not None and b"\r\n" in known.get(entry[1], b"")
 
 
@@ -156,7 +156,7 @@ def _decide_entry(
     broker: Broker, file: ChangedFile, head: Entry | None, present: str, result: CommitPlan
 ) -> None:
     if file.now is None and head is None:
-        return  # made and removed again
+        return  # created and removed again
     if head is not None and head[1] == present and file.now:
         mode = _choose_mode(file, head)
         if mode == head[0]:
@@ -197,7 +197,7 @@ def _merge_with_user_changes(
 
 
 def _is_base_committed(broker: Broker, file: ChangedFile, head: Entry) -> bool:
-    """The session found the file as the last commit has it."""
+    """Return whether the session's base is the committed version."""
     if file.base is None or (head[0] == "120000") != (file.base.mode == "120000"):
         return False
     if compute_blob_id(file.base.content, head[1]) == head[1]:
@@ -206,7 +206,7 @@ def _is_base_committed(broker: Broker, file: ChangedFile, head: Entry) -> bool:
 
 
 def _choose_mode(file: ChangedFile, head: Entry | None) -> str:
-    """The present mode if the session changed it, else the committed one: a user's chmod is the user's."""
+    """Return the present mode if the session changed it, else the committed one: a user's chmod is left out."""
     now = file.now.mode if file.now else ""
     if head is None or "120000" in (head[0], now):
         return now
@@ -215,7 +215,7 @@ def _choose_mode(file: ChangedFile, head: Entry | None) -> str:
 
 
 def _add_folder_conflicts(result: CommitPlan, head: Mapping[str, Entry]) -> None:
-    """A new file where the last commit has a folder, or below one of its files, would delete those."""
+    """Add conflicts for new files in place of a committed folder or below a committed file: they would delete it."""
     kept = {path for path in head if result.entries.get(path, head[path]) is not None}
     folders = {parent for path in kept for parent in _list_parents(path)}
     for path, entry in list(result.entries.items()):

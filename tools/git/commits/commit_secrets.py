@@ -1,4 +1,4 @@
-"""A commit that would add a key, a token or a private key is stopped before it is made."""
+"""Secret check before a commit: refuse one that adds a key, a token or a private key."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tools.git.diff_hunks import parse_file_hunks
 from tools.lint.checks.secrets import find_new_secrets
 
 _MOST = 20
-"""Places that are named; more of them say nothing new."""
+"""Locations that are reported; more add no information."""
 
 
 def refuse_new_secrets(broker: Broker, old: str, index: Path, allowed: Sequence[str]) -> None:
-    """Raise ToolFailure when what is staged in `index` adds a secret that commit `old` did not have there.
+    """Raise ToolFailure if `index` adds a secret that is not in commit `old` at that place.
 
-    The message names places and kinds, never a value. allowed: patterns of paths that are not looked at
+    The message names locations and kinds, never a value. allowed: patterns of paths that are not checked
     """
     files = list(parse_file_hunks(_diff_index(broker, old, index)))
     removed = "\n".join(line for hunks in files for hunk in hunks for line in hunk.removed)
@@ -41,7 +41,7 @@ def refuse_new_secrets(broker: Broker, old: str, index: Path, allowed: Sequence[
 
 
 def _diff_index(broker: Broker, old: str, index: Path) -> str:
-    """Without file names quoted, renames followed, or a driver of the repository run; binary files are named only."""
+    """Diff without quoted names, rename detection or drivers of the repository; binary files are named only."""
     options = ("--cached", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
     plain = ("--src-prefix=a/", "--dst-prefix=b/", "--ignore-submodules=all", "--inter-hunk-context=0")
     base = (old,) if old else ()

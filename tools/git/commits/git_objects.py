@@ -1,4 +1,4 @@
-"""Index and tree entries: read them, write them, turn contents into blobs."""
+"""Index entries, tree entries and blobs: reading and writing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Entry = tuple[str, str]
 
 
 def read_index_entries(broker: Broker, index: Path | None = None) -> tuple[dict[str, Entry], set[str]]:
-    """The entries of an index, and the paths whose merge is not settled."""
+    """Return the entries of an index, and its unmerged paths."""
     entries: dict[str, Entry] = {}
     unmerged: set[str] = set()
     for line in broker.run("ls-files", "--stage", "-z", index=index).split_fields():
@@ -29,7 +29,7 @@ def read_index_entries(broker: Broker, index: Path | None = None) -> tuple[dict[
 def write_index_entries(
     broker: Broker, entries: Mapping[str, Entry | None], index: Path | None = None
 ) -> None:
-    """Set entries of an index, None removes; no other entry is touched."""
+    """Set entries of an index (None removes one); other entries are not changed."""
     # Removals first: they make room where a file becomes a folder.
     ordered = sorted(entries.items(), key=lambda item: item[1] is not None)
     lines = b""
@@ -40,7 +40,7 @@ def write_index_entries(
 
 
 def diff_commits(broker: Broker, old: str, new: str) -> dict[str, tuple[Entry | None, Entry | None]]:
-    """What differs between two commits; `old` may be "" for none."""
+    """Return (old entry, new entry) of each path that differs between two commits; `old` may be "" for none."""
     trees = (old, new) if old else ("--root", new)
     options = ("--raw", "-r", "-z", "--no-renames", "--no-abbrev", "--no-commit-id")
     fields = broker.run("diff-tree", *options, *trees).split_fields()
@@ -53,7 +53,7 @@ def diff_commits(broker: Broker, old: str, new: str) -> dict[str, tuple[Entry | 
 
 
 def read_blobs(broker: Broker, names: Iterable[str]) -> dict[str, bytes]:
-    """The bytes of blobs."""
+    """Return the bytes of blobs by id."""
     wanted = sorted(set(names))
     output = broker.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
     found: dict[str, bytes] = {}
@@ -67,17 +67,17 @@ def read_blobs(broker: Broker, names: Iterable[str]) -> dict[str, bytes]:
 
 
 def store_blob(broker: Broker, content: bytes) -> str:
-    """Store bytes as they are; returns the blob's id."""
+    """Store bytes unfiltered; returns the blob's id."""
     return broker.run("hash-object", "-w", "--stdin", "--no-filters", stdin=content).stdout.decode().strip()
 
 
 def store_filtered_blob(broker: Broker, path: str, content: bytes) -> str:
-    """Store bytes as git would store them when added at `path`: line endings and filters as configured."""
+    """Store bytes as `git add` would at `path`, with the configured line endings and filters; returns the id."""
     return broker.run("hash-object", "-w", "--stdin", f"--path={path}", stdin=content).stdout.decode().strip()
 
 
 def store_files(broker: Broker, paths: Sequence[str], *options: str) -> dict[str, str]:
-    """Store files of the work tree; returns each one's blob id."""
+    """Store files of the work tree; returns blob ids by path."""
     if not paths:
         return {}
     lines = b"".join(_quote_path(path) + b"\n" for path in paths)
@@ -86,7 +86,7 @@ def store_files(broker: Broker, paths: Sequence[str], *options: str) -> dict[str
 
 
 def compute_blob_id(content: bytes, like: str) -> str:
-    """The id of a blob, in the hash that the repository's id `like` is of."""
+    """Compute a blob's id, with the hash algorithm of the id `like`."""
     import hashlib
 
     kind = hashlib.sha1 if len(like) == 40 else hashlib.sha256
@@ -94,7 +94,7 @@ def compute_blob_id(content: bytes, like: str) -> str:
 
 
 def _quote_path(path: str) -> bytes:
-    """A path as git quotes it in line-based lists; only what would break the line needs it."""
+    """Quote a path as git does in line-based lists; only characters that would break the line are quoted."""
     name = os.fsencode(path)
     if not name.startswith(b'"') and b"\n" not in name and b"\r" not in name:
         return name

@@ -1,4 +1,4 @@
-"""Commit what the session changed and nothing else, leaving the user's index and work tree as they were."""
+"""Commit of the session's changes only; the user's index and work tree keep their state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tools.git.commits.git_objects import (
 )
 from tools.git.git_output import GitOutput
 
-# Editors and prompts hold the index's lock for moments; longer means a command that waits, or a crash.
+# Editors and shell prompts hold the index lock briefly; longer means a waiting command, or a crash.
 _LOCK_PATIENCE = 2.0
 
 _UNFINISHED = {
@@ -49,7 +49,7 @@ _TRAILER = "Assisted-by"
 
 _APART = "the user has since changed lines that you wrote: yours are committed, theirs are in the file, uncommitted"
 
-# Name of the fact which is the last commit that this process has made, and brought the index to.
+# Name of the fact that holds the last commit of this process to which the index was updated.
 _DONE = "commit made"
 
 
@@ -68,9 +68,9 @@ class CommitResult:
 
     sha: its full id
     left_out: changed files that are not in it, and why
-    untrusted: what of the repository was kept from running, in one line
-    notes: what else the user should know
-    output: what hooks printed
+    untrusted: definitions of the repository that did not run, in one line
+    notes: further notes for the user
+    output: output of hooks
     """
 
     sha: str
@@ -83,10 +83,10 @@ class CommitResult:
 
 
 async def commit_session(at: Workspace, message: str) -> CommitResult:
-    """Commit the session's changes. They leave `at.changed`.
+    """Commit the session's changes and remove them from `at.changed`.
 
-    What the user had changed and not committed stays uncommitted, staged or not, as it was. The repository's
-    hooks run if the user trusts them. Raises ToolFailure when nothing was committed, saying why.
+    The user's uncommitted changes stay as they were, staged or not. The repository's hooks run if the user trusts
+    them. Raises ToolFailure, with the reason, when nothing was committed.
     """
     broker = Broker.from_path(at.root, at.settings.trusts)
     return await broker.run_in_thread(lambda: _commit_blocking(at, broker, message))
@@ -101,7 +101,7 @@ def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResul
     _finish_interrupted_commit(at, broker, old)
     with create_scratch_folder() as folder:
         index = copy_index(broker, folder)
-        # What the last commit holds, with the stat data of the user's index where it applies.
+        # The last commit's entries, with the stat data of the user's index where it applies.
         broker.run("read-tree", *(("--reset", old) if old else ("--empty",)), index=index)
         head, _ = read_index_entries(broker, index)
         files = list_changed_files(at, broker, head)
@@ -140,7 +140,7 @@ def _add_trailer(message: str, model: str) -> str:
 
 
 def find_unfinished_operation(broker: Broker) -> str:
-    """What the user has begun and not finished in the repository, as "a merge"; "" if nothing."""
+    """Return the user's unfinished operation in the repository, as "a merge"; "" if none."""
     return next((what for name, what in _UNFINISHED.items() if (broker.folder / name).exists()), "")
 
 
@@ -173,15 +173,15 @@ def _require_identity(broker: Broker) -> None:
 
 
 def _read_head(broker: Broker) -> str:
-    """The last commit, "" before the first. Asked of git, which knows every way to store references."""
+    """Return the last commit, "" before the first. git resolves it: it knows every reference storage format."""
     return broker.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1)).stdout.decode().strip()
 
 
 def _finish_interrupted_commit(at: Workspace, broker: Broker, head: str) -> None:
-    """A kill between a commit and the index leaves the index behind: git would show the commit staged back.
+    """Update the index after a kill between a commit and the index update: git would show the commit as reverted.
 
-    That is so where the last commit is ours, the session does not know yet that it was made, and the index
-    still holds what stood before it. (Where it knows, that is how the user has staged it since.)
+    This is the case if the last commit is ours, the session has not recorded it yet, and the index still holds the
+    state before it. (If it is recorded, the user has staged that state since.)
     """
     if not head or not at.changed or head == at.facts.get(_DONE):
         return
@@ -252,7 +252,7 @@ def _explain_refusal(broker: Broker, output: GitOutput) -> str:
 
 
 def _update_user_index(broker: Broker, changes: Mapping[str, tuple[Entry | None, Entry | None]]) -> list[str]:
-    """Let the user's index follow, for the commit's paths alone; what the user staged stays staged."""
+    """Update the user's index for the commit's paths only; the user's staged changes stay staged."""
     entries, unmerged = read_index_entries(broker)
     updates: dict[str, Entry | None] = {}
     left: list[str] = []
@@ -274,14 +274,14 @@ def _update_user_index(broker: Broker, changes: Mapping[str, tuple[Entry | None,
     notes = [f"staged version left as it was, without this commit's change: {path}" for path in left]
     try:
         _stage_after_lock(broker, updates)
-    except ToolFailure as failure:  # the commit stands; only the index does not know of it yet
+    except ToolFailure as failure:  # the commit is made; only the index is not updated yet
         notes.append(f"the index could not follow, so git shows these files as staged back: {failure}")
     return notes
 
 
 def _find_blocked_paths(entries: Mapping[str, Entry], updates: Mapping[str, Entry | None]) -> list[str]:
-    """Paths that cannot be entered while a file of the user's is staged where they need a folder, or the reverse:
-    git would drop theirs without a word."""
+    """Return paths blocked by a file that the user staged where they need a folder, or the reverse: git would
+    silently drop the user's entry."""
     added = [path for path, entry in updates.items() if entry and path not in entries]
     stay = sorted(path for path in entries if updates.get(path, entries[path]) is not None) if added else []
     there = set(stay)
@@ -302,14 +302,14 @@ def _stage_after_lock(broker: Broker, updates: Mapping[str, Entry | None]) -> No
     while (broker.folder / "index.lock").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     write_index_entries(broker, updates)
-    # So that scripts which compare by stat data do not see these files as changed.
+    # Scripts that compare stat data must not see these files as changed.
     names = b"".join(os.fsencode(path) + b"\0" for path, entry in updates.items() if entry)
     options = ("--refresh", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
     broker.run(LITERAL, "add", *options, stdin=names, ok=range(256))
 
 
 def _is_intent_to_add(entry: Entry | None) -> bool:
-    """`git add --intent-to-add` leaves an entry of an empty file, which stands for nothing yet."""
+    """Return whether this is the empty placeholder entry of `git add --intent-to-add`."""
     return entry is not None and entry[1] == compute_blob_id(b"", entry[1])
 
 

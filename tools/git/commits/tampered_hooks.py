@@ -1,4 +1,4 @@
-"""Whether the repository's commit hooks may run: not when the session changed what they would execute."""
+"""Check of commit hooks: they do not run if the session changed files that they would execute."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tools.git.repository_programs import MANAGERS, find_hooks_folder, find_scri
 
 
 def find_tampered_files(broker: Broker, changed: Collection[str]) -> list[str]:
-    """Changed files, relative to the work tree, that a hook of this repository would execute or obey."""
+    """Return the changed files, relative to the work tree, that a hook of this repository would execute or read."""
     hooks = list_active_hooks(broker)
     if not hooks:
         return []

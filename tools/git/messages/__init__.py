@@ -1,1 +1,1 @@
-"""Commit messages: the style of a repository, learned from its log, and what a change does, told without a model."""
+"""Commit messages: a repository's style, learned from its log, and summaries of changes without a model."""

@@ -1,4 +1,4 @@
-"""What a model is asked when it writes a commit message or reviews a change, and how its answer is read."""
+"""Prompts for commit messages, reviews and pull requests, and parsing of the answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tools.git.messages.message_style import MOSTLY, Style
 
 
 def build_message_prompt(style: Style, diff: str) -> str:
-    """Ask for the message of a change."""
+    """Build the prompt for a commit message."""
     rules = [
         f"Write the commit message for this change. Subject: at most {style.width} characters, imperative mood,"
     ]
@@ -25,7 +25,7 @@ def build_message_prompt(style: Style, diff: str) -> str:
 
 
 def clean_message(answer: str) -> str:
-    """A message without the fences and labels that models put around it; "" for none."""
+    """Strip the fences and labels that models put around a message; "" for none."""
     lines = [line.rstrip() for line in answer.strip().splitlines() if not line.startswith("```")]
     text = "\n".join(lines).strip()
     for label in ("commit message:", "subject:"):
@@ -35,7 +35,7 @@ def clean_message(answer: str) -> str:
 
 
 def build_review_prompt(diff: str, findings: str) -> str:
-    """Ask for a review of a change."""
+    """Build the prompt for a review of a change."""
     return "\n".join(
         (
             "Review this change. Name what is wrong or risky, the worst first: bugs, missing cases, security, broken",
@@ -48,7 +48,7 @@ def build_review_prompt(diff: str, findings: str) -> str:
 
 
 def build_pull_request_prompt(style: Style, log: str, diff: str) -> str:
-    """Ask for the title and the body of a pull request."""
+    """Build the prompt for the title and the body of a pull request."""
     return "\n".join(
         (
             "Write the title and the description of a pull request for these commits. First line: the title, at most",

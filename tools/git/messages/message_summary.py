@@ -1,4 +1,4 @@
-"""What a change does, in a line and a list, from the symbols that it adds, changes and removes. No model."""
+"""Commit message from the symbols that a change adds, changes and removes: a subject and a list. No model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MORE = {"en": "{} more", "de": "{} weitere", "fr": "{} autres", "es": "{} más"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolChanges:
-    """What happens to the symbols of one file, by their qualified names; renamed: (old, new)."""
+    """Changed symbols of one file, by qualified name; renamed: (old, new)."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class SymbolChanges:
 
 
 def compose_message(change: Change, style: Style, ticket: str = "") -> str:
-    """A whole message for a change, in the style of its repository, ending in a newline; "" for an empty change."""
+    """Compose a message for a change, in the style of its repository, ending in a newline; "" for an empty change."""
     if not change.files:
         return ""
     change.load_contents()
@@ -82,7 +82,7 @@ def compose_message(change: Change, style: Style, ticket: str = "") -> str:
 
 
 def diff_symbols(change: Change, file: File) -> SymbolChanges:
-    """The symbols of a file that a change touches; none for a language without a grammar."""
+    """Return the symbols of a file that a change touches; none for a language without a grammar."""
     from tools.code.symbols import list_definitions
 
     sides = []
@@ -97,7 +97,7 @@ def diff_symbols(change: Change, file: File) -> SymbolChanges:
     added = [name for name in new if name not in old]
     removed = [name for name in old if name not in new]
     changed = [name for name in new if name in old and new[name] != old[name]]
-    # A class changes with its methods: what is inside says more.
+    # A class changes with its methods: the methods are more specific.
     inner = {name.rpartition(".")[0] for name in (*changed, *added, *removed)}
     renamed = []
     for name in list(removed):
@@ -117,7 +117,7 @@ def diff_symbols(change: Change, file: File) -> SymbolChanges:
 
 
 def _keep_outermost(names: Sequence[str]) -> tuple[str, ...]:
-    """Without what comes or goes with what it stands in."""
+    """Drop names whose enclosing symbol is added or removed as well."""
     return tuple(name for name in names if name.rpartition(".")[0] not in names)
 
 
@@ -151,7 +151,7 @@ def _compose_subject(change: Change, facts: dict[str, SymbolChanges], language: 
 
 
 def _shorten_paths(paths: Sequence[str]) -> list[str]:
-    """File names where these tell them apart, else paths; a folder's for many files of one folder."""
+    """Return file names where they are unique, else paths; the folder's path for many files of one folder."""
     folders = {str(PurePosixPath(path).parent) for path in paths}
     if len(paths) > 3 and len(folders) == 1 and folders != {"."}:
         return [f"{folders.pop()}/"]
@@ -170,7 +170,7 @@ def _join_names(names: Sequence[str], language: str) -> str:
 def _apply_style(
     text: str, change: Change, facts: dict[str, SymbolChanges], style: Style, ticket: str
 ) -> str:
-    """A subject in the repository's own form: type and scope, ticket, capital, full stop."""
+    """Format a subject in the repository's style: type and scope, ticket, capital, full stop."""
     prefix = ""
     if style.is_known and style.conventional >= MOSTLY:
         scope = _choose_scope(change, style)
@@ -191,7 +191,7 @@ def _apply_style(
 
 
 def _choose_type(change: Change, facts: dict[str, SymbolChanges], style: Style) -> str:
-    """A type of conventional commits that fits, among those in use here where there is a choice."""
+    """Choose a fitting type of conventional commits, preferably one in use here."""
     paths = [each.path for each in change.files]
     for name, fits in (
         ("test", is_test_file),
@@ -212,7 +212,7 @@ def _choose_type(change: Change, facts: dict[str, SymbolChanges], style: Style) 
 
 
 def _choose_scope(change: Change, style: Style) -> str:
-    """A scope in use here that a file's path holds, if most commits have one."""
+    """Choose a scope in use here that occurs in a file's path, if most commits have one."""
     if style.scoped < MOSTLY:
         return ""
     parts = Counter(

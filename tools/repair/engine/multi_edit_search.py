@@ -98,9 +98,8 @@ def build_base(
     broken = [
         t for t in now.values() if t.standing == "failed" and spectrum.tests[t.index].standing == "passed"
     ]
-    skipped = any(
-        t.standing == "skipped" != spectrum.tests[t.index].standing for t in now.values()
-    )  # no change on top of it compensates for that
+    # no change on top of it compensates for that
+    skipped = any(t.standing == "skipped" != spectrum.tests[t.index].standing for t in now.values())
     if mended is None or skipped or (first is None and not broken):
         return None
     failing = [t for t in now.values() if t.standing == "failed"]
