@@ -8,7 +8,7 @@ from pathlib import Path
 from agent.app_dirs import Home, make_private_folder
 from cli.settings.settings_types import PermissionSettings, RuleSettings
 from sandbox.errors import Fault, UserError
-from sandbox.policy.rules import VERDICTS, Rule, Rules, Verdict, check_examples, parse_rule
+from sandbox.policy.rules import PERMISSIONS, Permission, Rule, Rules, check_examples, parse_rule
 
 STORED = "allowed-commands.txt"
 """File in the configuration folder: a pattern per line, added by "always", editable by the user. Separate
@@ -42,7 +42,7 @@ def store_rules(home: Home, patterns: Sequence[str]) -> None:
 
 def build_rules(permissions: PermissionSettings, path: Path) -> Rules:
     found = []
-    for verdict in VERDICTS:
+    for verdict in PERMISSIONS:
         entries: list[str | RuleSettings] = getattr(permissions, verdict)
         for entry in entries:
             given = RuleSettings(rule=entry) if isinstance(entry, str) else entry
@@ -50,7 +50,7 @@ def build_rules(permissions: PermissionSettings, path: Path) -> Rules:
     return Rules(tuple(dict.fromkeys(found)))
 
 
-def _build_rule(given: RuleSettings, verdict: Verdict, path: Path) -> Rule:
+def _build_rule(given: RuleSettings, verdict: Permission, path: Path) -> Rule:
     try:
         rule = parse_rule(given.rule, verdict)
         check_examples(rule, given.match, given.no_match)

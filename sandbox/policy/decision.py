@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from sandbox.policy.effects import Effect, EffectKind
-from sandbox.policy.rules import NO_RULES, VERDICTS, Rule, Rules, Verdict
+from sandbox.policy.rules import NO_RULES, PERMISSIONS, Permission, Rule, Rules
 
 if TYPE_CHECKING:
     from sandbox.policy.shell import Judgement, Segment
@@ -40,7 +40,7 @@ Reach = Literal["reads", "writes", "runs", "unknown", "leaves", "secrets"]
 """Class of one effect of a command: reads anything but secrets; writes in the workspace; runs other code; was
 not understood; leaves the workspace or loses data irrecoverably; reads secrets."""
 
-_INSIDE: Mapping[Reach, tuple[Verdict, Verdict]] = {
+_INSIDE: Mapping[Reach, tuple[Permission, Permission]] = {
     "reads": ("allow", "allow"),
     "writes": ("allow", "allow"),
     "runs": ("ask", "allow"),
@@ -48,18 +48,18 @@ _INSIDE: Mapping[Reach, tuple[Verdict, Verdict]] = {
     "leaves": ("ask", "ask"),
     "secrets": ("ask", "ask"),
 }
-_UNBOUND: Mapping[Reach, tuple[Verdict, Verdict]] = {
+_UNBOUND: Mapping[Reach, tuple[Permission, Permission]] = {
     **_INSIDE,
     "runs": ("ask", "ask"),
     "unknown": ("ask", "ask"),
 }
-_ANYTHING: Mapping[Reach, tuple[Verdict, Verdict]] = dict.fromkeys(_INSIDE, ("allow", "allow"))
-_ONLY_READS: Mapping[Reach, tuple[Verdict, Verdict]] = {
+_ANYTHING: Mapping[Reach, tuple[Permission, Permission]] = dict.fromkeys(_INSIDE, ("allow", "allow"))
+_ONLY_READS: Mapping[Reach, tuple[Permission, Permission]] = {
     **dict.fromkeys(_INSIDE, ("deny", "deny")),
     "reads": ("allow", "allow"),
 }
 
-COMMANDS: Mapping[tuple[Mode, bool], Mapping[Reach, tuple[Verdict, Verdict]]] = {
+COMMANDS: Mapping[tuple[Mode, bool], Mapping[Reach, tuple[Permission, Permission]]] = {
     (Mode.READ_ONLY, True): _ANYTHING,  # the kernel confines its writes to a private /tmp
     (Mode.READ_ONLY, False): _ONLY_READS,
     (Mode.WORKSPACE, True): _INSIDE,
@@ -70,7 +70,7 @@ COMMANDS: Mapping[tuple[Mode, bool], Mapping[Reach, tuple[Verdict, Verdict]]] = 
 """By mode and by whether the kernel confines commands: the verdicts under approval `ask` and under `auto`.
 `never` is `auto` without a user to ask."""
 
-TOOLS: Mapping[tuple[Mode, bool], Mapping[EffectKind, Verdict]] = {
+TOOLS: Mapping[tuple[Mode, bool], Mapping[EffectKind, Permission]] = {
     (Mode.READ_ONLY, True): {"execute": "allow"},
     (Mode.READ_ONLY, False): {},
     (Mode.WORKSPACE, True): {"write": "allow", "git": "allow", "execute": "allow"},
@@ -102,7 +102,7 @@ class Decision:
     safe
     """
 
-    verdict: Verdict
+    verdict: Permission
     reason: str
     always: tuple[str, ...] = ()
 
@@ -126,7 +126,7 @@ class Policy:
     def decide(self, effect: Effect, *, confined: bool, tool: str = "") -> Decision:
         """Judge the effect of one of Patchwright's own tools. `confined`: the kernel confines commands"""
         rules = (self.rules.match_effect(effect), self.rules.match_tool(tool))
-        found = max((r for r in rules if r), key=lambda r: VERDICTS.index(r.verdict), default=None)
+        found = max((r for r in rules if r), key=lambda r: PERMISSIONS.index(r.verdict), default=None)
         return self._deny_if_unattended(
             self._apply_rule(self._decide_tool_effect(effect, confined=confined), found), effect.kind
         )
@@ -156,7 +156,7 @@ class Policy:
             rule = self.rules.match_effect(_relativize_paths(effect, root))
             each = self._apply_rule(self._decide_reach(reach, effect, confined=confined), rule)
             bound = bound or (rule is not None and rule.verdict == "ask")
-            if VERDICTS.index(each.verdict) > VERDICTS.index(worst.verdict):
+            if PERMISSIONS.index(each.verdict) > PERMISSIONS.index(worst.verdict):
                 worst, kind = each, effect.kind
         rule = self.rules.match_segment(segment)
         if not (bound and rule is not None and rule.verdict == "allow"):
@@ -212,7 +212,7 @@ class Policy:
 
 def pick_strictest(decisions: Sequence[Decision]) -> Decision:
     """Return the strictest of several decisions (deny over ask over allow)."""
-    return max(decisions, key=lambda d: VERDICTS.index(d.verdict))
+    return max(decisions, key=lambda d: PERMISSIONS.index(d.verdict))
 
 
 _WORDS: Mapping[EffectKind, str] = {

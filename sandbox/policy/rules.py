@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from sandbox.policy.effects import Effect
     from sandbox.policy.shell import Segment
 
-Verdict = Literal["allow", "ask", "deny"]
+Permission = Literal["allow", "ask", "deny"]
 Kind = Literal["shell", "read", "edit", "network", "mcp"]
 
-VERDICTS: tuple[Verdict, ...] = ("allow", "ask", "deny")
+PERMISSIONS: tuple[Permission, ...] = ("allow", "ask", "deny")
 """From the mildest to the strictest; of several matching rules the strictest applies."""
 
 EXAMPLES: Mapping[Kind, str] = {
@@ -39,7 +39,7 @@ class Rule:
 
     kind: Kind
     pattern: str
-    verdict: Verdict
+    verdict: Permission
 
     def __str__(self) -> str:
         return f"{self.kind}({self.pattern})"
@@ -103,7 +103,7 @@ class Rules:
 NO_RULES = Rules()
 
 
-def parse_rule(text: str, verdict: Verdict) -> Rule:
+def parse_rule(text: str, verdict: Permission) -> Rule:
     """Parse a rule of the user. Raises UserError that explains the mistake."""
     found = _FORM.fullmatch(text)
     kind = next((each for each in EXAMPLES if found and each == found[1]), None)
@@ -178,7 +178,7 @@ def _covers_targets(rule: Rule, things: Sequence[str]) -> bool:
 
 
 def _pick_strictest_rule(rules: Iterable[Rule]) -> Rule | None:
-    return max(rules, key=lambda rule: VERDICTS.index(rule.verdict), default=None)
+    return max(rules, key=lambda rule: PERMISSIONS.index(rule.verdict), default=None)
 
 
 @cache

@@ -25,7 +25,7 @@ from sandbox.sanitize import sanitize_json, sanitize_text
 if TYPE_CHECKING:
     from sandbox.process.command import Sandbox
 
-Verdict = Literal["good", "warn", "bad"]
+Health = Literal["good", "warn", "bad"]
 
 LOCAL_SERVERS = (("ollama", 11434), ("lmstudio", 1234), ("vllm", 8000), ("llamacpp", 8080))
 """Local model servers and their default ports."""
@@ -39,7 +39,7 @@ class Finding:
     """Result of one check. `bad`: the agent cannot work without it; hint: how to get it."""
 
     name: str
-    verdict: Verdict
+    verdict: Health
     detail: str
     hint: str = ""
 
@@ -321,7 +321,7 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
     return [Finding(name="tests", verdict="good", detail=f"{launch.runner}: {launch.command}")]
 
 
-_STYLES: dict[Verdict, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
+_STYLES: dict[Health, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
 def _format_page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str:

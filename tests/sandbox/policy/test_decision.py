@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.policy.decision import Approval, Decision, Mode, Policy, pick_strictest
 from sandbox.policy.effects import Effect, EffectKind
-from sandbox.policy.rules import Rules, Verdict, parse_rule
+from sandbox.policy.rules import Permission, Rules, parse_rule
 from sandbox.policy.shell import judge_command_line
 
 
@@ -77,7 +77,7 @@ def decided(
     root: Path,
     mode: Mode,
     approval: Approval,
-    *rules: tuple[str, Verdict],
+    *rules: tuple[str, Permission],
     confined: bool = True,
 ) -> Decision:
     policy = Policy(mode, approval, Rules(tuple(parse_rule(text, verdict) for text, verdict in rules)))
@@ -118,14 +118,14 @@ def test_one_bad_part_decides_over_a_line_of_good_ones(workspace: Path) -> None:
 
 
 def test_a_rule_allows_only_its_own_part_of_a_line(workspace: Path) -> None:
-    rule: tuple[str, Verdict] = ("shell(git commit *)", "allow")
+    rule: tuple[str, Permission] = ("shell(git commit *)", "allow")
     assert decided("git commit -m x", workspace, Mode.WORKSPACE, Approval.NEVER, rule).verdict == "allow"
     line = "git commit -m x && git push"
     assert decided(line, workspace, Mode.WORKSPACE, Approval.NEVER, rule).verdict == "deny"
 
 
 def test_no_rule_loosens_read_only_mode(workspace: Path) -> None:
-    rule: tuple[str, Verdict] = ("shell(pytest *)", "allow")
+    rule: tuple[str, Permission] = ("shell(pytest *)", "allow")
     found = decided("pytest -q", workspace, Mode.READ_ONLY, Approval.AUTO, rule, confined=False)
     assert found.verdict == "deny"
 
@@ -137,7 +137,7 @@ def test_deny_wins_over_ask_and_ask_over_allow(workspace: Path) -> None:
 
 
 def test_a_rule_on_a_file_holds_against_a_rule_on_the_command(workspace: Path) -> None:
-    rules: tuple[tuple[str, Verdict], ...] = (("shell(cp *)", "allow"), ("edit(src/**)", "ask"))
+    rules: tuple[tuple[str, Permission], ...] = (("shell(cp *)", "allow"), ("edit(src/**)", "ask"))
     assert decided("cp a src/b", workspace, Mode.WORKSPACE, Approval.AUTO, *rules).verdict == "ask"
 
 

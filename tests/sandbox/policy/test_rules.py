@@ -11,7 +11,7 @@ from sandbox.backends.deny_read import apply_read_denials, find_denied_paths
 from sandbox.backends.selection import choose_sandbox
 from sandbox.errors import UserError
 from sandbox.fs.workspace_tree import Tree
-from sandbox.policy.rules import Rules, Verdict, check_examples, matches_pattern, parse_rule
+from sandbox.policy.rules import Permission, Rules, check_examples, matches_pattern, parse_rule
 from sandbox.policy.shell import judge_command_line
 from sandbox.process.command import Command
 
@@ -31,7 +31,7 @@ from sandbox.process.command import Command
     ],
 )
 @pytest.mark.parametrize("verdict", ["allow", "deny"])
-def test_what_a_rule_matches(rule: str, yes: list[str], no: list[str], verdict: Verdict) -> None:
+def test_what_a_rule_matches(rule: str, yes: list[str], no: list[str], verdict: Permission) -> None:
     found = parse_rule(rule, verdict)
     assert [each for each in (*yes, *no) if matches_pattern(found, each)] == yes
 
