@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -14,13 +16,17 @@ from agent.monitor.phases import PHASES
 from agent.monitor.workflow_rules import RULES
 from agent.turn.action_format import resolve_action_mode
 from cli.settings.layers import load_settings
-from cli.settings.settings_types import ContextSettings
+from cli.settings.settings_types import ContextSettings, Settings, list_setting_names
 from tests.support.cli import CHECKOUT, Result, run
 from tests.support.confined import needs_confinement
 from tests.support.loopback import Loopback
 from tools.edit.match.matchers import Rung
 
 README = CHECKOUT / "README.md"
+INDEX = CHECKOUT / "docs/index.md"
+ARCHITECTURE = CHECKOUT / "docs/architecture.md"
+EXIT_CODES = CHECKOUT / "docs/exit-codes.md"
+SETTINGS = CHECKOUT / "docs/settings.md"
 EDITING = CHECKOUT / "docs/editing.md"
 CODE_AS_ACTION = CHECKOUT / "docs/code-as-action.md"
 CODE_MAP = CHECKOUT / "docs/code-map.md"
@@ -30,7 +36,19 @@ SESSIONS = CHECKOUT / "docs/sessions.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
 CONTEXT = CHECKOUT / "docs/context.md"
 
-PAGES = (README, EDITING, GIT, HOOKS, SESSIONS, CONTEXT, CODE_MAP, CODE_AS_ACTION, OFFLINE)
+PAGES = (
+    README,
+    EXIT_CODES,
+    SETTINGS,
+    EDITING,
+    GIT,
+    HOOKS,
+    SESSIONS,
+    CONTEXT,
+    CODE_MAP,
+    CODE_AS_ACTION,
+    OFFLINE,
+)
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
 """Run by others: the first by CI and the packaging tests, the last one by the terminal's tests."""
@@ -38,6 +56,8 @@ NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_K
 ENDS = {
     "session": {0, 2, 3},
     "context": {2},
+    "config": {0},
+    "schema": {0},
     "doctor": {0},
     "sessions": {0},
     "resume": {2},
@@ -105,8 +125,8 @@ def _run(words: list[str], server: str, folder: Path, stdin: str) -> Result:
     return run(*words, cwd=folder, env=env, stdin=stdin)
 
 
-def test_the_readme_lists_every_exit_code_with_its_meaning() -> None:
-    rows = re.findall(r"^\| (\d+) \| (.+) \|$", README.read_text("utf-8"), re.MULTILINE)
+def test_the_page_on_exit_codes_lists_each_with_its_meaning() -> None:
+    rows = re.findall(r"^\| (\d+) \| (.+) \|$", EXIT_CODES.read_text("utf-8"), re.MULTILINE)
     assert {int(code): meaning for code, meaning in rows} == {int(code): MEANING[code] for code in Exit}
 
 
@@ -138,13 +158,23 @@ def test_the_settings_of_the_context_are_those_that_hold() -> None:
     assert load_settings(home, None, {}, {}).context == ContextSettings()
 
 
-def test_the_readmes_settings_are_settings() -> None:
-    text = re.findall(r"^```toml\n(.*?)^```", README.read_text("utf-8"), re.DOTALL | re.MULTILINE)[0]
+def test_the_example_of_the_settings_page_holds_settings() -> None:
+    text = re.findall(r"^```toml\n(.*?)^```", SETTINGS.read_text("utf-8"), re.DOTALL | re.MULTILINE)[0]
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
     settings = load_settings(home, None, {}, {})
     assert (settings.model, settings.tests.command) == ("openai/gpt-5.1", "python -m pytest -q")
+
+
+def test_the_settings_page_lists_every_setting_with_its_default() -> None:
+    rows = re.findall(
+        r"^\| `([a-z_.]+)` \| (?:`(.+?)`|unset) \| .+ \|$", SETTINGS.read_text("utf-8"), re.MULTILINE
+    )
+    assert [key for key, _ in rows] == list_setting_names()
+    for key, default in rows:
+        value = attrgetter(key)(Settings())
+        assert (json.loads(default) if default else None) == value, key
 
 
 @pytest.mark.slow
@@ -174,8 +204,44 @@ def test_the_settings_of_the_page_on_code_as_action_are_settings() -> None:
     assert settings.discipline.named == {"test-before-commit": "enforce"}
 
 
+def test_every_page_is_linked_from_the_index() -> None:
+    linked = set(re.findall(r"\]\(([a-z-]+\.md)\)", INDEX.read_text("utf-8")))
+    assert linked == {path.name for path in INDEX.parent.glob("*.md")} - {INDEX.name}
+
+
+def test_the_paths_in_the_architecture_exist() -> None:
+    text = ARCHITECTURE.read_text("utf-8")
+    quoted = {word for word in re.findall(r"`([^`\s]+/[^`\s]*)`", text) if re.fullmatch(r"[\w./-]+", word)}
+    in_diagrams = set(re.findall(r"\b(?:cli|agent|tools|sandbox|patchwright)/[\w/]+(?:\.py)?", text))
+    assert len(quoted) > 30
+    assert len(in_diagrams) > 50
+    assert sorted(each for each in quoted | in_diagrams if not (CHECKOUT / each).exists()) == []
+
+
+@pytest.mark.parametrize("floor", ["cli", "agent", "tools", "sandbox"])
+def test_the_architecture_names_every_package(floor: str) -> None:
+    text = ARCHITECTURE.read_text("utf-8")
+    found = [
+        path.parent.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / floor).glob("*/__init__.py")
+    ]
+    assert found
+    assert [each for each in found if f"| `{each}` |" not in text] == []
+
+
 @pytest.mark.parametrize("document", ["README.md", *map(str, sorted(Path(CHECKOUT / "docs").rglob("*.md")))])
 def test_links_between_documents_lead_somewhere(document: str) -> None:
     path = CHECKOUT / document
-    for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", path.read_text("utf-8")):
-        assert (path.parent / target).exists(), f"{document} points to {target}"
+    for target, anchor in re.findall(
+        r"\]\((?!https?:|mailto:)([^)#\s]*)#?([^)\s]*)\)", path.read_text("utf-8")
+    ):
+        page = path.parent / target if target else path
+        assert page.exists(), f"{document} points to {target}"
+        assert not anchor or anchor in _anchors(page), f"{document} points to {target}#{anchor}"
+
+
+def _anchors(page: Path) -> list[str]:
+    """Return the anchors of a page: its own, and those that GitHub makes of its headings."""
+    text = page.read_text("utf-8")
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    made = [re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads]
+    return made + re.findall(r"<a id=\"([^\"]+)\">", text)

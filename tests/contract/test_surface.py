@@ -208,10 +208,12 @@ def test_the_environment_has_the_variables_that_are_no_settings() -> None:
 # ── Exit codes, slash commands, hooks ────────────────────────────────────────────────────────────────
 
 
-def test_exit_codes_keep_their_numbers_and_stand_in_the_readme() -> None:
+def test_exit_codes_keep_their_numbers_and_are_documented() -> None:
     found = surface.exit_codes()
     compare(found, "exit_codes")
-    rows = re.findall(r"^\| (\d+) \| .+ \|$", (CHECKOUT / "README.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\d+) \| .+ \|$", (CHECKOUT / "docs/exit-codes.md").read_text("utf-8"), re.MULTILINE
+    )
     assert sorted(map(int, rows)) == sorted(found["codes"].values())
 
 
