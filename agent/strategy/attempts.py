@@ -29,12 +29,13 @@ from agent.app_dirs import Home
 from agent.exit_codes import BY_FAULT, Exit
 from agent.model.protocol import AssistantMessage, Delta, Reply, Request, TextDelta, ToolMessage, Usage
 from sandbox.errors import UserError
+from sandbox.process.git_runner import strip_git_variables
 from sandbox.process.watchdog import start_watchdog, watch_group
 from tools.core.action import Action
 from tools.core.artifacts import Artifacts
 from tools.core.text import format_count
 from tools.git.git_change import read_committed_change
-from tools.git.git_process import Git, strip_git_variables
+from tools.git.git_process import Git
 from tools.git.worktrees import Worktree, commit_work_tree, temporary_worktree
 from tools.lint.checks import weakened
 
@@ -255,7 +256,7 @@ class AttemptsModel:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=strip_git_variables(os.environ),
+                env=strip_git_variables(),
                 start_new_session=True,
             )
         with watch_group(process.pid):  # if this process is killed, the attempt is, too

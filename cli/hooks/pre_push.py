@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from cli.hooks.contract import FOUND, LATE, OK, get_hook_folder
 from cli.own_command import find_own_command
-from tools.git.git_process import Git, GitFailed, strip_git_variables
+from sandbox.process.git_runner import strip_git_variables
+from tools.git.git_process import Git, GitFailed
 from tools.git.worktrees import Worktree, temporary_worktree
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _attempt_repair(git: Git, place: Worktree, model: str) -> None:
     command = [*find_own_command(), "run", "make the failing tests pass", "--model", model]
     done = subprocess.run(
         [*command, "-C", str(place.folder)],
-        env=strip_git_variables(os.environ),
+        env=strip_git_variables(),
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         check=False,

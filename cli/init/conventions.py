@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 from cli.init.layout import LANGUAGES
 from cli.init.purpose import get_table, parse_toml, read_text
 from sandbox.errors import UserError
-from sandbox.process.own_programs import build_search_path, require_own_program
+from tools.git.git_process import Git
 
 SAMPLE = 60
 """Files measured per language, spread evenly over the sorted list: more change no answer."""
@@ -169,29 +167,12 @@ _HABITS = (
 
 def _measure_commit_subjects(root: Path) -> str:
     """Return habits in the subjects of the newest commits, without merges and bots."""
+    options = ("--no-merges", "--no-show-signature", "--pretty=%an%x09%s")
     try:
-        log = subprocess.run(
-            [
-                require_own_program("git", root),
-                "-C",
-                str(root),
-                "log",
-                f"-{COMMITS}",
-                "--no-merges",
-                "--no-show-signature",
-                "--pretty=%an%x09%s",
-            ],
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=10,
-            check=False,
-            env={**os.environ, "PATH": build_search_path(root)},
-        )
-    except (OSError, UserError, subprocess.TimeoutExpired):  # no git: nothing to measure
+        log = Git(root).run("log", f"-{COMMITS}", *options, timeout=10)
+    except (OSError, UserError):  # no git, or no commit: nothing to measure
         return ""
-    rows = [
-        line.split("\t", 1) for line in log.stdout.decode("utf-8", "replace").splitlines() if "\t" in line
-    ]
+    rows = [line.split("\t", 1) for line in log.decode("utf-8", "replace").splitlines() if "\t" in line]
     subjects = [subject for author, subject in rows if subject and not author.endswith("[bot]")]
     if len(subjects) < 5:
         return ""

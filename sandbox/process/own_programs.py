@@ -54,8 +54,8 @@ def find_own_program(name: str, root: Path | None = None) -> str | None:
 def build_search_path(root: Path | None = None) -> str:
     """Return the PATH for such a program: without relative entries and without folders of workspaces."""
     _exclude_current_workspaces(root)
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    kept = [each for each in folders if each.startswith(os.sep) and not is_planted(each)]
+    folders, workspaces = os.environ.get("PATH", os.defpath).split(os.pathsep), frozenset(_excluded)
+    kept = [each for each in folders if each.startswith(os.sep) and not _is_planted(each, workspaces)]
     return os.pathsep.join(kept) or os.defpath
 
 

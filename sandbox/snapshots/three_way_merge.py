@@ -3,14 +3,12 @@ and lines."""
 
 from __future__ import annotations
 
-import os
 import stat
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.process.git_runner import NO_USER_SETTINGS, GitRunner, GitTimeout
 from sandbox.snapshots.object_store import Store
 from sandbox.snapshots.path_state import GIT_NESTED, Change, State
 from sandbox.snapshots.working_tree import WorkingTree
@@ -91,22 +89,11 @@ def merge_lines(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
         names = [str(Path(folder, name)) for name in ("ours", "base", "theirs")]
         for name, content in zip(names, (ours, base, theirs), strict=True):
             Path(name).write_bytes(content)
+        environment = {"LC_ALL": "C", **NO_USER_SETTINGS, "GIT_CEILING_DIRECTORIES": folder}
         try:
-            done = subprocess.run(
-                [require_own_program("git"), "merge-file", "-p", "-q", "--", *names],
-                cwd=folder,
-                env={
-                    "PATH": build_search_path(),
-                    "LC_ALL": "C",
-                    "GIT_CONFIG_GLOBAL": os.devnull,
-                    "GIT_CONFIG_NOSYSTEM": "1",
-                    "GIT_CEILING_DIRECTORIES": folder,
-                },
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=TIMEOUT,
-                check=False,
+            done = GitRunner(Path(folder), environment, workspace=None).run(
+                "merge-file", "-p", "-q", "--", *names, timeout=TIMEOUT
             )
-        except subprocess.TimeoutExpired:
+        except GitTimeout:
             return None
     return done.stdout if done.returncode == 0 else None

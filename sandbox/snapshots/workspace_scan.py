@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root, read_head_commit
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.process.git_runner import NO_USER_SETTINGS, GitRunner
 from sandbox.snapshots.folder_watch import FolderChanges, Watch
 
 Signature = tuple[int, int, int, int, int]
@@ -287,28 +286,24 @@ class Walker:
         self, *arguments: str, paths: list[str] | None = None, places: Mapping[str, str] | None = None
     ) -> set[str]:
         environment = {
-            "PATH": build_search_path(Path(self._root)),
             "LC_ALL": "C",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_OPTIONAL_LOCKS": "0",
+            **NO_USER_SETTINGS,
             "GIT_DIR": str(self._store),
             "GIT_WORK_TREE": self._root,
             **(places or {}),
         }
-        options = ("-c", "core.fsmonitor=false", "-c", f"core.excludesFile={self._find_exclude_file()}")
         # "./", since a leading colon would be read as pathspec magic.
         question = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths or ())
+        root, excluded = Path(self._root), f"core.excludesFile={self._find_exclude_file()}"
         try:
-            command = (require_own_program("git", Path(self._root)), *options, *arguments)
+            done = GitRunner(root, environment, workspace=root).run(
+                "-c", excluded, *arguments, stdin=question
+            )
         except UserError as error:
             message = f"{error.message}, and undo needs it to know which files are ignored"
             raise UserError(error.fault, message, error.hint) from None
-        done = subprocess.run(
-            command, cwd=self._root, env=environment, input=question, capture_output=True, check=False
-        )
         if done.returncode not in (0, 1):  # 1: none of the paths is ignored
-            reason = done.stderr.decode("utf-8", "replace").strip()
+            reason = done.stderr.strip()
             message = f"git could not read the ignore rules of {self._root!r}: {reason}"
             raise UserError(Fault.CONFIGURATION, message)
         return {os.fsdecode(name.removeprefix(b"./")) for name in done.stdout.split(b"\0") if name}

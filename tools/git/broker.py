@@ -5,40 +5,37 @@ from __future__ import annotations
 import os
 import re
 import signal
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+import subprocess
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
 from sandbox.policy.trust import Definition, Trusts, trust_nothing
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.process.git_runner import (
+    GRACE,
+    NO_HOOKS,
+    NO_TRANSPORT,
+    QUIET,
+    GitOutput,
+    GitRunner,
+    GitTimeout,
+    strip_git_variables,
+)
+from sandbox.process.own_programs import require_own_program
 from tools.core.action import ToolFailure
 from tools.git import repository_programs
-from tools.git.git_output import GitOutput
 
 if TYPE_CHECKING:
-    import subprocess
-
     from git import Git
 
 T = TypeVar("T")
 
-# Our own commands work on local data: minutes mean a hanging filter or a dead network disk.
-TIMEOUT = 120.0
 # Hooks may run a project's whole test suite.
 HOOK_TIMEOUT = 1800.0
-# After SIGTERM git removes its lock files; that takes milliseconds.
-_GRACE = 3.0
-# Polling interval of a running command.
-_POLL = 0.5
-
-
-# The global option by which paths are literal, not patterns.
-LITERAL = "--literal-pathspecs"
 
 
 class Broker:
@@ -60,8 +57,9 @@ class Broker:
         self.folder = folder
         self.shared = find_common_dir(folder)
         self._trusts = trusts
-        self._running: subprocess.Popen[bytes] | None = None
-        self._interrupted = False
+        environment = strip_git_variables(_KEPT) | {"LC_ALL": "C", "LANGUAGE": "C"}
+        environment["GIT_CEILING_DIRECTORIES"] = str(root.parent)
+        self._runner = GitRunner(root, environment, workspace=root, start=_start_by_gitpython)
 
     @classmethod
     def from_path(cls, path: Path, trusts: Trusts = trust_nothing) -> Broker:
@@ -80,13 +78,12 @@ class Broker:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            self._interrupted = True
-            _signal_group(self._running, signal.SIGTERM)
-            await asyncio.wait([task], timeout=_GRACE)
-            _signal_group(self._running, signal.SIGKILL)
+            self._runner.interrupt(signal.SIGTERM)
+            await asyncio.wait([task], timeout=GRACE)
+            self._runner.interrupt(signal.SIGKILL)
             await asyncio.wait([task])
             if not task.cancelled():
-                task.exception()  # only the cancellation is reported; this marks the exception as retrieved
+                task.exception()  # the interruption is what is told; asking marks the other as seen
             raise
 
     def run(
@@ -103,11 +100,12 @@ class Broker:
         objects: a folder for new objects, in place of the repository's
         ok: accepted exit codes; any other raises ToolFailure with git's own message
         """
-        places = _build_index_environment(index) | _NO_TRANSPORT | self._replacement_variables
+        places = _build_index_environment(index) | self._replacement_variables
         if objects is not None:
             places["GIT_OBJECT_DIRECTORY"] = str(objects)
             places["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.shared / "objects")
-        output = self._execute((*_HARDENED, *arguments), stdin, places, TIMEOUT)
+        with _explain_timeout():
+            output = self._runner.run(*_OPTIONS, *arguments, stdin=stdin, extra=places)
         if output.returncode not in ok:
             command = next(each for each in arguments if not each.startswith("-"))
             raise ToolFailure(explain_failure(self.root, command, output))
@@ -116,25 +114,27 @@ class Broker:
     def run_with_hooks(self, *arguments: str, stdin: bytes = b"", index: Path) -> GitOutput:
         """Run a command with the user's hooks, signing, filters and locale; it can be interrupted. Untrusted
         definitions of the repository do not run. Trusted hooks find their programs on the user's whole PATH."""
-        if self._interrupted:
+        if self._runner.interrupted:
             raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
-        # GitPython sets an English locale; hooks need the user's.
+        # Ours is English; hooks shall see the locale that the user has.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         places = _build_index_environment(index) | locale | self._replacement_variables
-        options: tuple[str, ...] = _COMMITTING
+        options: tuple[str, ...] = (*QUIET, *_NO_GUESSED_IDENTITY)
         if any(each.kind == "hook" for each in self.untrusted_definitions):
-            options, places = (*options, *_NO_HOOKS), places | _NO_TRANSPORT
+            options, places = (*options, *NO_HOOKS), places | NO_TRANSPORT
         elif any(each.kind == "hook" for each in self.program_definitions):
             places["PATH"] = os.environ.get("PATH", os.defpath)
-        return self._execute((*options, *arguments), stdin, places, HOOK_TIMEOUT)
+        with _explain_timeout():
+            return self._runner.execute(*options, *arguments, stdin=stdin, extra=places, timeout=HOOK_TIMEOUT)
 
     def run_raw(self, *arguments: str) -> GitOutput:
         """Run a git command without hardening or trust: for reading the configuration, nothing else."""
-        return self._execute(arguments, b"", {}, TIMEOUT)
+        with _explain_timeout():
+            return self._runner.execute(*arguments)
 
     def read_setting(self, name: str, kind: str = "path") -> str:
         """Return a value of the user's git configuration, "" if it is not set."""
-        # Not hardened: hardening overrides the values.
+        # Not hardened: the hardening would answer with its own values.
         output = self.run_raw("config", f"--type={kind}", "--get", name)
         return output.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
 
@@ -180,74 +180,32 @@ class Broker:
         """The null object id, in the length of this repository's hash."""
         return "0" * (64 if self.read_setting("extensions.objectFormat") == "sha256" else 40)
 
-    def _execute(
-        self, arguments: Iterable[str], stdin: bytes, environment: Mapping[str, str], timeout: float
-    ) -> GitOutput:
-        process = self._start_process(arguments, environment)
-        self._running = process
-        try:
-            stdout, stderr = self._collect_output(process, stdin, timeout)
-        finally:
-            self._running = None
-            if self._interrupted:  # hooks that ignored SIGTERM, now without git
-                _signal_group(process, signal.SIGKILL)
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
-        return GitOutput(
-            returncode=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
-        )
 
-    def _collect_output(
-        self, process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float
-    ) -> tuple[bytes, bytes]:
-        """Wait for git itself: a hook's background processes may keep the pipes open for ever."""
-        import subprocess
+@contextmanager
+def _explain_timeout() -> Iterator[None]:
+    try:
+        yield
+    except GitTimeout as error:
+        raise ToolFailure(
+            f"{error} and was stopped, with all that it had started; "
+            "a hook or a filter of this repository may hang."
+        ) from None
 
-        deadline = time.monotonic() + timeout
-        ended = False
-        while True:
-            try:
-                return process.communicate(stdin, _POLL)
-            except subprocess.TimeoutExpired as partial:
-                if ended:
-                    return partial.output or b"", partial.stderr or b""
-                ended, stdin = process.poll() is not None, None
-            if time.monotonic() > deadline:
-                _stop_process(process)
-                raise ToolFailure(
-                    f"git did not end within {timeout:g} seconds and was stopped, with all that it had started; "
-                    "a hook or a filter of this repository may hang."
-                )
 
-    def _start_process(
-        self, arguments: Iterable[str], environment: Mapping[str, str]
-    ) -> subprocess.Popen[bytes]:
-        import subprocess
-
-        program = require_own_program("git", self.root)
-        git = _import_gitpython(program)(str(self.root))
-
-        # GitPython always starts from our own environment, so variables are removed by env(1).
-        dropped = [part for name in _list_foreign_variables() for part in ("-u", name)]
-        prefix = [require_own_program("env", self.root), *dropped] if dropped else []
-        started = git.execute(
-            [*prefix, program, *arguments],
-            istream=subprocess.PIPE,
-            as_process=True,
-            env={
-                **_ENVIRONMENT,
-                "PATH": build_search_path(self.root),
-                "GIT_CEILING_DIRECTORIES": str(self.root.parent),
-                **environment,
-            },
-            start_new_session=True,
-        )
-        process: subprocess.Popen[bytes] | None = started.proc
-        if process is None:  # pragma: no cover - GitPython's type allows it, its code does not
-            raise ToolFailure("git could not be started")
-        started.proc = None  # GitPython would signal the process when its own handle is collected
-        return process
+def _start_by_gitpython(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], **_: Any
+) -> subprocess.Popen[bytes]:
+    # GitPython always starts from our own environment, so what must go is taken away by env(1).
+    dropped = [part for name in os.environ.keys() - env.keys() for part in ("-u", name)]
+    prefix = [require_own_program("env", cwd), *dropped] if dropped else []
+    started = _import_gitpython(argv[0])(str(cwd)).execute(
+        [*prefix, *argv], istream=subprocess.PIPE, as_process=True, env=env, start_new_session=True
+    )
+    process: subprocess.Popen[bytes] | None = started.proc
+    if process is None:  # pragma: no cover - GitPython's type allows it, its code does not
+        raise ToolFailure("git could not be started")
+    started.proc = None  # GitPython would signal the process when its own handle is collected
+    return process
 
 
 def _import_gitpython(program: str) -> type[Git]:
@@ -295,44 +253,13 @@ def explain_failure(root: Path, command: str, output: GitOutput) -> str:
 
 _INIT = "Start it in a repository, or make one: git init"
 
-_NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
+# An identity is never guessed from the host's name.
+_NO_GUESSED_IDENTITY = ("-c", "user.useConfigOnly=true")
 
-# Before git 2.44 a promised object that is missing is fetched whatever GIT_NO_LAZY_FETCH says, by a command that the
-# repository's settings name. No transport has this name.
-_NO_TRANSPORT = {"GIT_ALLOW_PROTOCOL": "none"}
-
-_HARDENED = (
-    "--no-pager",
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "user.useConfigOnly=true"),
-    *_NO_HOOKS,
-    *("-c", "core.quotePath=false"),
-    *("-c", "color.ui=false"),
-    *("-c", "submodule.recurse=false"),
-    *("-c", "gc.auto=0"),
-    *("-c", "maintenance.auto=false"),
-)
-
-# Hooks inherit these: so only what no hook can miss. An identity is never guessed from the host's name, and
-# no clean-up keeps running in the background.
-_COMMITTING = (
-    "--no-pager",
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "user.useConfigOnly=true"),
-    *("-c", "gc.auto=0"),
-    *("-c", "maintenance.auto=false"),
-)
-
-_ENVIRONMENT = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_PAGER": "cat",
-    "GIT_EDITOR": "true",
-    "GIT_NO_LAZY_FETCH": "1",
-}
+_OPTIONS = (*_NO_GUESSED_IDENTITY, *("-c", "submodule.recurse=false"))
 
 # Who the user is and which configuration is theirs. Every other GIT_ variable (a hook's index, a foreign
-# work tree, a wrapper for ssh, tracing) would change the meaning of the command.
+# work tree, a wrapper for ssh, tracing) would make the command do something else than what it says.
 _KEPT = re.compile(
     r"GIT_(AUTHOR|COMMITTER)_(NAME|EMAIL|DATE)"
     r"|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM|COUNT|KEY_\d+|VALUE_\d+)"
@@ -364,26 +291,5 @@ _CAUSES = (
 )
 
 
-def _stop_process(process: subprocess.Popen[bytes]) -> None:
-    import subprocess
-
-    _signal_group(process, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):  # it ignores SIGTERM
-        process.wait(_GRACE)
-    _signal_group(process, signal.SIGKILL)
-    process.wait()
-
-
-def _signal_group(process: subprocess.Popen[bytes] | None, number: signal.Signals) -> None:
-    """Signal the process group of git: git and its children."""
-    if process is not None:
-        with suppress(ProcessLookupError):  # ended meanwhile
-            os.killpg(process.pid, number)
-
-
 def _build_index_environment(index: Path | None) -> dict[str, str]:
     return {"GIT_INDEX_FILE": str(index)} if index else {}
-
-
-def _list_foreign_variables() -> list[str]:
-    return [name for name in os.environ if name.startswith("GIT_") and not _KEPT.fullmatch(name)]

@@ -7,39 +7,22 @@ started us: its index may be a temporary one (`git commit -a`), its folder a wor
 from __future__ import annotations
 
 import os
-import subprocess
+import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.process.git_runner import USER_VARIABLES, GitRunner, GitTimeout, strip_git_variables
 
 TIMEOUT = 60.0
-"""Seconds for one command: it reads local data, and more means a disk that hangs."""
+"""Seconds for one command: what is read here is there, and more means a disk that hangs."""
 
-_OURS = frozenset(
-    (
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_COMMON_DIR",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-        "GIT_QUARANTINE_PATH",
-        "GIT_NAMESPACE",
-        "GIT_EXEC_PATH",
-    )
+_CALLER_VARIABLES = re.compile(
+    rf"{USER_VARIABLES.pattern}|GIT_(DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY"
+    r"|ALTERNATE_OBJECT_DIRECTORIES|QUARANTINE_PATH|NAMESPACE|EXEC_PATH)",
+    re.DOTALL,
 )
-"""Variables that name git's repository and index; GIT_CONFIG_* are the user's settings. All others are dropped."""
-
-_HARDENED = (
-    "--no-pager",
-    *("-c", "core.fsmonitor=false"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "core.quotePath=false"),
-    *("-c", "color.ui=false"),
-    *("-c", "gc.auto=0"),
-)
+"""Variables of the user's, and those by which git says what it is working on. All others are dropped."""
 
 
 class GitFailed(UserError):
@@ -60,16 +43,8 @@ class Git:
     def __init__(self, root: Path, *, alone: bool = False, extra: Mapping[str, str] = {}) -> None:
         self.root = root
         self.extra = dict(extra)
-        self._environment = {
-            **(strip_git_variables(os.environ) if alone else _clean_environment(os.environ)),
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_NO_LAZY_FETCH": "1",
-            "GIT_ALLOW_PROTOCOL": "none",
-            "LC_ALL": "C.UTF-8",
-            "PATH": build_search_path(root),
-            **extra,
-        }
+        environment = strip_git_variables(USER_VARIABLES if alone else _CALLER_VARIABLES)
+        self._runner = GitRunner(root, environment | {"LC_ALL": "C.UTF-8"}, workspace=root)
 
     @classmethod
     def from_folder(cls, folder: Path) -> Git:
@@ -92,40 +67,26 @@ class Git:
         *arguments: str,
         stdin: bytes = b"",
         ok: Collection[int] = (0,),
+        timeout: float = TIMEOUT,
     ) -> bytes:
         """Run a command and return its standard output. Raises GitFailed for an exit code that is not in `ok`."""
         try:
-            done = subprocess.run(
-                [require_own_program("git", self.root), *_HARDENED, *arguments],
-                cwd=self.root,
-                env=self._environment,
-                input=stdin,
-                capture_output=True,
-                timeout=TIMEOUT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise GitFailed(f"git {arguments[0]} did not end within {TIMEOUT:g} seconds") from None
+            done = self._runner.run(*arguments, stdin=stdin, extra=self.extra, timeout=timeout)
+        except GitTimeout:
+            raise GitFailed(f"git {arguments[0]} did not end within {timeout:g} seconds") from None
         if done.returncode not in ok:
-            raise GitFailed(done.stderr.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed")
+            raise GitFailed(done.stderr.strip() or f"git {arguments[0]} failed")
         return done.stdout
 
-    def run_text(self, *arguments: str, ok: Collection[int] = (0,)) -> str:
+    def run_text(self, *arguments: str, ok: Collection[int] = (0,), timeout: float = TIMEOUT) -> str:
         """Run a command and return its standard output without the last newline."""
-        return os.fsdecode(self.run(*arguments, ok=ok)).removesuffix("\n")
+        return os.fsdecode(self.run(*arguments, ok=ok, timeout=timeout)).removesuffix("\n")
 
     def read_setting(self, name: str, kind: str = "") -> str:
         """Return a value of git's configuration, "" if it is not set."""
         typed = (f"--type={kind}",) if kind else ()
-        done = subprocess.run(  # not hardened: hardening overrides the values
-            [require_own_program("git", self.root), "config", *typed, "--get", name],
-            cwd=self.root,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-        )
+        # Not hardened: the hardening would answer with its own values.
+        done = self._runner.execute("config", *typed, "--get", name, extra=self.extra, timeout=TIMEOUT)
         return os.fsdecode(done.stdout).removesuffix("\n")
 
     def read_blobs(self, names: Sequence[str]) -> dict[str, bytes]:
@@ -152,20 +113,3 @@ class Git:
         lines = self.run("cat-file", "--batch-check", stdin=stdin).decode().splitlines()
         parts = [line.split(" ") for line in lines]
         return {each[0]: int(each[2]) for each in parts if len(each) == 3}
-
-
-def strip_git_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without git's variables, for programs unrelated to the running git command."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG") or name.startswith(_PERSON)
-    }
-
-
-_PERSON = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_SSH")
-
-
-def _clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    kept = strip_git_variables(environment)
-    return {**kept, **{name: value for name, value in environment.items() if name in _OURS}}

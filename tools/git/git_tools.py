@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.fs.repository import find_root, read_branch, read_head_commit
+from sandbox.process.git_runner import LITERAL
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.text import format_count, format_unified_diff, join_names
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["find_root", "git_commit", "git_diff", "git_status", "read_branch", "read_head_commit"]
 
-# Names shown per group; more add no information.
+# Names of one group that are shown: more says nothing but "many".
 _MAX_NAMES = 40
 
 # Characters of a diff that are shown; about 4k tokens.
@@ -97,7 +98,7 @@ def _list_session_paths(at: Workspace) -> set[str]:
 
 
 def _diff_work_tree(at: Workspace, broker: Broker, path: str, *, staged: bool) -> str:
-    from tools.git.broker import LITERAL, copy_index, create_scratch_folder
+    from tools.git.broker import copy_index, create_scratch_folder
 
     options = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty")
     prefix = at.root.resolve().relative_to(broker.root.resolve())
@@ -117,7 +118,6 @@ def _diff_work_tree(at: Workspace, broker: Broker, path: str, *, staged: bool) -
 
 def _add_new_files(at: Workspace, broker: Broker, index: Path, objects: Path) -> None:
     """Add the session's new files to a scratch index, so that the diff shows them."""
-    from tools.git.broker import LITERAL
 
     new = sorted(path for path in _list_session_paths(at) if (broker.root / path).is_file())
     if new:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from sandbox.process.git_runner import LITERAL
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.text import strip_terminal_codes
 from tools.core.workspace import Workspace
-from tools.git.broker import LITERAL, Broker
+from tools.git.broker import Broker
 
 MOST = 200
 """Commits that one call lists at most; a narrower query finds others."""

@@ -9,8 +9,9 @@ from pathlib import Path
 from sandbox.errors import UserError
 from sandbox.fs.protected_paths import GIT, find_nested_git_dirs
 from sandbox.fs.repository import find_git_dir
+from sandbox.process.git_runner import LITERAL
 from tools.core.action import ToolFailure
-from tools.git.broker import LITERAL, Broker
+from tools.git.broker import Broker
 
 
 def find_nested_changes(root: Path, since: float) -> Mapping[str, Sequence[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sandbox.policy.trust import Definition
-from tools.git.git_output import GitOutput
+from sandbox.process.git_runner import GitOutput
 
 # Hooks that `git commit` runs; not pre-push, post-checkout ….
 COMMIT_HOOKS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from cli.settings.layers import load_settings
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import read_branch
 from sandbox.policy.trust import TrustStore
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.process.git_runner import run_in_terminal
 from sandbox.sanitize import quote_name, sanitize_json, sanitize_text
 from sandbox.secrets.child_environment import redact
 from tools.git.git_change import find_empty_tree, read_committed_change, read_staged_change
@@ -79,13 +78,9 @@ def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
         file.write(message)
         file.flush()
         how = ["--edit"] if edit else ["--cleanup=whitespace"]
-        done = subprocess.run(
-            [require_own_program("git", git.root), "commit", *how, f"--file={file.name}"],
-            cwd=git.root,
-            env=os.environ if _has_hooks(git) else {**os.environ, "PATH": build_search_path(git.root)},
-            check=False,
-        )
-    return int(Exit.DONE if done.returncode == 0 else Exit.NOT_ACHIEVED)
+        environment = os.environ if _has_hooks(git) else None
+        code = run_in_terminal(git.root, "commit", *how, f"--file={file.name}", environment=environment)
+    return int(Exit.DONE if code == 0 else Exit.NOT_ACHIEVED)
 
 
 def _has_hooks(git: Git) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from cli.commands.run.one_shot import run_one_shot
 from cli.commands.setup.demo_repository import create_demo_repository
-from sandbox.process.own_programs import require_own_program
+from sandbox.process.git_runner import run_in_terminal
 
 PROMPT = "make the failing tests pass"
 
@@ -40,4 +39,4 @@ def _print_flushed(text: str) -> None:
 
 def _run_git(repository: Path, *arguments: str) -> None:
     sys.stdout.flush()
-    subprocess.run([require_own_program("git"), "-C", str(repository), "--no-pager", *arguments], check=False)
+    run_in_terminal(repository, "--no-pager", *arguments)

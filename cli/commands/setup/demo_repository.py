@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sandbox.errors import Fault, UserError
-from sandbox.process.own_programs import build_search_path, require_own_program
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from sandbox.process.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
 
 # Beside the floors, in a checkout as in the wheel.
 HISTORY = Path(__file__).parents[3] / "examples" / "ledger" / "history"
 
-# Written into the copy, so that commits can be made in it where no user name is configured yet, and so
+# Written into the copy, so that commits can be made in it where nobody has told git a name yet, and so
 # that the user's own settings neither change its bytes nor ask for a signature.
 SETTINGS = {
     "user.name": "Patchwright Demo",
@@ -36,7 +32,7 @@ def create_demo_repository(target: Path) -> Path:
     try:
         target = target.absolute()
         target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:  # no permission, a file in the way: the system's message is passed on
+    except OSError as error:  # no permission, a file in the way: the system's words are passed on
         raise UserError(
             Fault.READ_ONLY, f"{str(target)!r} could not be made: {error.strerror}.", "Name another folder."
         ) from error
@@ -48,24 +44,12 @@ def create_demo_repository(target: Path) -> Path:
 
 
 def _run_git(target: Path, *arguments: str) -> None:
-    import subprocess
-
-    command = [require_own_program("git"), "-C", str(target), *arguments]
-    try:
-        subprocess.run(
-            command, check=True, capture_output=True, text=True, env=_build_git_environment(os.environ)
-        )
-    except subprocess.CalledProcessError as error:  # a full disk, a git too old: show git's own message
-        said = error.stderr.strip() or f"exit code {error.returncode}"
-        raise UserError(Fault.CONFIGURATION, f"git could not make the demo's repository: {said}") from error
+    environment = {**strip_git_variables(_NOTHING), **NO_USER_SETTINGS, "LC_ALL": "C.UTF-8"}
+    done = GitRunner(target, environment, workspace=target).run(*arguments)
+    if done.returncode:  # a full disk, a git too old: its own words say it best
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise UserError(Fault.CONFIGURATION, f"git could not make the demo's repository: {said}")
 
 
-def _build_git_environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables that redirect git or load the user's settings."""
-    kept = {name: value for name, value in inherited.items() if not name.startswith("GIT_")}
-    return kept | {
-        "PATH": build_search_path(),
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "LC_ALL": "C.UTF-8",
-    }
+_NOTHING = re.compile("")
+"""No variable of the caller's: neither another place for git nor another identity."""

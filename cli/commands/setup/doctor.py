@@ -19,8 +19,9 @@ from agent.exit_codes import Exit
 from cli.output.style.paint import MARKS, Style, make_painter
 from cli.output.style.terminal import Terminal
 from sandbox.errors import UserError
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.process.own_programs import build_search_path
 from sandbox.sanitize import sanitize_json, sanitize_text
+from tools.git.git_process import Git
 
 if TYPE_CHECKING:
     from sandbox.process.command import Sandbox
@@ -103,22 +104,14 @@ def _check_installation(root: Path) -> list[Finding]:
 
 
 def _check_git(root: Path) -> list[Finding]:
+    git = Git(root if root.is_dir() else Path.cwd())
     try:
-        program = require_own_program("git", root)
+        version = git.run_text("--version", timeout=10)
     except UserError as error:
         hint = "Install it: apt install git, dnf install git, or brew install git"
         return [Finding(name="git", verdict="bad", detail=error.message.removeprefix("git was "), hint=hint)]
-    found = [
-        Finding(
-            name="git",
-            verdict="good",
-            detail=_read_first_line(program, "--version").removeprefix("git version "),
-        )
-    ]
-    where = ["-C", str(root)] if root.is_dir() else []
-    missing = [
-        key for key in ("user.name", "user.email") if not _read_first_line(program, *where, "config", key)
-    ]
+    found = [Finding(name="git", verdict="good", detail=version.removeprefix("git version "))]
+    missing = [key for key in ("user.name", "user.email") if not git.read_setting(key)]
     if missing:
         found.append(
             Finding(

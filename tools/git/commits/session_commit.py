@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.process.git_runner import LITERAL, GitOutput
 from sandbox.secrets.child_environment import redact
 from tools.core.action import ToolFailure
 from tools.core.text import strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes
 from tools.core.workspace import Workspace
 from tools.git import repository_programs
-from tools.git.broker import LITERAL, Broker, copy_index, create_scratch_folder, explain_failure
+from tools.git.broker import Broker, copy_index, create_scratch_folder, explain_failure
 from tools.git.commits import commit_secrets, tampered_hooks
 from tools.git.commits.changed_files import ChangedFile, list_changed_files
 from tools.git.commits.commit_plan import CommitPlan, merge_texts, plan_commit
@@ -29,7 +30,6 @@ from tools.git.commits.git_objects import (
     store_blob,
     write_index_entries,
 )
-from tools.git.git_output import GitOutput
 
 # Editors and shell prompts hold the index lock briefly; longer means a waiting command, or a crash.
 _LOCK_PATIENCE = 2.0
