@@ -1,6 +1,6 @@
 """The projection: builds the messages of a request from the log, one event at a time.
 
-The invariants of its messages are defined in `agent.context.invariants`. The same events give the same
+The invariants of its messages are checked by `tests/support/invariants.py`. The same events give the same
 messages, and a new event changes no earlier message except at a compaction, so that a step costs only its new
 part and a provider's prompt cache holds.
 """

@@ -14,15 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.invariants import (
-    EveryMessageIsInTheBranch,
-    NoStepIsBesideItsRecord,
-    ReasoningIsReplayedAsItCame,
-    StepsAreInOrder,
-    UserMessagesAreInOrder,
-    check_messages,
-    check_view,
-)
 from agent.context.projection.message_slots import FoldMessage, Slot
 from agent.context.projection.projection import Projection
 from agent.context.restore.projection_replay import find_undone
@@ -41,6 +32,15 @@ from agent.model.wire_formats.openai_responses import ResponsesWire
 from agent.session.log import INTERRUPTED, list_unanswered_calls
 from agent.session.log_index import LogIndex, expand_runs, parse_event_id
 from tests.agent.context.projection.test_projection import Story, shape
+from tests.support.invariants import (
+    EveryMessageIsInTheBranch,
+    NoStepIsBesideItsRecord,
+    ReasoningIsReplayedAsItCame,
+    StepsAreInOrder,
+    UserMessagesAreInOrder,
+    check_messages,
+    check_view,
+)
 from tests.support.wires import Chat, Messages, Responses
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))

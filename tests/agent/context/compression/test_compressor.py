@@ -13,7 +13,6 @@ import pytest
 
 from agent.context.compression.compressor import Compressor
 from agent.context.compression.token_budget import Budget, Shares
-from agent.context.invariants import check_messages
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.message_slots import FoldMessage, StateMessage
 from agent.context.projection.projection import Projection
@@ -25,6 +24,7 @@ from agent.model.protocol import Delta, Model, Request, ToolMessage, UserMessage
 from agent.session.log import Session
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
+from tests.support.invariants import check_messages
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.workspace import Workspace

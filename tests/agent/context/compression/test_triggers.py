@@ -12,12 +12,12 @@ from agent.context.compression.cache_economics import select_paying_masks
 from agent.context.compression.compressor import Compressor
 from agent.context.compression.summary import complete_summary, find_references_in_use
 from agent.context.compression.token_budget import Budget
-from agent.context.invariants import check_messages
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.message_slots import FoldMessage, NoteMessage, Slot
 from agent.context.projection.projection import Projection
 from agent.events import AskedAction, Compaction, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.model.protocol import AssistantMessage, ToolMessage, UserMessage
+from tests.support.invariants import check_messages
 
 ORDER = "You must never touch vendor/ in this session."
 

@@ -10,13 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.context.invariants import (
-    EveryActionIsAnswered,
-    EveryObservationWasAskedFor,
-    IdsAreDistinct,
-    NothingIsEmpty,
-    check_messages,
-)
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.message_slots import FoldMessage, Slot
 from agent.context.projection.projection import UNANSWERED, Projection
@@ -39,6 +32,13 @@ from agent.events import (
 )
 from agent.model.protocol import AssistantMessage, Message, ToolMessage, UserMessage
 from agent.session.log import Session
+from tests.support.invariants import (
+    EveryActionIsAnswered,
+    EveryObservationWasAskedFor,
+    IdsAreDistinct,
+    NothingIsEmpty,
+    check_messages,
+)
 from tools.core.action import Action
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))

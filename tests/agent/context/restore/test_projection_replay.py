@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from agent.context.compression.compressor import Compressor
-from agent.context.invariants import check_messages, check_view
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.projection import Projection
 from agent.context.restore.projection_checkpoint import NAME
@@ -28,6 +27,7 @@ from agent.events import (
 )
 from agent.session.log import Session
 from agent.session.log_index import parse_event_id
+from tests.support.invariants import check_messages, check_view
 
 
 def long_log(folder: Path, steps: int) -> tuple[Session, Projection, Facts]:
