@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from agent.events import UsageRecord
 from agent.model.protocol import Model, Request, Usage, compute_price
-from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
+from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, find_stop_reason
+from agent.turn.step_policy import CONTINUE, Continue, StepPolicy, Stop, Turn, TurnEnd
 
 TYPICAL = 600
 """Assumed tokens of an answer before any is known: a few sentences and a call or two."""
@@ -61,19 +62,25 @@ def _estimate_cached_tokens(tokens: int, last: UsageRecord | None) -> int:
     return min(tokens, last.cached) if last is not None else 0
 
 
-class CostBudget:
-    """Enforces --max-cost: forecasts a step's cost before it, and limits the answer's length in the request."""
+class CostBudget(StepPolicy):
+    """Enforces the limits: forecasts a step's cost before it, and limits the answer's length in the request."""
 
     def __init__(
         self, limits: Sequence[Limit], model: Callable[[], Model], tokens: Callable[[], int]
     ) -> None:
-        self._limits = limits
+        self.limits = limits
         self._model = model
         self._tokens = tokens
 
     @property
     def _cost_limit(self) -> float | None:
-        return min((each.dollars for each in self._limits if isinstance(each, MaxCost)), default=None)
+        return min((each.dollars for each in self.limits if isinstance(each, MaxCost)), default=None)
+
+    def before_step(self, turn: Turn) -> Continue | Stop:
+        self.forecast_next_call(turn.tally)
+        if reached := find_stop_reason(self.limits, turn.tally):
+            return Stop(TurnEnd(reason="limit", detail=reached))
+        return CONTINUE
 
     def forecast_next_call(self, tally: Tally) -> None:
         """Set the tally's forecast of the next call. Without a limit on cost no price is looked up."""

@@ -7,25 +7,19 @@ step. Nothing here names a tool, a model or a view.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from agent.context.compression.compressor import Compressor
-from agent.context.projection.message_slots import count_bytes
-from agent.context.projection.projection import Projection
-from agent.events import AskedAction, MessageEvent, Signal, Steer
-from agent.model.protocol import ContextOverflow, CutOff, Delta, Model, ReasoningDelta, Reply, TextDelta
+from agent.events import Signal, Steer
+from agent.model.protocol import Model, Reply
 from agent.session.log import Session
-from agent.session.request_record import RequestRecorder
-from agent.turn.budget import CostBudget, describe_remaining_limits, estimate_partial_usage
-from agent.turn.cooperative_yield import YieldTimer
-from agent.turn.limits import Limit, Tally, find_stop_reason, find_timeout_reason, seconds_left
-from agent.turn.reply_recovery import ActionIds, Nudge, ReplyRecovery
-from agent.turn.side_calls import convert_usage
-from tools.core.action import Action
+from agent.turn.limits import Limit, Tally, find_timeout_reason, seconds_left
+from agent.turn.reply_stream import ReplyStream
+from agent.turn.step_policy import Inject, Retry, StepPolicy, Stop, TurnEnd
+from sandbox.errors import UserError
+from tools.core.action import Observation
 from tools.core.gateway import Gateway, tool_ends_turn
 
 
@@ -35,20 +29,13 @@ class HarnessText(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnd:
-    """End of the loop. reason: "answer", "ended" (a tool ended it), "limit", "interrupted", "refusal" or "empty"."""
-
-    reason: str
-    text: str = ""
-    detail: str = ""
-
-
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """One session's loop. `inbox` holds steering text; `on_delta` receives text as it streams.
+    """One session's loop. `inbox` holds steering text.
 
     compressor: the messages to send, kept within the model's window
+    replies: requests a reply and logs it
+    policy: decides before each step, after each failed request and after each reply how the turn goes on
     notices: called before each request for notes to the model (that files changed since it read them)
 
     Progress is reported through `Session.subscribe`, never printed.
@@ -58,28 +45,15 @@ class Loop:
     compressor: Compressor
     model: Model
     gateway: Gateway
+    replies: ReplyStream
+    policy: StepPolicy
     limits: Sequence[Limit] = ()
-    on_delta: Callable[[Delta], None] = lambda delta: None
     notices: Callable[[], Awaitable[Sequence[str]]] | None = None
     inbox: deque[str] = field(default_factory=deque)
     tally: Tally = field(default_factory=Tally)
-    _upsets: ReplyRecovery = field(default_factory=ReplyRecovery)
-    _ids: ActionIds = field(default_factory=ActionIds)
-    _recorder: RequestRecorder = field(default_factory=RequestRecorder)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
     _interrupts: int = 0
-
-    def __post_init__(self) -> None:
-        self.session.subscribe(self._recorder.handle_event)
-
-    @property
-    def cost_budget(self) -> CostBudget:
-        return CostBudget(self.limits, lambda: self.model, lambda: self.compressor.total_tokens)
-
-    @property
-    def projection(self) -> Projection:
-        return self.compressor.projection
 
     async def run(self) -> TurnEnd:
         """Take steps until the turn is over. Raises UserError when the model or the disk fails."""
@@ -93,9 +67,8 @@ class Loop:
         while True:
             if self._stop:
                 return TurnEnd(reason="interrupted", detail="stopped by the user")
-            self.cost_budget.forecast_next_call(self.tally)
-            if reached := find_stop_reason(self.limits, self.tally):
-                return TurnEnd(reason="limit", detail=reached)
+            if isinstance(answer := self.policy.before_step(self), Stop):
+                return answer.end
             self._deliver_inbox()
             self._step = asyncio.ensure_future(self._run_step())
             alarm = asyncio.get_running_loop().call_later(
@@ -154,17 +127,37 @@ class Loop:
             self.session.append(Steer(text=text, by="harness"))
         async for event in self.compressor.compact_if_due():
             self.session.append(event)
-        try:
-            reply = await self._ask_within_window()
-        except CutOff as error:
-            self._queue_nudge(self._upsets.handle_cut_off(error))
+        if (reply := await self._request_reply()) is None:
             return None
-        again = self._upsets.track_reply(reply)
-        if not reply.actions:
-            return self._handle_answer(reply)
-        observations = await self.gateway.run(reply.actions)
-        if again is not None:
-            self._queue_nudge(again)
+        answer = self.policy.after_reply(reply)
+        if isinstance(answer, Stop):
+            return answer.end
+        observations = await self.gateway.run(reply.actions) if reply.actions else []
+        if isinstance(answer, Inject):
+            self._queue_message(answer)
+        if reply.actions:
+            return self._find_end(reply, observations)
+        return None if isinstance(answer, Inject) else TurnEnd(reason="answer", text=reply.text)
+
+    async def _request_reply(self) -> Reply | None:
+        """Return the reply; None if the model is asked again in another step."""
+        while True:
+            try:
+                return await self.replies.request_reply(self.model, self.tally)
+            except UserError as error:
+                answer = await self.policy.after_failure(self, error)
+                if isinstance(answer, Inject):
+                    self._queue_message(answer)
+                    return None
+                if not isinstance(answer, Retry):
+                    raise
+
+    def _queue_message(self, answer: Inject) -> None:
+        self.session.append(Signal(name="model", detail=answer.note))
+        self.inbox.appendleft(HarnessText(answer.text))
+
+    def _find_end(self, reply: Reply, observations: Sequence[Observation]) -> TurnEnd | None:
+        """Return how a tool ended the turn, None if none did or another action of the batch failed."""
         for action, observation in zip(reply.actions, observations, strict=True):
             if tool_ends_turn(self.gateway.toolbox, action, observation):
                 if any(each.failed for each in observations):
@@ -172,100 +165,6 @@ class Loop:
                     return None
                 return TurnEnd(reason="ended", text=str(observation.data.get("summary", reply.text)))
         return None
-
-    def _handle_answer(self, reply: Reply) -> TurnEnd | None:
-        """Return how a reply without actions ends the turn; None if the model is asked again."""
-        if reply.stop == "refusal":
-            return TurnEnd(reason="refusal", text=reply.text or "The model refused to answer.")
-        if (nudge := self._upsets.check_answer(reply)) is not None:
-            self._queue_nudge(nudge)
-            return None
-        if not reply.text.strip():
-            return TurnEnd(reason="empty", text="The model gave no answer, asked again and again.")
-        return TurnEnd(reason="answer", text=reply.text)
-
-    def _queue_nudge(self, nudge: Nudge) -> None:
-        self.session.append(Signal(name="model", detail=nudge.note))
-        self.inbox.appendleft(HarnessText(nudge.text))
-
-    async def _ask_within_window(self) -> Reply:
-        """Request a reply; if the request is too long for the model, compact the past and retry."""
-        try:
-            return await self._request_reply()
-        except ContextOverflow as error:
-            # The model's limit overrides our estimate: assume that the present request overfills the window.
-            before = self.projection.tokens
-            async for event in self.compressor.compact_to_limit(self.compressor.total_tokens * 7 // 10):
-                self.session.append(event)
-            if self.projection.tokens >= before:
-                raise
-            self.session.append(Signal(name="model", detail=f"{error.message}; compressed the past"))
-            return await self._request_reply()
-
-    async def _request_reply(self) -> Reply:
-        """Stream one reply into the log; text received before an interruption is logged as a partial message."""
-        remaining, running = (
-            describe_remaining_limits(self.limits, self.tally),
-            list(self.compressor.running()),
-        )
-        request = self.projection.build_request(state=self.compressor.render_state(remaining, running))
-        request = self.cost_budget.limit_output(request, self.tally)
-        record = self._recorder.describe_request(request, left=remaining, running=running)
-        started = time.monotonic()
-        reply: Reply | None = None
-        text: list[str] = []
-        thought = 0  # bytes
-        breath = YieldTimer()
-        try:
-            async with aclosing(self.model.stream(request)) as stream:  # type: ignore[type-var]
-                async for delta in stream:
-                    self.on_delta(delta)
-                    if isinstance(delta, TextDelta):
-                        text.append(delta.text)
-                    elif isinstance(delta, Reply):
-                        reply = delta
-                    else:
-                        assert isinstance(delta, ReasoningDelta)
-                        thought += count_bytes(delta.text)
-                    await breath.yield_if_due()
-        except (asyncio.CancelledError, CutOff):
-            came = "".join(text)
-            said = self.projection.estimate_tokens(count_bytes(came) + thought)
-            used = estimate_partial_usage(self.model, self.compressor.total_tokens, said, self.tally.last)
-            usage = convert_usage(used, time.monotonic() - started)
-            self.tally.add_usage(usage)
-            name = self.model.name
-            self.session.append(
-                MessageEvent(text=came, partial=True, usage=usage, model=name, request=record)
-            )
-            raise
-        assert reply is not None, "a model's stream ends with a Reply"
-        reply = self._ids.ensure_unique_ids(reply, self.projection.messages)
-        said = (
-            count_bytes(reply.text)
-            + count_bytes(reply.reasoning)
-            + sum(count_bytes(each.raw) for each in reply.actions)
-        )
-        counted = self.cost_budget.complete_usage(
-            reply.usage, self.projection.estimate_tokens(said), self.tally.last
-        )
-        usage = convert_usage(counted, time.monotonic() - started)
-        self.tally.add_step(usage)
-        self.tally.mark_unpriced(reply.model or self.model.name, usage)
-        self.projection.calibrate_estimate(reply.usage.input)
-        self.session.append(
-            MessageEvent(
-                text=reply.text,
-                reasoning=reply.reasoning,
-                actions=[_create_asked_action(action) for action in reply.actions],
-                usage=usage,
-                stop=reply.stop,
-                model=reply.model or self.model.name,
-                kept=[dict(part) for part in reply.kept],
-                request=record,
-            )
-        )
-        return reply
 
 
 _UNSEEN = "The turn has not ended: an action asked for beside that one failed. Look at what it says first."
@@ -275,13 +174,3 @@ _UNSEEN = "The turn has not ended: an action asked for beside that one failed. L
 def _is_externally_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _create_asked_action(action: Action) -> AskedAction:
-    return AskedAction(
-        id=action.id,
-        tool=action.tool,
-        arguments=dict(action.arguments),
-        raw=action.raw if action.problem else "",
-        problem=action.problem,
-    )

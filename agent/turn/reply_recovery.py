@@ -1,12 +1,11 @@
-"""Recovery from faulty replies: empty, cut off, or repeated."""
+"""Recovery from faulty replies (empty, cut off, or repeated) and from requests that are too long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-
-from agent.model.protocol import AssistantMessage, CutOff, Message, Reply
-from tools.core.action import Action
+from agent.events import Signal
+from agent.model.protocol import ContextOverflow, CutOff, Reply
+from agent.turn.step_policy import CONTINUE, Continue, Inject, Retry, StepPolicy, Stop, Turn, TurnEnd
+from sandbox.errors import UserError
 
 PATIENCE = 3
 """Empty or cut-off replies in a row before the turn ends: a third is no accident."""
@@ -15,15 +14,7 @@ SAME = 3
 """Equal replies in a row before the model is notified; repeated whenever the count has tripled."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nudge:
-    """A message that continues the turn. note: for the user; text: for the model"""
-
-    note: str
-    text: str
-
-
-class ReplyRecovery:
+class ReplyRecovery(StepPolicy):
     """Counts consecutive faulty replies; a sound reply resets the counts."""
 
     def __init__(self) -> None:
@@ -32,22 +23,57 @@ class ReplyRecovery:
         self._same = 0
         self._last: tuple[object, ...] = ()
         self._told_at = SAME
+        self._compacted = False
 
-    def handle_cut_off(self, error: CutOff) -> Nudge:
-        """Handle a broken connection in the middle of a reply. Raises `error` after PATIENCE in a row."""
+    def before_step(self, turn: Turn) -> Continue:
+        self._compacted = False
+        return CONTINUE
+
+    async def after_failure(self, turn: Turn, error: UserError) -> Continue | Inject | Retry:
+        if isinstance(error, ContextOverflow):
+            return await self._shorten_request(turn, error)
+        return self._handle_cut_off(error) if isinstance(error, CutOff) else CONTINUE
+
+    def after_reply(self, reply: Reply) -> Continue | Inject | Stop:
+        repeated = self._track_reply(reply)
+        if reply.actions:
+            return repeated or CONTINUE
+        if reply.stop == "refusal":
+            return Stop(TurnEnd(reason="refusal", text=reply.text or "The model refused to answer."))
+        if (inject := self._check_answer(reply)) is not None:
+            return inject
+        if not reply.text.strip():
+            return Stop(TurnEnd(reason="empty", text="The model gave no answer, asked again and again."))
+        return CONTINUE
+
+    async def _shorten_request(self, turn: Turn, error: ContextOverflow) -> Continue | Retry:
+        """Compact the past of a request that is too long for the model, once a step."""
+        if self._compacted:
+            return CONTINUE
+        self._compacted = True
+        # The model's limit overrides our estimate: assume that the present request overfills the window.
+        compressor = turn.compressor
+        before = compressor.projection.tokens
+        async for event in compressor.compact_to_limit(compressor.total_tokens * 7 // 10):
+            turn.session.append(event)
+        if compressor.projection.tokens >= before:
+            return CONTINUE
+        turn.session.append(Signal(name="model", detail=f"{error.message}; compressed the past"))
+        return Retry()
+
+    def _handle_cut_off(self, error: CutOff) -> Continue | Inject:
+        """Handle a broken connection in the middle of a reply; the turn ends after PATIENCE in a row."""
         self._cut += 1
         if self._cut >= PATIENCE:
             self._cut = 0  # the turn ends; the next one counts from zero
-            raise error
+            return CONTINUE
         text = (
             "Your last reply was cut off by the connection; what came of it stands above. Go on from there."
         )
-        return Nudge(note=f"{error.message}; what came is kept, going on", text=text)
+        return Inject(note=f"{error.message}; what came is kept, going on", text=text)
 
-    def check_answer(self, reply: Reply) -> Nudge | None:
-        """Return the nudge for a reply without actions that is no answer; None if it is one."""
-        if reply.actions or reply.stop == "refusal":
-            return None
+    def _check_answer(self, reply: Reply) -> Inject | None:
+        """Return the message after a reply without actions that is no answer; None if it is one."""
         if reply.stop == "length":
             return self._count_silent_reply(
                 "the reply reached the output limit",
@@ -60,8 +86,8 @@ class ReplyRecovery:
             )
         return None
 
-    def track_reply(self, reply: Reply) -> Nudge | None:
-        """Count a complete reply; return a nudge if the model repeats itself."""
+    def _track_reply(self, reply: Reply) -> Inject | None:
+        """Count a complete reply; return a message if the model repeats itself."""
         self._cut = 0
         if reply.actions or (reply.text.strip() and reply.stop != "length"):
             self._empty = 0
@@ -73,44 +99,15 @@ class ReplyRecovery:
         if not reply.actions or self._same < self._told_at:
             return None
         self._told_at *= 3
-        return Nudge(
+        return Inject(
             note=f"the model repeats itself ({self._same} equal replies)",
             text=f"You have now asked for exactly the same {self._same} times in a row. The result will not change:"
             " do something else, or end the turn and say what is in the way.",
         )
 
-    def _count_silent_reply(self, note: str, text: str) -> Nudge | None:
+    def _count_silent_reply(self, note: str, text: str) -> Inject | None:
         self._empty += 1
         if self._empty >= PATIENCE:
             self._empty = 0
             return None
-        return Nudge(note=f"{note}; asking again", text=text)
-
-
-class ActionIds:
-    """Gives the actions of a session distinct ids; some servers number them from the start in each reply."""
-
-    def __init__(self) -> None:
-        self._used: set[str] | None = None
-
-    def ensure_unique_ids(self, reply: Reply, earlier: Iterable[Message]) -> Reply:
-        """Return the reply with ids new to the session. earlier: the messages so far, read only once"""
-        if self._used is None:
-            said = (message for message in earlier if isinstance(message, AssistantMessage))
-            self._used = {action.id for message in said for action in message.actions}
-        if not reply.actions:
-            return reply
-        actions = tuple(self._ensure_unique_id(action) for action in reply.actions)
-        changed = any(new is not old for new, old in zip(actions, reply.actions, strict=True))
-        return replace(reply, actions=actions) if changed else reply
-
-    def _ensure_unique_id(self, action: Action) -> Action:
-        assert self._used is not None
-        fresh, number = action.id or "call", 1
-        while not action.id or fresh in self._used:
-            number += 1
-            fresh = f"{action.id or 'call'}-{number}"
-            if fresh not in self._used:
-                break
-        self._used.add(fresh)
-        return action if fresh == action.id else replace(action, id=fresh)
+        return Inject(note=f"{note}; asking again", text=text)

@@ -21,7 +21,7 @@ from agent.events import (
 from agent.session.branch_history import History
 from agent.session.log import INTERRUPTED
 from agent.session.log_index import parse_event_id
-from agent.turn.loop import TurnEnd
+from agent.turn.step_policy import TurnEnd
 from sandbox.process.watchdog import read_death_time
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tools.core.concurrent_changes import ConcurrentChanges

@@ -42,10 +42,14 @@ from agent.session.images import attach_images, load_image
 from agent.session.log import Session
 from agent.session.log_recorder import LogRecorder
 from agent.turn.auto_commit import Committer, When
+from agent.turn.budget import CostBudget
 from agent.turn.limits import Limit, Tally, find_stop_reason
-from agent.turn.loop import HarnessText, Loop, TurnEnd
+from agent.turn.loop import HarnessText, Loop
+from agent.turn.reply_recovery import ReplyRecovery
+from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.side_calls import SideCalls
+from agent.turn.step_policy import StepPolicies, TurnEnd
 from agent.turn.stream_redaction import StreamRedactor
 from agent.turn.turn_end import TurnConclusion
 from agent.verify.suite_evidence import is_modified
@@ -145,24 +149,29 @@ class Runtime:
             from tools.kernel.kernel_session import KernelSession
 
             self.workspace.kernel = KernelSession(self.workspace, gateway)
+        compressor = Compressor(
+            projection=self.projection,
+            facts=self.facts,
+            window=lambda: self.model.window,
+            shares=self.shares,
+            running=lambda: [
+                f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
+            ],
+            summarise=self._summarise_past if self.summaries == "model" else None,
+            summarise_here=self._choose_context_summariser,
+            cold=bool(self.projection.slots),
+        )
+        budget = CostBudget(self.limits, lambda: self.loop.model, lambda: compressor.total_tokens)
         self.loop = Loop(
             session=self.session,
-            compressor=Compressor(
-                projection=self.projection,
-                facts=self.facts,
-                window=lambda: self.model.window,
-                shares=self.shares,
-                running=lambda: [
-                    f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
-                ],
-                summarise=self._summarise_past if self.summaries == "model" else None,
-                summarise_here=self._choose_context_summariser,
-                cold=bool(self.projection.slots),
-            ),
+            compressor=compressor,
             model=self.model,
             gateway=gateway,
+            replies=ReplyStream(
+                session=self.session, compressor=compressor, budget=budget, on_delta=streamed.handle_delta
+            ),
+            policy=StepPolicies([budget, ReplyRecovery()]),
             limits=self.limits,
-            on_delta=streamed.handle_delta,
             notices=self._collect_notices,
         )
         self.workspace.facts["model"] = self.model.name

@@ -9,7 +9,7 @@ from agent.events import End, Event, ObservationEvent, Prompt, Signal, Verificat
 from agent.exit_codes import Exit
 from agent.session.log import Session
 from agent.turn.limits import Tally
-from agent.turn.loop import TurnEnd
+from agent.turn.step_policy import TurnEnd
 from agent.verify.suite_evidence import SuiteEvidence, judge_report, list_modified_files
 from agent.verify.weakened_tests import WeakenedTests
 from tools.core.action import Observation

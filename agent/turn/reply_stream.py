@@ -1,0 +1,141 @@
+"""One request and its streamed reply: sent, counted and logged, also when it is interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.context.compression.compressor import Compressor
+from agent.context.projection.message_slots import count_bytes
+from agent.events import AskedAction, MessageEvent, UsageRecord
+from agent.model.protocol import CutOff, Delta, Model, ReasoningDelta, Reply, Request, TextDelta
+from agent.session.log import Session
+from agent.session.request_record import RequestRecorder
+from agent.turn.action_ids import ActionIds
+from agent.turn.budget import CostBudget, describe_remaining_limits, estimate_partial_usage
+from agent.turn.cooperative_yield import YieldTimer
+from agent.turn.limits import Tally
+from agent.turn.side_calls import convert_usage
+from tools.core.action import Action
+
+
+@dataclass(slots=True, kw_only=True)
+class ReplyStream:
+    """Streams the replies of one session into its log. `on_delta` receives text as it arrives."""
+
+    session: Session
+    compressor: Compressor
+    budget: CostBudget
+    on_delta: Callable[[Delta], None] = lambda delta: None
+    _ids: ActionIds = field(default_factory=ActionIds)
+    _recorder: RequestRecorder = field(default_factory=RequestRecorder)
+
+    def __post_init__(self) -> None:
+        self.session.subscribe(self._recorder.handle_event)
+
+    async def request_reply(self, model: Model, tally: Tally) -> Reply:
+        """Stream one reply into the log; text received before an interruption is logged as a partial message."""
+        request, record = self._build_request(tally)
+        started = time.monotonic()
+        received = _Received()
+        try:
+            await self._receive(model.stream(request), received)
+        except (asyncio.CancelledError, CutOff):
+            used = estimate_partial_usage(
+                model, self.compressor.total_tokens, self._estimate_tokens(received.bytes), tally.last
+            )
+            usage = convert_usage(used, time.monotonic() - started)
+            tally.add_usage(usage)
+            self.session.append(
+                MessageEvent(
+                    text="".join(received.text), partial=True, usage=usage, model=model.name, request=record
+                )
+            )
+            raise
+        reply = received.reply
+        assert reply is not None, "a model's stream ends with a Reply"
+        reply = self._ids.ensure_unique_ids(reply, self.compressor.projection.messages)
+        counted = self.budget.complete_usage(
+            reply.usage, self._estimate_tokens(_count_reply_bytes(reply)), tally.last
+        )
+        usage = convert_usage(counted, time.monotonic() - started)
+        tally.add_step(usage)
+        tally.mark_unpriced(reply.model or model.name, usage)
+        self.compressor.projection.calibrate_estimate(reply.usage.input)
+        self.session.append(_create_message_event(reply, reply.model or model.name, usage, record))
+        return reply
+
+    def _build_request(self, tally: Tally) -> tuple[Request, dict[str, Any]]:
+        """Return the request and its record for the log."""
+        remaining = describe_remaining_limits(self.budget.limits, tally)
+        running = list(self.compressor.running())
+        state = self.compressor.render_state(remaining, running)
+        request = self.budget.limit_output(self.compressor.projection.build_request(state=state), tally)
+        return request, self._recorder.describe_request(request, left=remaining, running=running)
+
+    async def _receive(self, deltas: AsyncIterator[Delta], received: _Received) -> None:
+        yields = YieldTimer()
+        async with aclosing(deltas) as stream:  # type: ignore[type-var]
+            async for delta in stream:
+                self.on_delta(delta)
+                received.add_delta(delta)
+                await yields.yield_if_due()
+
+    def _estimate_tokens(self, size: int) -> int:
+        return self.compressor.projection.estimate_tokens(size)
+
+
+@dataclass(slots=True)
+class _Received:
+    """Parts of a reply so far. thought: bytes of its reasoning"""
+
+    text: list[str] = field(default_factory=list)
+    thought: int = 0
+    reply: Reply | None = None
+
+    def add_delta(self, delta: Delta) -> None:
+        if isinstance(delta, TextDelta):
+            self.text.append(delta.text)
+        elif isinstance(delta, Reply):
+            self.reply = delta
+        else:
+            assert isinstance(delta, ReasoningDelta)
+            self.thought += count_bytes(delta.text)
+
+    @property
+    def bytes(self) -> int:
+        return count_bytes("".join(self.text)) + self.thought
+
+
+def _count_reply_bytes(reply: Reply) -> int:
+    actions = sum(count_bytes(each.raw) for each in reply.actions)
+    return count_bytes(reply.text) + count_bytes(reply.reasoning) + actions
+
+
+def _create_message_event(
+    reply: Reply, model: str, usage: UsageRecord, record: dict[str, Any]
+) -> MessageEvent:
+    return MessageEvent(
+        text=reply.text,
+        reasoning=reply.reasoning,
+        actions=[_create_asked_action(action) for action in reply.actions],
+        usage=usage,
+        stop=reply.stop,
+        model=model,
+        kept=[dict(part) for part in reply.kept],
+        request=record,
+    )
+
+
+def _create_asked_action(action: Action) -> AskedAction:
+    return AskedAction(
+        id=action.id,
+        tool=action.tool,
+        arguments=dict(action.arguments),
+        raw=action.raw if action.problem else "",
+        problem=action.problem,
+    )
