@@ -98,7 +98,7 @@ class Recorder:
         def start(self) -> None:
             monitoring = sys.monitoring
             monitoring.use_tool_id(self._TOOL, "patchwright")
-            monitoring.register_callback(self._TOOL, monitoring.events.LINE, self._line)
+            monitoring.register_callback(self._TOOL, monitoring.events.LINE, self._record_line)
             monitoring.set_events(self._TOOL, monitoring.events.LINE)
 
         def stop(self) -> None:
@@ -114,7 +114,7 @@ class Recorder:
             sys.monitoring.restart_events()
 
         def _record_line(self, code: types.CodeType, line: int) -> Any:
-            name = self.name(code.co_filename)
+            name = self.get_relative_path(code.co_filename)
             if name:
                 self._seen.setdefault(name, set()).add(line)
             return sys.monitoring.DISABLE
