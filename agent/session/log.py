@@ -25,7 +25,7 @@ from agent.events import (
     render_event,
 )
 from agent.session.branch_history import History
-from agent.session.log_index import CHECKPOINT, LogIndex, load_index, parse_event_id, update_open_calls
+from agent.session.log_index import CHECKPOINT, LogIndex, load_index, parse_event_id
 from agent.session.session_preview import NO_SUCH
 from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact, redact_values
@@ -219,14 +219,6 @@ def read_events(folder: Path) -> Iterator[Event]:
         raise
     with file:
         yield from (event for event, _ in _read_whole_lines(path, file))
-
-
-def list_unanswered_calls(events: list[Event]) -> list[tuple[str, str]]:
-    """Return (call, tool) of each action without an observation, in the order of the calls."""
-    open_calls: dict[str, str] = {}
-    for event in events:
-        update_open_calls(open_calls, event)
-    return list(open_calls.items())
 
 
 def _redact_event(event: Event) -> None:

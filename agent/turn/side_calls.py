@@ -47,10 +47,6 @@ class SideCalls:
         self._record = record
         self._refusal = refusal
 
-    def can_ask(self, role: Role = Role.FAST) -> bool:
-        """Return whether a model can be asked. Raises UserError if the role's model cannot be created."""
-        return self.roles.get_writer(role) is not None
-
     async def request_text(
         self,
         prompt: str,

@@ -22,6 +22,8 @@ from benchmarks.repair.mining import Bug, blob, plain, unpack
 from tools.repair.engine.candidates.candidate_generation import Candidate, generate_candidates
 from tools.repair.engine.repair_engine import MOST_SUSPECTS, RepairRun
 from tools.repair.engine.repair_findings import Findings
+from tools.repair.engine.validation.suite_baseline import run_baseline
+from tools.repair.engine.validation.worker_process import Replies
 from tools.repair.localize.failure_analysis import extract_hints, group_by_fault
 from tools.repair.localize.statement_ranking import Suspect, get_own_lines
 from tools.repair.templates import Hints, Source
@@ -83,7 +85,8 @@ def explain(bug: Bug, python: Path, seconds: float = 120.0) -> Diagnosis:
 
 async def _explain(bug: Bug, repair: RepairRun) -> Diagnosis:
     async with AsyncExitStack() as stack:
-        base = await repair.trace_tests(stack)
+        job = await repair.prepare_job()
+        base, _ = await run_baseline(repair.at, stack, job, Replies(), repair.unsteady)
     spectrum, ended = base.spectrum, repair.findings.find_early_result(base)
     wanted = next(iter(group_by_fault(repair.findings.list_failing_tests(spectrum))), [])
     suspects: list[Suspect] = []

@@ -89,14 +89,14 @@ class Landlock:
         holes = [str(each) for each in (*self._bounds.collect_secret_paths(), *denied)]
         writable = [str(each) for each in (private, *resolve_existing(command.writable))]
         if command.scope == "workspace":
-            writable += _subtract_holes(str(self.root), [*map(str, guards), *holes])
-        readable = [*_subtract_holes("/", [*holes, *map(str, list_private_folders()), "/dev"]), *writable]
+            writable += subtract_holes(str(self.root), [*map(str, guards), *holes])
+        readable = [*subtract_holes("/", [*holes, *map(str, list_private_folders()), "/dev"]), *writable]
         readable += [
-            place for each in (self.root, *shown, *guards) for place in _subtract_holes(str(each), holes)
+            place for each in (self.root, *shown, *guards) for place in subtract_holes(str(each), holes)
         ]
         asked = [str(each) for each in resolve_existing(command.readable)]
         readable += [
-            place for each in asked for place in _subtract_holes(each, [str(each) for each in denied])
+            place for each in asked for place in subtract_holes(each, [str(each) for each in denied])
         ]
         found = [(_READ, place) for place in dict.fromkeys(readable)]
         found += [(_WRITE, place) for place in dict.fromkeys(writable)]
@@ -131,13 +131,11 @@ def explain_unavailability() -> str:
     return f"the kernel's Landlock is version {offered}, needed is {NEEDED_ABI}" if offered else "no Landlock"
 
 
-def subtract_holes(folder: Path, holes: Sequence[Path]) -> list[Path]:
-    """Return the fewest paths that together cover all of `folder` now, less the holes and symbolic links."""
-    return [Path(place) for place in _subtract_holes(str(folder), [str(hole) for hole in holes])]
+def subtract_holes(folder: str, holes: Sequence[str]) -> Iterator[str]:
+    """Yield the fewest paths that together cover all of `folder` now, less the holes and symbolic links.
 
-
-def _subtract_holes(folder: str, holes: Sequence[str]) -> Iterator[str]:
-    """Work on plain strings: this runs for a few hundred paths before each command."""
+    Works on plain strings: this runs for a few hundred paths before each command.
+    """
     if folder in holes:
         return
     prefix = folder.rstrip("/") + "/"
@@ -151,7 +149,7 @@ def _subtract_holes(folder: str, holes: Sequence[str]) -> Iterator[str]:
     except OSError:  # may not be listed: nothing in it can be allowed
         return
     for name in names:
-        yield from _subtract_holes(prefix + name, inside)
+        yield from subtract_holes(prefix + name, inside)
 
 
 _CREATE_RULESET = 444  # on every architecture (but alpha)

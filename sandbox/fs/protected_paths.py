@@ -82,11 +82,6 @@ class ProtectedPaths:
         return sorted(folder for folder in between if folder not in self.there)
 
 
-def list_protected_paths(root: Path) -> list[Path]:
-    """Return existing protected paths, links resolved; for worktrees and submodules the real git folders."""
-    return list(find_protected_paths(root).there)
-
-
 def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> ProtectedPaths:
     """Find the protected paths of a workspace.
 

@@ -35,11 +35,6 @@ class TextFile:
     newline: Ending = "\n"
     exceptions: Mapping[int, Ending] = field(default_factory=dict)
 
-    @property
-    def has_final_newline(self) -> bool:
-        """Whether the last line has a line ending."""
-        return self.text.endswith("\n")
-
 
 def decode_text(content: bytes) -> TextFile:
     """Decode bytes to text that `encode_text` encodes to the same bytes. Raises BinaryFile."""

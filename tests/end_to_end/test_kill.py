@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from agent.events import MessageEvent, ObservationEvent
-from agent.session.log import Session, list_unanswered_calls, read_events
+from agent.session.log import Session, read_events
 from tests.end_to_end.story import FIXES, SUMMARY, repair
 from tests.support.cli import PATCHWRIGHT, environment, git, run, script
+from tests.support.invariants import list_unanswered_calls
 
 KILLS = 6 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261121"))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.policy.shell import Judgement, judge_command_line
+from tests.support.judging import is_harmless
 
 # ── Never harmless ───────────────────────────────────────────────────────────────────────────────────
 # Under each heading the kinds that must be found, a line each ("\n" in a line is a newline of the command).
@@ -1319,12 +1320,12 @@ def kinds(judgement: Judgement) -> set[str]:
 @pytest.mark.parametrize(("kind", "line"), _cases(ATTACKS))
 def test_an_attack_is_seen_for_what_it_is(root: Path, kind: str, line: str) -> None:
     judgement = judge_command_line(line, root=root)
-    assert not judgement.is_harmless
+    assert not is_harmless(judgement)
     assert kind in kinds(judgement), (judgement.effects, judgement.problems)
 
 
 @pytest.mark.parametrize(("kind", "line"), _cases(HARMLESS))
 def test_an_ordinary_line_needs_nobody_to_be_asked(root: Path, kind: str, line: str) -> None:
     judgement = judge_command_line(line, root=root)
-    assert judgement.is_harmless, ([segment.why for segment in judgement.segments], judgement.problems)
+    assert is_harmless(judgement), ([segment.why for segment in judgement.segments], judgement.problems)
     assert max(kinds(judgement), key=("none", "read", "write").index) == kind

@@ -15,6 +15,7 @@ from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.sandbox import boxes
 from tests.support import cli
 from tests.support.cli import call, script
+from tests.support.judging import is_harmless
 from tests.support.repo import Repo, agent_writes
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
@@ -57,7 +58,7 @@ def repo(tmp_path: Path) -> Repo:
 
 @pytest.mark.parametrize("command", DESTRUCTIVE)
 def test_a_command_that_can_lose_work_is_known_as_such(command: str, tmp_path: Path) -> None:
-    assert not judge_command_line(command, root=tmp_path).is_harmless
+    assert not is_harmless(judge_command_line(command, root=tmp_path))
 
 
 @pytest.mark.slow

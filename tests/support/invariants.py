@@ -13,6 +13,7 @@ from typing import Protocol
 from agent.context.projection.message_slots import FoldMessage, Slot
 from agent.events import Event, MessageEvent
 from agent.model.protocol import AssistantMessage, Message, ToolMessage
+from agent.session.log_index import update_open_calls
 
 
 class Invariant(Protocol):
@@ -177,3 +178,11 @@ def check_view(slots: Sequence[Slot], events: Mapping[int, Event]) -> list[str]:
         for rule in VIEW_INVARIANTS
         for breach in rule.find_breaches(slots, events)
     ]
+
+
+def list_unanswered_calls(events: Sequence[Event]) -> list[tuple[str, str]]:
+    """Return (call, tool) of each action without an observation, in the order of the calls."""
+    open_calls: dict[str, str] = {}
+    for event in events:
+        update_open_calls(open_calls, event)
+    return list(open_calls.items())

@@ -80,12 +80,21 @@ class Repo:
         )
 
 
+def remember_original(at: Workspace, path: str) -> None:
+    """Record a file's content as a tool does before it first changes the file."""
+    if path not in at.changed:
+        there = at.files.is_file(path)
+        at.remember_content(path, at.files.read(path) if there else None)
+        if there:
+            at.modes[path] = (at.root / path).stat().st_mode  # of the target, if it is a link
+
+
 def agent_writes(at: Workspace, path: str, content: str | bytes) -> None:
     """What an editing tool does."""
-    at.remember_original(path)
+    remember_original(at, path)
     at.files.write(path, content if isinstance(content, bytes) else content.encode())
 
 
 def agent_removes(at: Workspace, path: str) -> None:
-    at.remember_original(path)
+    remember_original(at, path)
     at.files.remove(path)

@@ -98,17 +98,8 @@ class Workspace:
         """File that exists while a writing action runs; dates it after a kill (sandbox.process.watchdog)."""
         return self.artifacts.folder.parent / "at-work"
 
-    def remember_original(self, path: str) -> None:
-        """Record a file's content before a tool first changes it in this session."""
-        if path not in self.changed:
-            self.between.pop(path, None)
-            there = self.files.is_file(path)
-            self.changed[path] = self.files.read(path) if there else None
-            if there:
-                self.modes[path] = (self.root / path).stat().st_mode
-
     def remember_content(self, path: str, content: bytes | None) -> None:
-        """Like `remember_original`, with content that was already read (a link's text, if the link is changed)."""
+        """Record a file's content (a link's text) before a tool first changes it in this session; None if new."""
         if path in self.changed:
             return
         self.between.pop(path, None)

@@ -1,4 +1,4 @@
-"""References in text: paths, names, errors and tests that later actions may use, found by their form.
+"""References in text: paths, names and errors that later actions may use, found by their form.
 
 Compaction stages keep these when they shorten an output, so that the model knows what it can request.
 """
@@ -31,8 +31,6 @@ _DEFINE = ("def", "class", "func", "fn", "struct", "enum", "trait", "interface",
 _FAIL = ("Error", "Exception", "Warning", "Failure", "E  ", "FAILED", "error", "panicked at")
 """Substrings of which every match of the corresponding pattern contains one."""
 
-_TEST = re.compile(r"(?<![\w/.-])[\w./-]+\.py::[\w:\[\]., -]*\w\]?|\btest_\w+")
-
 
 @lru_cache(maxsize=256)
 def find_paths(text: str) -> Sequence[str]:
@@ -59,11 +57,6 @@ def find_definitions(text: str) -> Sequence[str]:
 def find_errors(text: str) -> Sequence[str]:
     """Return the lines that report an error."""
     return tuple(_deduplicate(found[0].strip() for found in _match_by_line(_ERROR, _FAIL, text)))
-
-
-def find_tests(text: str) -> list[str]:
-    """Return the names of tests."""
-    return _deduplicate(_TEST.findall(text))
 
 
 @lru_cache(maxsize=256)

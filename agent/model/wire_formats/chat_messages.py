@@ -114,11 +114,6 @@ class ChatAssembler(Assembler):
         )
 
     @property
-    def is_empty(self) -> bool:
-        """Whether no chunk has arrived."""
-        return not (self._text or self._reasoning or self._calls or self.finished)
-
-    @property
     def usage(self) -> Usage:
         """Usage as counted by the server, all zero if absent; `cost` only if the server itself reports it."""
         told = self._usage

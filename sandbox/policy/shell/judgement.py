@@ -68,11 +68,6 @@ class Segment:
     forms: tuple[str, ...] = ()
     trusted_forms: tuple[str, ...] = ()
 
-    @property
-    def is_harmless(self) -> bool:
-        """Whether it only reads, or writes inside the workspace."""
-        return all(_is_harmless_effect(effect) for effect in self.effects)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
@@ -85,11 +80,6 @@ class Judgement:
     def effects(self) -> tuple[Effect, ...]:
         found = [effect for segment in self.segments for effect in segment.effects]
         return tuple(dict.fromkeys(found)) or (Effect(kind="none"),)
-
-    @property
-    def is_harmless(self) -> bool:
-        """Whether it is understood, and only reads or writes inside the workspace."""
-        return not self.problems and all(segment.is_harmless for segment in self.segments)
 
 
 def judge_command_line(command: str, *, root: Path, cwd: Path | None = None) -> Judgement:
@@ -118,7 +108,8 @@ def suggest_rule(segment: Segment) -> str | None:
     return suggest_pattern(segment.argv or (), segment.effects, plain=plain)
 
 
-def _is_harmless_effect(effect: Effect) -> bool:
+def is_harmless_effect(effect: Effect) -> bool:
+    """Return whether an effect only reads, or writes inside the workspace."""
     return effect.kind in ("none", "read") or (effect.kind == "write" and not effect.outside)
 
 
@@ -149,7 +140,7 @@ def _judge_unreadable(command: str, trouble: str) -> Judgement:
 def _build_segment(
     text: str, argv: tuple[str, ...] | None, effects: list[Effect], call: Call | None = None
 ) -> Segment:
-    reasons = [effect.reason or f"{effect.kind}s" for effect in effects if not _is_harmless_effect(effect)]
+    reasons = [effect.reason or f"{effect.kind}s" for effect in effects if not is_harmless_effect(effect)]
     why = "; ".join(dict.fromkeys(reasons)) or _describe_harmless(effects)
     return Segment(
         text=text,
@@ -250,7 +241,7 @@ class _Line:
         if (
             foreign
             and call.program not in _BUILTINS
-            and all(_is_harmless_effect(effect) for effect in call.effects)
+            and all(is_harmless_effect(effect) for effect in call.effects)
         ):
             call.add_unknown(f"sets {foreign[0]} for a command, which may change what it does")
         known = all(arg.text is not None for arg in args)

@@ -29,7 +29,7 @@ from agent.model.protocol import AssistantMessage, Message, ToolMessage, ToolSpe
 from agent.model.wire_formats.anthropic_messages import AnthropicWire
 from agent.model.wire_formats.chat_completions import ChatWire
 from agent.model.wire_formats.openai_responses import ResponsesWire
-from agent.session.log import INTERRUPTED, list_unanswered_calls
+from agent.session.log import INTERRUPTED
 from agent.session.log_index import LogIndex, expand_runs, parse_event_id
 from tests.agent.context.projection.test_projection import Story, shape
 from tests.support.invariants import (
@@ -40,6 +40,7 @@ from tests.support.invariants import (
     UserMessagesAreInOrder,
     check_messages,
     check_view,
+    list_unanswered_calls,
 )
 from tests.support.wires import Chat, Messages, Responses
 

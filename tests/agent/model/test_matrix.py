@@ -18,10 +18,11 @@ import pytest
 
 from agent.events import End
 from agent.model.protocol import Model
-from agent.session.log import list_unanswered_calls, read_events
+from agent.session.log import read_events
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, OVERFLOW, model
+from tests.support.invariants import list_unanswered_calls
 from tests.support.loopback import Loopback, Trouble
 from tools.core.action import Observation
 from tools.core.registry import tool

@@ -9,11 +9,12 @@ import pytest
 
 from agent.events import End, ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.protocol import ToolMessage, UserMessage
-from agent.session.log import list_unanswered_calls, read_events
+from agent.session.log import read_events
 from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.turn.runtime import Runtime
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
+from tests.support.invariants import list_unanswered_calls
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.workspace import Workspace

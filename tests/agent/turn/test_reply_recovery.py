@@ -14,10 +14,11 @@ from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Ste
 from agent.model.http.http_model import HttpModel
 from agent.model.protocol import AssistantMessage, ToolMessage
 from agent.model.providers.model_catalog import Listing, Price
-from agent.session.log import list_unanswered_calls, read_events
+from agent.session.log import read_events
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.formats import OVERFLOW, model
+from tests.support.invariants import list_unanswered_calls
 from tests.support.loopback import Loopback, Trouble
 from tools.core.action import Observation
 from tools.core.registry import tool

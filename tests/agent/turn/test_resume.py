@@ -20,13 +20,14 @@ from agent.events import (
     SnapshotEvent,
     Steer,
 )
-from agent.session.log import Session, list_unanswered_calls, read_events
+from agent.session.log import Session, read_events
 from agent.turn.resume import find_last_untracked_place, find_turn_end, restore_changes
 from sandbox.errors import UserError
 from sandbox.process.watchdog import read_death_time
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.bench import workspace
 from tests.support.cli import PATCHWRIGHT, call, environment, git, run, script
+from tests.support.invariants import list_unanswered_calls
 from tests.support.repo import Repo
 from tools.builtin_tools import load_default_tools
 from tools.core.registry import Toolbox

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from agent.events import ObservationEvent, Prompt
-from agent.session.log import list_unanswered_calls, read_events
+from agent.session.log import read_events
 from agent.verify.suite_evidence import judge_report
 from sandbox.policy.decision import Approval, Decision, Mode
 from sandbox.policy.effects import Effect
 from tests.support.bench import bench
 from tests.support.cli import call
+from tests.support.invariants import list_unanswered_calls
+from tests.support.repo import remember_original
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
@@ -24,7 +26,7 @@ from tools.shell.shell_tool import shell
 @tool("write")
 async def put(name: str, *, at: Workspace) -> Observation:
     """Write a file."""
-    at.remember_original(name)
+    remember_original(at, name)
     at.files.write(name, b"x")
     return Observation(text=f"put {name}")
 

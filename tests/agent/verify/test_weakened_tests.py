@@ -9,6 +9,7 @@ import pytest
 from agent.events import Signal
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
+from tests.support.repo import remember_original
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
@@ -19,7 +20,7 @@ TEST = "def test_total():\n    assert total() == {}\n"
 @tool("write")
 async def put(name: str, content: str, *, at: Workspace) -> Observation:
     """Write a file."""
-    at.remember_original(name)
+    remember_original(at, name)
     at.files.write(name, content.encode())
     return Observation(text=f"put {name}")
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.fs.text_file import BinaryFile, NotInEncoding, TextFile, decode_text, encode_text
+from sandbox.fs.text_file import BinaryFile, NotInEncoding, decode_text, encode_text
 
 ENDINGS = st.sampled_from(["\n", "\r\n", "\r"])
 MARKS = st.sampled_from([b"", codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE])
@@ -75,7 +75,6 @@ def test_lines_that_are_replaced_keep_their_endings(
 def test_text_has_one_kind_of_line_ending() -> None:
     file = decode_text(b"a\r\nb\nc\r\n")
     assert (file.text, file.newline, dict(file.exceptions)) == ("a\nb\nc\n", "\r\n", {1: "\n"})
-    assert file.has_final_newline
 
 
 def test_new_lines_take_the_usual_ending() -> None:
@@ -133,4 +132,3 @@ def test_characters_that_the_encoding_lacks_are_refused() -> None:
 def test_a_new_file_is_plain_utf_8() -> None:
     assert encode_text("é\n", None) == "é\n".encode()
     assert encode_text("a\r\n", None) == b"a\r\n"
-    assert TextFile(text="a").has_final_newline is False

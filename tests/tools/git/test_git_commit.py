@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import Fault, UserError
-from tests.support.repo import Repo, agent_removes, agent_writes
+from tests.support.repo import Repo, agent_removes, agent_writes, remember_original
 from tools.core.action import Observation, ToolFailure
 from tools.core.workspace import Workspace
 from tools.git.commits.session_commit import CommitResult, commit_session
@@ -165,7 +165,7 @@ def test_a_mode_is_committed_when_the_session_changed_it_and_not_when_the_user_d
     (repo.root / "a.py").chmod(0o755)  # the user's, uncommitted
     at = repo.workspace()
     agent_writes(at, "a.py", "agent\n")
-    at.remember_original("b.py")
+    remember_original(at, "b.py")
     (repo.root / "b.py").chmod(0o755)
     make(at)
     tree = repo.git("ls-tree", "HEAD")
@@ -178,7 +178,7 @@ def test_a_write_through_a_link_commits_the_target_and_a_new_link_itself(repo: R
     (repo.root / "link.py").symlink_to("a.py")
     repo.commit_all()
     at = repo.workspace()
-    at.remember_original("link.py")
+    remember_original(at, "link.py")
     at.files.write("link.py", b"through the link\n")
     at.changed["fresh"] = None
     (repo.root / "fresh").symlink_to("b.py")
@@ -256,7 +256,9 @@ def test_ignored_files_and_files_of_submodules_are_left_out_with_a_reason(repo: 
     repo.commit_all()
     at = repo.workspace()
     agent_writes(at, "debug.log", "noise\n")
-    at.remember_original("sub/x.py")  # as a session's log of an earlier version has it: edits are refused now
+    remember_original(
+        at, "sub/x.py"
+    )  # as a session's log of an earlier version has it: edits are refused now
     repo.write("sub/x.py", "changed\n")
     agent_writes(at, "a.py", "agent\n")
     made = make(at)

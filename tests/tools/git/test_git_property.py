@@ -13,7 +13,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tests.support.repo import Repo, agent_removes, agent_writes
+from tests.support.repo import Repo, agent_removes, agent_writes, remember_original
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git.commits.session_commit import CommitResult, commit_session
@@ -84,7 +84,7 @@ def agent_does(repo: Repo, at: Workspace, edit: Edit) -> None:
     elif edit.verb == "edit":
         agent_writes(at, edit.name, edit.text("agent", repo.read(edit.name)))
     elif edit.verb == "chmod":
-        at.remember_original(edit.name)
+        remember_original(at, edit.name)
         path.chmod(0o755)
     elif edit.verb == "remove":
         agent_removes(at, edit.name)

@@ -192,11 +192,6 @@ class RepairRun:
             job = await self.prepare_job()
             self.findings.written = await find_passing_in_copy(self.at, job, apart, self.overlay)
 
-    async def trace_tests(self, stack: AsyncExitStack) -> Baseline:
-        """Run and trace the tests in their present state, without a search."""
-        base, _ = await run_baseline(self.at, stack, await self.prepare_job(), Replies(), self.unsteady)
-        return base
-
     async def prepare_job(self) -> Job:
         if self.python is None:
             found = await find_test_interpreter(self.at, Project(self.at))

@@ -16,8 +16,6 @@ from tools.repair.templates.support.template_site import BUILTINS, Change, Site,
 # fault.
 LONGEST = 25
 MOST_PAIRS = 12
-# Maximum number of the module's names that may replace an undefined one.
-MOST_NAMES = 24
 
 
 @template(prior=0.35, precision=0.85)

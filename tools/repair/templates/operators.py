@@ -26,18 +26,6 @@ COMPARISONS: dict[str, tuple[str, ...]] = {
 _IDENTITY: dict[str, tuple[str, ...]] = {"==": ("is",), "!=": ("is not",), "is": ("==",), "is not": ("!=",)}
 # For operands not known to be numbers: the negation, or containment instead of equality.
 _EQUALITY: dict[str, tuple[str, ...]] = {"==": ("!=", "in"), "!=": ("==", "not in")}
-SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 _COMPARISON_TOKEN = re.compile(r"not\s+in\b|is\s+not\b|\bis\b|\bin\b|[<>=!]=|[<>]")
 _ARITHMETIC: dict[str, tuple[str, ...]] = {
     "+": ("-", "*"),

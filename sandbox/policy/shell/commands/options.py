@@ -83,11 +83,6 @@ def parse_git_spec() -> Spec:
     return _parse_line(GLOBAL_OPTIONS.strip().replace("\n    ", " "))
 
 
-def list_command_names() -> frozenset[str]:
-    """Return the names of all commands in the table."""
-    return frozenset(_index_lines("commands"))
-
-
 def parse_arguments(spec: Spec, args: Sequence[Arg]) -> ParsedArguments:
     """Sort arguments into options and operands."""
     return _Parser(spec, args).parse()
@@ -97,7 +92,8 @@ _TABLES = {"commands": COMMANDS, "git": SUBCOMMANDS}
 
 
 @cache
-def _index_lines(table: str) -> dict[str, str]:
+def index_lines(table: str) -> dict[str, str]:
+    """Return the line of each name in a table ("commands" or "git")."""
     found: dict[str, str] = {}
     for line in _TABLES[table].strip().replace("\n    ", " ").splitlines():
         for name in line.partition(" | ")[0].split():
@@ -107,7 +103,7 @@ def _index_lines(table: str) -> dict[str, str]:
 
 @cache
 def _look_up_spec(name: str, table: str) -> Spec | None:
-    line = _index_lines(table).get(name)
+    line = index_lines(table).get(name)
     return _parse_line(line, name if table == "commands" else f"git {name}") if line else None
 
 

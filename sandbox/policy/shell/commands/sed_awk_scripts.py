@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-_BLANKS = re.compile(r"[ \t]*")
 _ADDRESS = re.compile(r"[0-9]+(?:~[0-9]+)?|\$")
 _ADDRESS_FLAGS = re.compile(r"[IM]*")
 _SECOND = re.compile(r"[ \t]*,[ \t]*(?:[+~][0-9]+|(?P<other>))")

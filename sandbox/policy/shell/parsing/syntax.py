@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -116,7 +115,3 @@ def decode_source(source: str) -> str:
     if source.isascii():
         return source
     return source.encode("latin-1").decode("utf-8", "surrogateescape")
-
-
-def decode_sources(sources: Sequence[str]) -> tuple[str, ...]:
-    return tuple(decode_source(each) for each in sources)

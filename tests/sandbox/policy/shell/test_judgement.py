@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.policy.shell import Judgement, judge_command_line, suggest_rule
-from sandbox.policy.shell.commands.options import find_git_subcommand, find_spec, list_command_names
+from sandbox.policy.shell.commands.options import find_git_subcommand, find_spec, index_lines
 from sandbox.policy.shell.rule_suggestion import BANNED
+from tests.support.judging import is_harmless
 
 
 def test_segments_are_the_commands_and_what_else_matters(tmp_path: Path) -> None:
@@ -42,16 +43,16 @@ def test_a_link_is_followed_to_where_it_leads(tmp_path: Path) -> None:
     root.mkdir()
     (root / "away").symlink_to(tmp_path / "elsewhere")
     (root / "folder").symlink_to(tmp_path)
-    assert not judge_command_line("echo x > away", root=root).is_harmless
-    assert not judge_command_line("echo x > folder/new", root=root).is_harmless
-    assert judge_command_line("rm away", root=root).is_harmless
+    assert not is_harmless(judge_command_line("echo x > away", root=root))
+    assert not is_harmless(judge_command_line("echo x > folder/new", root=root))
+    assert is_harmless(judge_command_line("rm away", root=root))
 
 
 def test_a_link_made_in_the_line_makes_later_paths_unknown(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    assert judge_command_line("ln -s a b", root=tmp_path).is_harmless
-    assert not judge_command_line("ln -s a b; echo x > b/c", root=tmp_path).is_harmless
-    assert not judge_command_line("cp -r a b; echo x > b/c", root=tmp_path).is_harmless
+    assert is_harmless(judge_command_line("ln -s a b", root=tmp_path))
+    assert not is_harmless(judge_command_line("ln -s a b; echo x > b/c", root=tmp_path))
+    assert not is_harmless(judge_command_line("cp -r a b; echo x > b/c", root=tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -146,13 +147,13 @@ LIMITS = (
 @pytest.mark.parametrize("line", LIMITS, ids=range(len(LIMITS)))
 def test_no_limit_makes_a_line_harmless(line: str, tmp_path: Path) -> None:
     judgement = judge_command_line(line, root=tmp_path)
-    assert not judgement.is_harmless or all(segment.argv is not None for segment in judgement.segments)
+    assert not is_harmless(judgement) or all(segment.argv is not None for segment in judgement.segments)
     if len(line) > 10_000:
-        assert not judgement.is_harmless
+        assert not is_harmless(judgement)
 
 
 def test_sixty_harmless_commands_are_harmless(tmp_path: Path) -> None:
-    assert judge_command_line(" && ".join(["ls"] * 60), root=tmp_path).is_harmless
+    assert is_harmless(judge_command_line(" && ".join(["ls"] * 60), root=tmp_path))
 
 
 @pytest.mark.parametrize("line", ["", "   ", "# only a comment", "\n"])
@@ -161,7 +162,7 @@ def test_nothing_does_nothing(line: str, tmp_path: Path) -> None:
 
 
 def test_every_line_of_the_tables_can_be_read() -> None:
-    for name in list_command_names():
+    for name in index_lines("commands"):
         spec = find_spec(name)
         assert spec is not None
         assert set(spec.kinds) <= {
@@ -198,7 +199,7 @@ def test_git_in_another_repository_is_not_taken_for_ours(tmp_path: Path) -> None
     (tmp_path / "bare" / "objects").mkdir(parents=True)
     (tmp_path / "bare" / "HEAD").write_text("ref: x\n")
     (tmp_path / "plain").mkdir()
-    assert judge_command_line("cd plain && git status", root=tmp_path).is_harmless
-    assert not judge_command_line("cd inner && git status", root=tmp_path).is_harmless
-    assert not judge_command_line("cd bare && git status", root=tmp_path).is_harmless
-    assert not judge_command_line("git -C inner status", root=tmp_path).is_harmless
+    assert is_harmless(judge_command_line("cd plain && git status", root=tmp_path))
+    assert not is_harmless(judge_command_line("cd inner && git status", root=tmp_path))
+    assert not is_harmless(judge_command_line("cd bare && git status", root=tmp_path))
+    assert not is_harmless(judge_command_line("git -C inner status", root=tmp_path))
