@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox.errors import Fault, UserError
+from sandbox.errors import translate_write_errors
 from sandbox.fs.installation import is_own_file
 from sandbox.fs.protected_paths import GIT, OWN
 
@@ -212,17 +211,6 @@ def make_temporary_name() -> str:
     return f".patchwright-{os.urandom(6).hex()}.tmp"
 
 
-@contextmanager
-def translate_write_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _FAULTS:
-            raise
-        fault, reason, hint = _FAULTS[error.errno]
-        raise UserError(fault, f"cannot write {path!r}: {reason}", hint) from None
-
-
 def describe_file_type(mode: int) -> str:
     kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
     return next((words for test, words in kinds if test(mode)), "a device")
@@ -273,12 +261,3 @@ def _copy_ownership(descriptor: int, old: os.stat_result) -> None:
     with suppress(PermissionError):  # only root may change the owner; the content matters more
         os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
-
-
-_FAULTS = {
-    errno.ENOSPC: (Fault.STORAGE_FULL, "the disk is full", "Free some space, then go on: nothing was lost."),
-    errno.EDQUOT: (Fault.STORAGE_FULL, "your disk quota is used up", "Free some space, then go on."),
-    errno.EROFS: (Fault.READ_ONLY, "the file system is read-only", ""),
-    errno.EACCES: (Fault.READ_ONLY, "no permission", "Change the mode of the file or of its folder."),
-    errno.EPERM: (Fault.READ_ONLY, "the system forbids it", "Look at its attributes (lsattr) and owner."),
-}

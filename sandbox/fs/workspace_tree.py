@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sandbox.errors import translate_write_errors
 from sandbox.fs.dirfd_walk import (
     READ_FLAGS,
     FolderEntry,
@@ -21,7 +22,6 @@ from sandbox.fs.dirfd_walk import (
     describe_file_type,
     probe_write_access,
     replace_file,
-    translate_write_errors,
 )
 from sandbox.fs.repository import find_git_dir, find_inner_repository
 from sandbox.fs.text_file import TextFile, decode_text, encode_text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import itertools
@@ -12,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sandbox.errors import Fault, UserError
+from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.snapshots.pack import Packs, PackWriter
 from sandbox.snapshots.path_state import GIT_NESTED, GIT_TREE
 
@@ -63,7 +62,7 @@ class Store:
         """Store an object, unless it exists, and return its id."""
         framed = _add_object_header(kind, content)
         name = _compute_hash(framed)
-        with translate_store_errors(self.folder):
+        with translate_write_errors(str(self.folder)):
             self._open()
             if self._packing is not None:
                 self._add_to_pack(self._packing, name, kind, content)
@@ -74,13 +73,13 @@ class Store:
     @contextmanager
     def pack_writes(self) -> Iterator[None]:
         """Collect the objects written meanwhile in one file, if there are many. They become readable when it ends."""
-        with translate_store_errors(self.folder):
+        with translate_write_errors(str(self.folder)):
             self._open()
             self._packs.folder.mkdir(mode=0o700, exist_ok=True)
             self._packing = PackWriter(self._packs.folder, _COMPRESSION)
         try:
             yield
-            with translate_store_errors(self.folder):
+            with translate_write_errors(str(self.folder)):
                 self._packing.finish()
         except BaseException:  # a full disk, an interrupt: leave no partial file
             self._packing.abort()
@@ -166,7 +165,7 @@ class Store:
 
     def prune(self, keep: Sequence[str]) -> int:
         """Delete every object unreachable from the trees of `keep`; return 0 while another process uses the store."""
-        with translate_store_errors(self.folder):
+        with translate_write_errors(str(self.folder)):
             self._open()
             try:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -187,7 +186,7 @@ class Store:
 
     def open(self) -> None:
         """Create the folder, if needed, and lock it against pruning by other processes."""
-        with translate_store_errors(self.folder):
+        with translate_write_errors(str(self.folder)):
             self._open()
 
     def _open(self) -> None:
@@ -248,7 +247,7 @@ class Store:
 
     def drop_damaged(self) -> int:
         """Delete every unreadable object, so that it is stored again when next needed. Returns the number deleted."""
-        with translate_store_errors(self.folder):
+        with translate_write_errors(str(self.folder)):
             removed = self._packs.drop_damaged(_COMPRESSION)
         for path in self.folder.glob("objects/??/*"):
             try:
@@ -268,33 +267,6 @@ class Store:
                     path.unlink()
                     removed += 1
         return removed
-
-
-_FAULTS = {
-    errno.ENOSPC: Fault.STORAGE_FULL,
-    errno.EDQUOT: Fault.STORAGE_FULL,
-    errno.EROFS: Fault.READ_ONLY,
-    errno.EACCES: Fault.READ_ONLY,
-    errno.EPERM: Fault.READ_ONLY,
-}
-_HINTS = {
-    Fault.STORAGE_FULL: "Free some space and try again.",
-    Fault.READ_ONLY: "Make it writable for this user and try again.",
-}
-
-
-@contextmanager
-def translate_store_errors(folder: Path) -> Iterator[None]:
-    """Raise UserError for a full disk and missing permissions; any other error is a bug and propagates."""
-    try:
-        yield
-    except OSError as error:
-        fault = _FAULTS.get(error.errno or 0)
-        if fault is None:
-            raise
-        name = error.filename  # as given to the system: perhaps relative to a handle
-        where = str(name) if isinstance(name, str) and name.startswith("/") else str(folder)
-        raise UserError(fault, f"cannot write {where!r}: {error.strerror}", _HINTS[fault]) from None
 
 
 def _format_object_path(name: str) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from sandbox.errors import translate_write_errors
 from sandbox.snapshots.folder_modes import restore_folder_modes
 from sandbox.snapshots.newly_visible import compute_changes
-from sandbox.snapshots.object_store import Store, translate_store_errors
+from sandbox.snapshots.object_store import Store
 from sandbox.snapshots.path_state import Change, State
 from sandbox.snapshots.snapshot_view import View
 from sandbox.snapshots.three_way_merge import Clash, compute_reverted_state
@@ -57,7 +58,7 @@ def revert_spans(
     """See `Snapshots.revert`. spans: the oldest first"""
     workspace = WorkingTree(root)
     with (
-        translate_store_errors(root),
+        translate_write_errors(str(root)),
         restore_folder_modes(workspace, [(span.before, span.after, span.changes) for span in spans]) as modes,
     ):
         steps, clashes = _plan_steps(workspace, store, spans, merge=merge)

@@ -91,19 +91,10 @@ class Git:
 
     def read_blobs(self, names: Sequence[str]) -> dict[str, bytes]:
         """Return the bytes of blobs by id, read in one process."""
-        found: dict[str, bytes] = {}
         if not names:
-            return found
+            return {}
         output = self.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
-        start = 0
-        for name in names:
-            end = output.index(b"\n", start)
-            head = output[start:end].split(b" ")
-            size = int(head[2]) if len(head) == 3 else -1
-            if size >= 0:
-                found[name] = output[end + 1 : end + 1 + size]
-            start = end + 1 + (size + 1 if size >= 0 else 0)
-        return found
+        return parse_blobs(names, output)
 
     def read_blob_sizes(self, names: Sequence[str]) -> dict[str, int]:
         """Return the sizes of blobs in bytes, without reading their contents."""
@@ -113,3 +104,17 @@ class Git:
         lines = self.run("cat-file", "--batch-check", stdin=stdin).decode().splitlines()
         parts = [line.split(" ") for line in lines]
         return {each[0]: int(each[2]) for each in parts if len(each) == 3}
+
+
+def parse_blobs(names: Sequence[str], output: bytes) -> dict[str, bytes]:
+    """Return the contents by name that `git cat-file --batch` printed for `names`; a missing object is left out."""
+    found: dict[str, bytes] = {}
+    start = 0
+    for name in names:
+        end = output.index(b"\n", start)
+        head = output[start:end].split(b" ")
+        size = int(head[2]) if len(head) == 3 else -1
+        if size >= 0:
+            found[name] = output[end + 1 : end + 1 + size]
+        start = end + 1 + (size + 1 if size >= 0 else 0)
+    return found

@@ -7,7 +7,8 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
-from sandbox.fs.dirfd_walk import LONGEST_NAME, FolderEntry, create_sibling_file, translate_write_errors
+from sandbox.errors import translate_write_errors
+from sandbox.fs.dirfd_walk import LONGEST_NAME, FolderEntry, create_sibling_file
 from sandbox.fs.transaction.file_changes import Conflict, Remove, UnresolvedFile, Write
 from sandbox.fs.transaction.journal import Record, Step
 from sandbox.fs.transaction.transaction_plan import explain_difference, fingerprint_entry

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
-from sandbox.fs.dirfd_walk import translate_write_errors
+from sandbox.errors import translate_write_errors
 from sandbox.fs.text_file import compute_fingerprint
 
 Stage = Literal["intent", "commit"]

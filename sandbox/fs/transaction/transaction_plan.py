@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 
+from sandbox.errors import translate_write_errors
 from sandbox.fs.dirfd_walk import (
     READ_FLAGS,
     FolderEntry,
@@ -14,7 +15,6 @@ from sandbox.fs.dirfd_walk import (
     describe_file_type,
     make_temporary_name,
     probe_write_access,
-    translate_write_errors,
 )
 from sandbox.fs.text_file import compute_fingerprint, fingerprint_descriptor
 from sandbox.fs.transaction.file_changes import Conflict, Remove, Write

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tools.git.broker import Broker
+from tools.git.git_process import parse_blobs
 
 Entry = tuple[str, str]
 """Mode ("100644", "100755", "120000", "160000") and object id."""
@@ -56,14 +57,7 @@ def read_blobs(broker: Broker, names: Iterable[str]) -> dict[str, bytes]:
     """Return the bytes of blobs by id."""
     wanted = sorted(set(names))
     output = broker.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in wanted).encode()).stdout
-    found: dict[str, bytes] = {}
-    start = 0
-    for name in wanted:
-        end = output.index(b"\n", start)
-        size = int(output[start:end].rsplit(b" ", 1)[1])
-        found[name] = output[end + 1 : end + 1 + size]
-        start = end + size + 2
-    return found
+    return parse_blobs(wanted, output)
 
 
 def store_blob(broker: Broker, content: bytes) -> str:
