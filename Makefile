@@ -53,6 +53,7 @@ lint: $(VENV)/.develops
 	@$(BIN)/ruff check --quiet --output-format concise .
 	@$(BIN)/ruff format --quiet --check . || { echo 'make lint: mend it with "$(BIN)/ruff format ."' >&2; exit 1; }
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/mypy --no-error-summary --python-version 3.13 tools/repair/patchwright_worker tools/kernel/patchwright_kernel
 	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 
 # PATCHWRIGHT_STRESS multiplies how many cases the randomised tests draw; the seed makes a failing run repeatable.
