@@ -43,6 +43,7 @@ def test_the_wheel_carries_all_of_the_floors_and_nothing_of_the_workshop(wheel: 
         }
         assert expected
         assert expected <= packed
+    assert "patchwright/py.typed" in packed
     assert not [name for name in packed if "_checkout" in name or "/tests/" in name or "__pycache__" in name]
 
 
