@@ -1,3 +1,3 @@
 """The version, the one place where it is written."""
 
-VERSION = "0.1.0.dev0"
+VERSION = "0.1.0"
