@@ -2,6 +2,7 @@
 #   make demo     see Patchwright fix four real bugs: no key, no network
 #   make test     every test               make check    lint, types, contracts, quick tests (a minute or two)
 #   make stress   the same, harder         make bench    the benchmarks
+#   make coverage lines and branches       make release  build and try both packages; TAG=1 sets the tag
 #   make lock     resolve the lock files   make clean    remove what make made
 # PYTHON=… chooses the interpreter, VENV=… the environment's place, T="tests/tools -k edit" the tests.
 
@@ -27,20 +28,22 @@ INSTALL_SELF := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # Tests of the whole program take seconds each and often wait: one more at a time than two cores would do at once, and
 # a file's tests in one worker share its set-up. The order of files is tests/conftest.py's.
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST_OPTIONS := -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest $(PYTEST_OPTIONS)
+SLOWEST := --durations 20 --durations-min 1
 # How the last run of the tests ended, by pytest's exit code: .ci/run asks.
 ENDED := .pytest_cache/ended
 
-.PHONY: help demo test again check lint stress bench lock clean
+.PHONY: help demo test again check lint coverage stress bench lock release clean
 
 help:
-	@sed -n '2,6s/^# *//p' Makefile
+	@sed -n '2,7s/^# *//p' Makefile
 
 demo: $(VENV)/.runs
 	@$(BIN)/patchwright demo
 
 test: $(VENV)/.develops
-	@mkdir -p $(dir $(ENDED)); $(PYTEST) $(T) && echo 0 >$(ENDED) || { status=$$?; echo $$status >$(ENDED); exit $$status; }
+	@mkdir -p $(dir $(ENDED)); $(PYTEST) $(SLOWEST) $(T) && echo 0 >$(ENDED) || { status=$$?; echo $$status >$(ENDED); exit $$status; }
 
 # The tests that failed last time, one after the other in a process of their own: what passes now is unstable.
 again: $(VENV)/.develops
@@ -55,6 +58,14 @@ lint: $(VENV)/.develops
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/mypy --no-error-summary --python-version 3.13 tools/repair/patchwright_worker tools/kernel/patchwright_kernel
 	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
+
+# Tracing makes everything slower: a test of a time limit may fail here and pass in `make test`, which judges the tests.
+coverage: $(VENV)/.develops
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest $(PYTEST_OPTIONS) --timeout 600 $(T) \
+	  || echo 'make coverage: some tests failed; what they did not reach is missing below.' >&2
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report --sort=-miss | awk 'NR <= 22 || /^TOTAL|^Coverage failure/'
 
 # PATCHWRIGHT_STRESS multiplies how many cases the randomised tests draw; the seed makes a failing run repeatable.
 stress: SEED ?= $(shell date +%s)
@@ -72,8 +83,12 @@ lock: $(VENV)/.develops
 	@$(LOCK) pyproject.toml --constraints requirements-dev.lock --output-file requirements.lock
 	@$(LOCK) --constraints requirements-dev.lock --group build --output-file requirements-build.lock
 
+# TAG=1 also sets the tag of the version; nothing is pushed or uploaded.
+release: $(VENV)/.develops
+	@VENV="$(VENV)" TAG="$(TAG)" .ci/release
+
 clean:
-	@rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov
 	@find $(CODE) tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # .runs: what the program needs. .develops: that, and the tools of its developers.

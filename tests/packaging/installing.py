@@ -46,12 +46,20 @@ def install(wheel: Path, environment: Path, installer: str = "pip") -> Path:
             *options,
         )
     run(*command, wheel, cwd=environment.parent)
-    own = run(
-        programs / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=environment
-    )
+    link_dependencies(programs / "python")
+    return programs
+
+
+def link_dependencies(python: Path) -> None:
+    """Link the packages of the environment that runs the tests, but for the checkout, into the one of this Python."""
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    own = run(python, "-c", code, cwd=python.parent)
     for entry in Path(sysconfig.get_path("purelib")).iterdir():
         if "patchwright" not in entry.name and entry.suffix != ".pth":
             there = Path(own.strip(), entry.name)
             if not there.exists():
                 there.symlink_to(entry)
-    return programs
+
+
+if __name__ == "__main__":
+    link_dependencies(Path(sys.argv[1]))
