@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
@@ -46,20 +48,39 @@ def install(wheel: Path, environment: Path, installer: str = "pip") -> Path:
             *options,
         )
     run(*command, wheel, cwd=environment.parent)
-    link_dependencies(programs / "python")
+    for entry, there in _list_dependencies(programs / "python"):
+        there.symlink_to(entry)
     return programs
 
 
-def link_dependencies(python: Path) -> None:
-    """Link the packages of the environment that runs the tests, but for the checkout, into the one of this Python."""
+def copy_dependencies(python: Path) -> None:
+    """Put the packages of the environment that runs the tests, but for the checkout, into the one of this Python.
+
+    Hard links where they can be: a sandbox shows that environment, but not what symbolic links in it lead to.
+    """
+    for entry, there in _list_dependencies(python):
+        if entry.is_dir():
+            shutil.copytree(entry, there, copy_function=_link_or_copy)
+        else:
+            _link_or_copy(str(entry), str(there))
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
+def _list_dependencies(python: Path) -> Iterator[tuple[Path, Path]]:
+    """Each package here, and its place there, where that is free."""
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    own = run(python, "-c", code, cwd=python.parent)
+    own = Path(run(python, "-c", code, cwd=python.parent).strip())
     for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if "patchwright" not in entry.name and entry.suffix != ".pth":
-            there = Path(own.strip(), entry.name)
-            if not there.exists():
-                there.symlink_to(entry)
+        there = own / entry.name
+        if "patchwright" not in entry.name and entry.suffix != ".pth" and not there.exists():
+            yield entry, there
 
 
 if __name__ == "__main__":
-    link_dependencies(Path(sys.argv[1]))
+    copy_dependencies(Path(sys.argv[1]))
