@@ -177,7 +177,7 @@ def test_nothing_of_the_session_is_imported_before_the_prompt_stands(shop: Path)
         "agent.turn.runtime",
         "agent.turn.loop",
         "agent.events",
-        "cli.commands.run.one_shot",
+        "cli.invocation",
         "cli.tui.conversation.chat",
         "cli.settings.layers",
     }

@@ -29,9 +29,9 @@ def test_total():
 
 
 class Paper:
-    """The part of a `Front` that a view prints on, of a given size: what stays is kept, the live region is not."""
+    """The part of a `Frontend` that a view prints on, of a given size: what stays is kept, the live region is not."""
 
-    redraws, echoes, pace = True, False, 0.0
+    redraws, echoes, redraw_interval = True, False, 0.0
 
     def __init__(self, columns: int, rows: int) -> None:
         self.text = ""
@@ -43,7 +43,7 @@ class Paper:
     def _nothing(self, *shown: object) -> None:
         """It would be redrawn."""
 
-    live = busy = tail = plan = alert = _nothing
+    set_live_output = show_activity = show_last_output = show_plan = alert = _nothing
 
 
 def printed(columns: int, rows: int) -> str:
