@@ -102,7 +102,7 @@ def test_a_broken_server_is_told_of_and_the_others_are_there(
     command: str, why: str, at: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "deaf" in command:
-        monkeypatch.setattr(tools.mcp.server, "START_SECONDS", 1.0)
+        monkeypatch.setattr(tools.mcp.server_connection, "START_SECONDS", 1.0)
 
     async def story(servers: McpServers) -> None:
         problems = await servers.start_all()

@@ -230,10 +230,10 @@ INDEXING = """
 import sys
 from pathlib import Path
 from tools.code.index.code_index import Index
-from tools.code.index import workers
+from tools.code.index import worker_pool
 
-workers.CHUNK = 2000
-workers.ALONE = 0
+worker_pool.CHUNK = 2000
+worker_pool.ALONE = 0
 with Index(Path(sys.argv[1]), Path(sys.argv[2])) as index:
     print("open", flush=True)
     index.refresh()
