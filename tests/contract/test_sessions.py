@@ -53,7 +53,10 @@ def restore(name: str, root: Path) -> Old:
     data = Path(os.environ["PATCHWRIGHT_HOME"]) / "data/projects" / f"{root.name}-{digest}"
     shutil.copytree(stored / "sessions", data / "sessions")
     with tarfile.open(stored / "snapshots.tar.xz") as archive:
-        archive.extractall(data, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Python 3.11.4
+            archive.extractall(data, filter="data")
+        else:
+            archive.extractall(data)
     [log] = data.glob("sessions/*/log.jsonl")
     _move(log, root)
     return Old(root=root, session=log.parent.name, log=log)
