@@ -182,6 +182,7 @@ VALUES: dict[str, Any] = {
 """A value for each setting whose schema does not suggest one."""
 
 
+@pytest.mark.slow
 def test_every_setting_has_its_type_default_variable_and_places(tmp_path: Path) -> None:
     found = surface.settings()
     for key, each in found.items():

@@ -89,6 +89,7 @@ def _is_gitpython(node: ast.AST) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_only_the_runner_starts_git() -> None:
     modules = read_modules(ROOT)
     found = {
