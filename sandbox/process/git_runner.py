@@ -1,4 +1,4 @@
-"""The one module that starts git: its program, options and environment, time limit, and the end of all it started."""
+"""The one module that starts git: program, options, environment, time limit, end of its process group."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ class GitOutput:
 
 
 class GitTimeout(UserError):
-    """git took too long, and was stopped with all that it had started."""
+    """git exceeded its time limit and was stopped with its children."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(Fault.CONFIGURATION, f"git did not end within {seconds:g} seconds")
 
 
 class GitRunner:
-    """git commands in one folder. Blocking.
+    """Runner of git commands in one folder. Blocking.
 
-    environment: all variables but those that are set here
+    environment: complete environment of git; the variables set here override it
     workspace: no program is taken from it and its repositories; None: a folder of our own is no workspace
     start: starts the process, as `subprocess.Popen` does
     """
@@ -119,7 +119,7 @@ class GitRunner:
         extra: Mapping[str, str] = {},
         timeout: float = TIMEOUT,
     ) -> GitOutput:
-        """Run git with these options alone. Raise GitTimeout when it was stopped with all that it had started.
+        """Run git with these options alone. Raise GitTimeout when it was stopped at its time limit.
 
         extra: more variables, or others in place of ours
         """
@@ -137,9 +137,8 @@ class GitRunner:
             stdout, stderr = _collect_output(process, stdin, timeout)
         finally:
             self._running = None
-            if (
-                self.interrupted or process.poll() is None
-            ):  # hooks that ignored the polite signal, now without git
+            # Hooks that ignored SIGTERM outlive git.
+            if self.interrupted or process.poll() is None:
                 _signal_group(process, signal.SIGKILL)
                 process.wait()
             for pipe in (process.stdin, process.stdout, process.stderr):
@@ -150,7 +149,7 @@ class GitRunner:
         )
 
     def interrupt(self, number: signal.Signals) -> None:
-        """Signal the running command and all that it started, from another thread."""
+        """Signal the running command and its children, from another thread."""
         self.interrupted = True
         _signal_group(self._running, number)
 
@@ -177,7 +176,7 @@ def strip_git_variables(kept: re.Pattern[str] = USER_VARIABLES) -> dict[str, str
 def _collect_output(
     process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float
 ) -> tuple[bytes, bytes]:
-    """Wait for git itself: what a hook leaves running may keep the pipes open for ever."""
+    """Wait for git itself: a hook's background processes may keep the pipes open for ever."""
     deadline = time.monotonic() + timeout
     ended = False
     while True:
@@ -194,14 +193,14 @@ def _collect_output(
 
 def _stop_process(process: subprocess.Popen[bytes]) -> None:
     _signal_group(process, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):  # it ignores the polite way
+    with suppress(subprocess.TimeoutExpired):  # it ignores SIGTERM
         process.wait(GRACE)
     _signal_group(process, signal.SIGKILL)
     process.wait()
 
 
 def _signal_group(process: subprocess.Popen[bytes] | None, number: signal.Signals) -> None:
-    """Signal git and all that it started, of which it is the group's leader."""
+    """Signal the process group of git: git and its children."""
     if process is not None:
         with suppress(ProcessLookupError):  # ended meanwhile
             os.killpg(process.pid, number)

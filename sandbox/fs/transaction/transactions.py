@@ -56,7 +56,7 @@ class Transactions:
         of that.
         """
         if self._holder == threading.get_ident():
-            raise RuntimeError("exclusive() was entered twice by one thread, which would wait for ever")
+            raise RuntimeError("lock_tree() was entered twice by one thread, which would wait for ever")
         with self._journal.lock():
             try:
                 self._holder = threading.get_ident()
@@ -74,7 +74,7 @@ class Transactions:
         with the content.
         """
         if self._holder is None:
-            raise RuntimeError("commit() has to be called inside exclusive()")
+            raise RuntimeError("commit() has to be called inside lock_tree()")
         if not changes:
             return
         record = plan_transaction(self._tree, changes)

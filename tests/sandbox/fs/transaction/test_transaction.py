@@ -226,7 +226,7 @@ def test_no_permission_is_one_clear_line_and_nothing_is_changed(place: Place) ->
 
 def test_a_commit_needs_the_lock_and_one_thread_takes_it_once(place: Place) -> None:
     transactions = place.transactions()
-    with pytest.raises(RuntimeError, match="inside exclusive"):
+    with pytest.raises(RuntimeError, match="inside lock_tree"):
         transactions.commit([place.write("cart.py", b"1")])
     with transactions.lock_tree(), pytest.raises(RuntimeError, match="entered twice"):
         transactions.recover()

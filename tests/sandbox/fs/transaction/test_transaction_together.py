@@ -1,4 +1,4 @@
-"""Many at once: whoever reads and writes inside `exclusive()` loses nothing and sees nothing half done."""
+"""Many at once: whoever reads and writes inside `lock_tree()` loses nothing and sees nothing half done."""
 
 from __future__ import annotations
 
