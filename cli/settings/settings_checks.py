@@ -100,14 +100,12 @@ def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
 
 def _check_command(name: str, command: str, where: Callable[[str], str]) -> None:
     """Raise UserError if a command line cannot be split into words."""
-    import shlex
+    from sandbox.process.command_line import parse_command_line
 
     try:
-        words = shlex.split(command)
+        parse_command_line(command)
     except ValueError as error:
         raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {error}") from None
-    if not words:
-        raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: no command is named")
 
 
 def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> None:

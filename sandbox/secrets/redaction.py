@@ -8,9 +8,9 @@ import string
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sandbox.secrets.secret_patterns import Span
@@ -74,11 +74,12 @@ _ESCAPE = r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,2000}(?:\x07|\x1
 
 
 def _find_spans_in_plain(text: str) -> list[Span]:
+    from sandbox.secrets.known_values import find_own_secrets
     from sandbox.secrets.secret_patterns import find_known_secrets
 
     apart: list[Span] = []
     for start, end, kind in sorted(
-        [*_find_own_secrets(text), *_find_private_keys(text), *find_known_secrets(text)], key=_span_sort_key
+        [*find_own_secrets(text), *_find_private_keys(text), *find_known_secrets(text)], key=_span_sort_key
     ):
         while start and text[start - 1] in _WORD:
             start -= 1
@@ -178,21 +179,15 @@ _LONGEST = 16 << 10
 
 def _find_safe_end(text: str, given: int) -> int:
     """Return the offset up to which later text cannot change the secrets found."""
+    from sandbox.secrets.known_values import find_unfinished
+
     size = end = len(text)
     if "-----BEGIN" in text and (match := _compile_pattern(_OPEN_KEY).search(text, given)):
         end = match.start()
-    for value in _collect_own_secrets():
-        if any(each.isspace() for each in value):
-            end = min(end, size - _measure_overlap(text, value))
+    end = max(min(end, find_unfinished(text)), given)
     white = max(text.rfind(each, given, end) for each in " \n\t\r")
     settled = max(white + 1, given)
     return settled if size - settled <= _LONGEST else size - _CONTEXT
-
-
-def _measure_overlap(text: str, value: str) -> int:
-    """Return how much of the text's end is the beginning of `value`."""
-    most = min(len(text), len(value) - 1)
-    return next((size for size in range(most, 0, -1) if text.endswith(value[:size])), 0)
 
 
 def explain_overwrite(before: str, after: str) -> str:
@@ -211,81 +206,6 @@ def explain_overwrite(before: str, after: str) -> str:
                 "Leave that line out of what is replaced"
             )
     return ""
-
-
-def _find_own_secrets(text: str) -> Iterator[Span]:
-    for value, name in _collect_own_secrets().items():
-        start = text.find(value)
-        while start >= 0:
-            yield start, start + len(value), f"value of {name}"
-            start = text.find(value, start + len(value))
-
-
-def _collect_own_secrets() -> Mapping[str, str]:
-    """Return each secret value in our environment, in every encoding it may appear in → the variable that
-    holds it."""
-    # the bytes: a hundredth of the time of decoding them all
-    now = dict(getattr(os.environ, "_data", os.environ))
-    if now != _OwnSecretsCache.environment:
-        _OwnSecretsCache.environment, _OwnSecretsCache.forms = now, _encode_forms(_list_secret_variables())
-    return _OwnSecretsCache.forms
-
-
-class _OwnSecretsCache:
-    """The last environment seen and its encoded secrets: they are requested with every word that streams."""
-
-    environment: ClassVar[Mapping[Any, Any]] = {}
-    forms: ClassVar[Mapping[str, str]] = {}
-
-
-def _list_secret_variables() -> tuple[tuple[str, str], ...]:
-    variables = [
-        (name, value)
-        for name, value in os.environ.items()
-        if len(value) >= _SHORTEST_SECRET and ("://" in value or _SECRET_NAME.search(name))
-    ]
-    return tuple(variables)
-
-
-_SECRET_NAME = re.compile(
-    r"(?i)(?:KEY|TOKEN|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIALS?|_PAT|_PWD|_AUTH|JWT|DSN)(?:_\d+)?$"
-)
-
-_SHORTEST_SECRET = 12
-"""A shorter value ("test", "1234") would match all over harmless text."""
-
-_PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@{}$<>]{8,})@")
-
-
-@lru_cache(maxsize=8)
-def _encode_forms(variables: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    """Encode values: plain, in base64 at each possible alignment, in hexadecimal, in URLs and in JSON."""
-    import json
-    from urllib.parse import quote, quote_plus
-
-    forms: dict[str, str] = {}
-    for name, value in variables:
-        if not _SECRET_NAME.search(name):  # a URL is not secret, the password in it is
-            match = _PASSWORD.search(value)
-            value = match[1] if match else ""
-        if not value or Path(value).exists():  # the name of a file with a key is not secret
-            continue
-        raw = os.fsencode(value)
-        texts = {value, quote(raw), quote(raw, safe=""), quote_plus(raw), json.dumps(value)[1:-1], raw.hex()}
-        for each in (*texts, *_encode_base64_variants(raw)):
-            forms.setdefault(each, name)
-    return dict(sorted(forms.items(), key=lambda item: -len(item[0])))
-
-
-def _encode_base64_variants(raw: bytes) -> Iterator[str]:
-    """Yield the part of an encoded text that depends on these bytes alone, whatever precedes and follows them."""
-    import base64
-
-    for before, unsure in ((0, 0), (1, 2), (2, 3)):
-        whole = (before + len(raw)) * 8 // 6
-        text = base64.b64encode(bytes(before) + raw).decode()[unsure:whole]
-        yield text
-        yield text.translate({ord("+"): "-", ord("/"): "_"})
 
 
 _BEGIN = r"(?:-----BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)?-----|Private-Lines: \d{1,3}(?=\s))"

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from patchwright.version import VERSION
+from sandbox.process.command_line import CommandLine
+from sandbox.secrets.known_values import register_secrets
 from tools.code.lsp.server_process import ServerGone
 from tools.core.surroundings import Surroundings
 from tools.mcp.stdio_process import McpProcess
@@ -50,12 +52,13 @@ class McpServer:
     tools: from its last start; why: reason that it is not running; "" if it runs or was never started
     """
 
-    def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
+    def __init__(self, at: Surroundings, name: str, line: CommandLine) -> None:
         self.name = name
         self.tools: Sequence[ToolDescription] = ()
         self.why = ""
         self._at = at
-        self._argv = argv
+        self._line = line
+        register_secrets(line.environment)
         self._process: McpProcess | None = None
         self._starting = asyncio.Lock()
 
@@ -72,7 +75,7 @@ class McpServer:
             self._process = process = McpProcess(self._at)
             try:
                 async with asyncio.timeout(START_SECONDS):
-                    await process.start(self._argv)
+                    await process.start(self._line)
                     await self._initialize(process)
                     self.tools = await self._list_tools(process)
             except TimeoutError:

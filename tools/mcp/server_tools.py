@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sandbox.policy.effects import Effect
+from sandbox.process.command_line import parse_command_line
 from tools.code.lsp.server_process import ServerGone
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool
@@ -29,7 +29,9 @@ class McpServers:
     """MCP servers of a session. commands: name → command line, from the user's settings"""
 
     def __init__(self, at: Surroundings, commands: Mapping[str, str]) -> None:
-        self._servers = {name: McpServer(at, name, shlex.split(line)) for name, line in commands.items()}
+        self._servers = {
+            name: McpServer(at, name, parse_command_line(line)) for name, line in commands.items()
+        }
         self._joined = False
 
     def __iter__(self) -> Iterator[McpServer]:

@@ -1,12 +1,13 @@
 """A server of the Model Context Protocol in plain JSON-RPC, for tests: python server.py [HOW]
 
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes something else than messages;
-"dies" ends at its first call
+"dies" ends at its first call; "tells" answers each call with its environment
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def receive() -> dict:
 def called(name: str, arguments: dict) -> dict:
     if HOW == "dies":
         sys.exit(3)
+    if HOW == "tells":
+        return {"content": [{"type": "text", "text": json.dumps(dict(os.environ))}]}
     if name == "add":
         if not isinstance(arguments["a"], int):
             return {"content": [{"type": "text", "text": "a is no number"}], "isError": True}

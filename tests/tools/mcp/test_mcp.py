@@ -6,6 +6,7 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ import pytest
 import tools.mcp.server_connection
 from sandbox.policy.decision import Approval, Mode, Policy
 from sandbox.policy.rules import Rules, parse_rule
+from sandbox.secrets.redaction import MARKER, redact
 from tests.tools.workspaces import workspace
 from tools.core.action import ToolFailure
 from tools.core.registry import Tool
@@ -153,3 +155,31 @@ def test_a_call_is_asked_about_unless_a_rule_says_otherwise(at: Workspace) -> No
     assert verdict(Mode.FULL, Approval.ASK) == "allow"
     assert verdict(Mode.WORKSPACE, Approval.NEVER, "allow mcp(calc.*)") == "allow"
     assert verdict(Mode.FULL, Approval.ASK, "deny mcp(calc.add)") == "deny"
+
+
+def test_a_key_for_a_server_is_in_no_command_line(at: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TICKETS_TOKEN", "own-f3Qx81LmZ0vTb2")
+    key = "k3y-9aZ4Qw7LpX2mN8vB"
+
+    async def story(servers: McpServers) -> str:
+        assert await servers.start_all() == []
+        lines = read_command_lines()
+        assert any("server.py" in each for each in lines)
+        assert not [each for each in lines if key in each or "own-f3Qx81LmZ0vTb2" in each]
+        told, _ = await call(servers.tools[0], at, a=1, b=1)
+        return told
+
+    command = f"env TICKETS_KEY={key} TICKETS_TOKEN=$TICKETS_TOKEN {line('tells')}"
+    told = played(at, {"calc": command}, story)
+    assert f'"TICKETS_KEY": "{key}"' in told
+    assert '"TICKETS_TOKEN": "own-f3Qx81LmZ0vTb2"' in told
+    assert redact(f"the key is {key}") == f"the key is {MARKER}"
+
+
+def read_command_lines() -> list[str]:
+    """The command lines of all processes on the machine, as every local user sees them."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it ended meanwhile
+            found.append(each.read_bytes().decode("utf-8", "replace"))
+    return found

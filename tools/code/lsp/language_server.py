@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sandbox.process.command_line import CommandLine
+from sandbox.secrets.known_values import register_secrets
 from tools.code.lsp.positions import Place, build_uri, count_letters, count_utf16_units, uri_to_path
 from tools.code.lsp.server_process import ServerGone, ServerProcess
 from tools.core.surroundings import Surroundings
@@ -44,10 +46,11 @@ class _OpenDocument:
 class Server:
     """One language server of a workspace, started by `ensure_started`."""
 
-    def __init__(self, at: Surroundings, name: str, argv: Sequence[str]) -> None:
+    def __init__(self, at: Surroundings, name: str, line: CommandLine) -> None:
         self.name = name
         self._at = at
-        self._argv = argv
+        self._line = line
+        register_secrets(line.environment)
         self._process = ServerProcess(at, self._handle_notification)
         self._starting: asyncio.Task[None] | None = None
         self._opened: OrderedDict[str, _OpenDocument] = OrderedDict()
@@ -102,7 +105,7 @@ class Server:
         return [found for each in said if (found := _parse_diagnostic(each))]
 
     async def _start(self) -> None:
-        await self._process.start(self._argv)
+        await self._process.start(self._line)
         root = build_uri(self._at.root, "")
         answer = await self._process.request(
             "initialize",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from sandbox.errors import UserError
 from sandbox.process.command import Command, Completed
+from sandbox.process.command_line import CommandLine
 from tools.code.lsp.message_framing import BadMessage, frame_message, read_framed_message
 from tools.core.surroundings import Surroundings
 
@@ -55,7 +56,7 @@ class ServerProcess:
     def alive(self) -> bool:
         return self._running is not None and not self._running.done() and not self._problem
 
-    async def start(self, argv: Sequence[str]) -> None:
+    async def start(self, line: CommandLine) -> None:
         """Start the program. A failure to start is reported by the first request. Raises ServerGone."""
         loop = asyncio.get_running_loop()
         caches = self._at.settings.cache / "servers"  # the server's own caches; the user's stay inaccessible
@@ -75,9 +76,9 @@ class ServerProcess:
             self._writer = asyncio.StreamWriter(transport, flow, None, loop)
             ready = asyncio.Event()
             command = Command(
-                argv=("sh", "-c", _JOIN.format(read=theirs_in, write=theirs_out), "sh", *argv),
+                argv=("sh", "-c", _JOIN.format(read=theirs_in, write=theirs_out), "sh", *line.argv),
                 cwd=self._at.root,
-                env={"XDG_CACHE_HOME": str(caches)},
+                env={"XDG_CACHE_HOME": str(caches), **line.environment},
                 timeout=FOREVER,
                 scope="read-only",
                 writable=(caches,),

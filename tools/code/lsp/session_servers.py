@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from sandbox.process.command_line import parse_command_line
 from tools.code.languages import match_languages
 from tools.code.lsp.language_server import Server
 from tools.code.lsp.server_process import ServerGone
@@ -39,8 +39,8 @@ class Servers:
         if not command or command in self._failed:
             return None
         if command not in self._running:
-            argv = shlex.split(command)
-            self._running[command] = Server(at, argv[0], argv)
+            line = parse_command_line(command)
+            self._running[command] = Server(at, line.argv[0], line)
         return self._running[command]
 
     async def give_up(self, server: Server, gone: ServerGone) -> str:
