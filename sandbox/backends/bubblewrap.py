@@ -223,9 +223,8 @@ class Bubblewrap:
         masked = [path for path, kind in wishes.items() if kind not in _BINDS and path not in private]
         for path in masked:  # after everything inside them is mounted
             options += ["--remount-ro", str(path)] if path.is_dir() else []
-        if os.geteuid() == 0:  # files under /proc/sys and elsewhere require no capability, only uid 0
-            options += ["--remount-ro", "/proc"]
-        return options
+        # Root needs no capability for files under /proc/sys, and nobody one to take its oom_score_adj back.
+        return [*options, *size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/proc"]
 
 
 def _format_mount(kind: Kind, path: Path) -> list[str]:

@@ -63,7 +63,7 @@ class Landlock:
             )
             shown = list_needed_paths(list_private_folders(), env, [program], self._bounds.network)
             rules = self._build_rules(command, private, places.there, shown)
-            filter_ = build_call_filter("machine" if self._bounds.network else "none")
+            filter_ = build_call_filter("machine" if self._bounds.network else "none", shared_ipc=True)
             with Confinement(
                 _build_ruleset(query_abi_version(), network=self._bounds.network), rules, filter_
             ) as confinement:

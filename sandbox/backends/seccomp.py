@@ -15,9 +15,11 @@ Sockets = Literal["machine", "none"]
 
 
 @cache
-def build_call_filter(sockets: Sockets, machine: str = "") -> bytes:
+def build_call_filter(sockets: Sockets, machine: str = "", *, shared_ipc: bool = False) -> bytes:
     """Return the filter as an array of `struct sock_filter`; empty for an architecture without a table.
 
+    shared_ipc: no namespace keeps shared memory, semaphores and message queues from other programs and later commands,
+        so the filter refuses them
     machine: the architecture's name, by default that of this machine
     """
     architecture = _ARCHITECTURES.get(machine or platform.machine())
@@ -33,11 +35,12 @@ def build_call_filter(sockets: Sockets, machine: str = "") -> bytes:
     ]
     if architecture.second_numbering:
         code += [(_AT_LEAST, 0, 1, architecture.second_numbering), _build_refusal(errno.EPERM)]
-    for name, error in _REFUSED.items():
+    for name, error in (_REFUSED | (_SHARED_IPC if shared_ipc else {})).items():
         if name in numbers:
             code += [(_EQUAL, 0, 1, numbers[name]), _build_refusal(error)]
     for name, body in {**_BY_ARGUMENT, "socket": _SOCKET[sockets]}.items():
-        code += [(_EQUAL, 0, len(body), numbers[name]), *body]
+        if name in numbers:
+            code += [(_EQUAL, 0, len(body), numbers[name]), *body]
     code.append(_ALLOW)
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
@@ -48,7 +51,7 @@ Instruction = tuple[int, int, int, int]
 # linux/bpf_common.h: BPF_LD|W|ABS, BPF_JMP|JEQ|K, |JGE|K, |JSET|K, BPF_RET|K
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # in struct seccomp_data
-_FIRST, _SECOND, _THIRD = 16, 24, 32
+_FIRST, _SECOND, _THIRD, _FOURTH = 16, 24, 32, 40
 """Low halves of the arguments: all that the kernel itself reads, for each of the calls below."""
 
 _ALLOW: Instruction = (_ANSWER, 0, 0, 0x7FFF0000)  # SECCOMP_RET_ALLOW
@@ -90,9 +93,15 @@ _REFUSED: Mapping[str, int] = {
     ),
     # Does all of the above unseen by a filter. Programs probe for it and fall back.
     **_map_names_to_error("io_uring_setup io_uring_enter io_uring_register", errno.ENOSYS),
-    # Its flags are in memory, where a filter cannot read. C libraries fall back on clone, which is filtered.
-    **_map_names_to_error("clone3", errno.ENOSYS),
+    # Their flags are in memory, where a filter cannot read. C libraries fall back on clone and openat, which are
+    # filtered.
+    **_map_names_to_error("clone3 openat2", errno.ENOSYS),
 }
+
+_SHARED_IPC = _map_names_to_error(
+    "shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open", errno.ENOSYS
+)
+"""Those that use an object too: the number of one that another program made can be guessed."""
 
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, _NEWCGROUP, _NEWUTS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET
 _NEW_TIME = 0x80  # CLONE_NEWTIME: for unshare; in clone these bits are a signal's number
@@ -119,7 +128,27 @@ def _allow_only(argument: int, values: Sequence[int]) -> list[Instruction]:
     return [*steps, _build_refusal(errno.EPERM)]
 
 
+_SETUID = 0o4000
+"""A file with this bit runs with its owner's rights, whoever starts it: another account of the machine, later."""
+
+_CREATES = 0x400040
+"""O_CREAT and the bit of O_TMPFILE: without one of them, a call's mode has no meaning, and may be anything."""
+
+
+def _refuse_setuid_file(flags: int, mode: int) -> list[Instruction]:
+    return [(_LOAD, 0, 0, flags), (_ANY_BIT, 1, 0, _CREATES), _ALLOW, *_allow_without_bits(mode, _SETUID)]
+
+
 _BY_ARGUMENT: Mapping[str, list[Instruction]] = {
+    "open": _refuse_setuid_file(_SECOND, _THIRD),
+    "openat": _refuse_setuid_file(_THIRD, _FOURTH),
+    "creat": _allow_without_bits(_SECOND, _SETUID),
+    "mknod": _allow_without_bits(_SECOND, _SETUID),
+    "mknodat": _allow_without_bits(_THIRD, _SETUID),
+    "chmod": _allow_without_bits(_SECOND, _SETUID),
+    "fchmod": _allow_without_bits(_SECOND, _SETUID),
+    "fchmodat": _allow_without_bits(_THIRD, _SETUID),
+    "fchmodat2": _allow_without_bits(_THIRD, _SETUID),
     "clone": _allow_without_bits(_FIRST, _NAMESPACES),
     "unshare": _allow_without_bits(_FIRST, _NAMESPACES | _NEW_TIME),
     "ioctl": _refuse_any_of(_SECOND, (_TIOCSTI, _TIOCLINUX)),
@@ -159,11 +188,15 @@ def _parse_call_numbers(text: str) -> dict[str, int]:
 _COMMON = _parse_call_numbers("""
     io_uring_setup 425 io_uring_enter 426 io_uring_register 427
     open_tree 428 move_mount 429 fsopen 430 fsconfig 431 fsmount 432 fspick 433 clone3 435
+    openat2 437 fchmodat2 452
     pidfd_getfd 438 process_madvise 440 mount_setattr 442 quotactl_fd 443 open_tree_attr 467
 """)
 """From number 424 on, all architectures use the same numbers."""
 
 _X86_64 = _COMMON | _parse_call_numbers("""
+    open 2 creat 85 chmod 90 fchmod 91 mknod 133 openat 257 mknodat 259 fchmodat 268
+    shmget 29 shmat 30 shmctl 31 semget 64 semop 65 semctl 66 msgget 68 msgsnd 69 msgrcv 70 msgctl 71
+    semtimedop 220 mq_open 240
     ioctl 16 socket 41 clone 56 ptrace 101 syslog 103 personality 135 pivot_root 155 chroot 161 acct 163
     settimeofday 164 mount 165 umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173
     init_module 175 delete_module 176 quotactl 179 clock_settime 227 kexec_load 246 add_key 248
@@ -173,6 +206,8 @@ _X86_64 = _COMMON | _parse_call_numbers("""
 """)
 
 _GENERIC = _COMMON | _parse_call_numbers("""
+    mknodat 33 fchmod 52 fchmodat 53 openat 56 mq_open 180 msgget 186 msgctl 187 msgrcv 188 msgsnd 189
+    semget 190 semctl 191 semtimedop 192 semop 193 shmget 194 shmctl 195 shmat 196
     ioctl 29 umount2 39 mount 40 pivot_root 41 chroot 51 quotactl 60 acct 89 personality 92 unshare 97
     kexec_load 104 init_module 105 delete_module 106 clock_settime 112 syslog 116 ptrace 117 reboot 142
     settimeofday 170 socket 198 add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225

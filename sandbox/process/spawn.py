@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -72,7 +72,6 @@ async def supervise(
         start_watchdog()
         process = _start_process(launch, command, output, errors)
         stack.enter_context(watch_group(process.pid))
-        _raise_oom_score(process.pid)
         ended: Literal["exited", "timeout"] = "exited"
         watch = asyncio.create_task(wait_for_overrun(command.limits, command.cwd))
         watch.add_done_callback(lambda done: None if done.cancelled() else tree.kill(process.pid))
@@ -189,10 +188,27 @@ def check_folder(command: Command, root: Path) -> Path:
     return cwd
 
 
-def _raise_oom_score(leader: int) -> None:
-    """Make the kernel end a command before us or the user's other programs when memory runs out."""
-    with suppress(OSError):  # it has ended already, or this is not Linux
-        Path(f"/proc/{leader}/oom_score_adj").write_text("500")
+@contextmanager
+def _raise_oom_score() -> Iterator[None]:
+    """Start a process that the kernel ends before us and the user's other programs when memory runs out.
+
+    Only what is inherited holds for all its processes: bwrap has forked before its own score could be written. So
+    ours is raised for that moment; the sandbox keeps the command from lowering it.
+    """
+    score = Path("/proc/self/oom_score_adj")
+    own = ""
+    with suppress(OSError, ValueError):  # not Linux
+        own = score.read_text()
+        score.write_text(str(max(_OOM_SCORE, int(own))))
+    try:
+        yield
+    finally:
+        if own:
+            with suppress(OSError):
+                score.write_text(own)
+
+
+_OOM_SCORE = 500
 
 
 def _open_gate(launch: Launch, stack: ExitStack) -> int | None:
@@ -222,9 +238,12 @@ def _start_process(launch: Launch, command: Command, output: Stream, errors: Str
         )
 
     try:
-        return (
-            _start_in_confined_thread(launch.confine, launch_process) if launch.confine else launch_process()
-        )
+        with _raise_oom_score():
+            return (
+                _start_in_confined_thread(launch.confine, launch_process)
+                if launch.confine
+                else launch_process()
+            )
     except OSError as error:  # command line too long, no processes left, a program that vanished
         what = f"{command.argv[0]!r} could not be started: {error.strerror}"
         raise UserError(Fault.CONFIGURATION, what) from None

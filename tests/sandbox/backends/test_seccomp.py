@@ -56,6 +56,16 @@ def answer(program: bytes, audit: int, number: int, arguments: Sequence[int] = (
         ),  # the kernel drops the upper half, CVE-2019-10063
         ("personality", (0xFFFFFFFF,), ALLOW),
         ("personality", (0x400000,), REFUSE | errno.EPERM),
+        ("openat2", (), REFUSE | errno.ENOSYS),
+        ("openat", (3, 0, 0x41, 0o4755), REFUSE | errno.EPERM),
+        ("openat", (3, 0, 0x41, 0o2755), ALLOW),
+        ("openat", (3, 0, 0x410000, 0o4600), REFUSE | errno.EPERM),  # a file without a name
+        ("openat", (3, 0, 0, 0o4755), ALLOW),  # what lies in a register when nothing is made
+        ("fchmod", (3, 0o4755), REFUSE | errno.EPERM),
+        ("fchmodat", (3, 0, 0o104755), REFUSE | errno.EPERM),
+        ("fchmodat", (3, 0, 0o755), ALLOW),
+        ("fchmodat2", (3, 0, 0o4755), REFUSE | errno.EPERM),
+        ("mknodat", (3, 0, 0o104755), REFUSE | errno.EPERM),
         ("socket", (1,), ALLOW),
         ("socket", (2,), ALLOW),
         ("socket", (16, 3, 0), ALLOW),
@@ -87,6 +97,16 @@ def test_ordinary_calls_and_other_architectures(machine: str) -> None:
         )
     if architecture.second_numbering:
         assert answer(program, architecture.audit, architecture.second_numbering | 1) == REFUSE | errno.EPERM
+
+
+@pytest.mark.parametrize("machine", sorted(_ARCHITECTURES))
+def test_shared_memory_and_queues_are_refused_where_no_namespace_keeps_them(machine: str) -> None:
+    architecture = _ARCHITECTURES[machine]
+    for name in ("shmget", "shmat", "semget", "semop", "msgget", "msgrcv", "mq_open"):
+        number = architecture.numbers[name]
+        assert answer(build_call_filter("none", machine), architecture.audit, number) == ALLOW
+        shared = build_call_filter("none", machine, shared_ipc=True)
+        assert answer(shared, architecture.audit, number) == REFUSE | errno.ENOSYS
 
 
 def test_an_unknown_architecture_has_no_filter() -> None:
