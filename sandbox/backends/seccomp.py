@@ -35,7 +35,7 @@ def build_call_filter(sockets: Sockets, machine: str = "", *, shared_ipc: bool =
     ]
     if architecture.second_numbering:
         code += [(_AT_LEAST, 0, 1, architecture.second_numbering), _build_refusal(errno.EPERM)]
-    for name, error in (_REFUSED | (_SHARED_IPC if shared_ipc else {})).items():
+    for name, error in {**_REFUSED, **(_SHARED_IPC if shared_ipc else {})}.items():
         if name in numbers:
             code += [(_EQUAL, 0, 1, numbers[name]), _build_refusal(error)]
     for name, body in {**_BY_ARGUMENT, "socket": _SOCKET[sockets]}.items():
