@@ -14,14 +14,16 @@ class Limits:
 
     memory: bytes of private writable memory of one process. (Not of address space: node, Java and Go
         reserve far more of that than they use. Programs built with a sanitizer do need 0.)
+    total_memory: bytes of memory of the whole tree where we may make a control group; 0: four fifths of the machine's
     processes: how many may exist at once; where only all of the user's processes are counted, so many more
-        than run now; those of root are counted by control groups, where we may make one
+        than run now; a control group counts exactly
     file_size: bytes of one file written
     open_files: descriptors of one process
     cpu: seconds of processor time of one process
     """
 
     memory: int = 8 << 30
+    total_memory: int = 0
     processes: int = 4096
     file_size: int = 4 << 30
     open_files: int = 1 << 16

@@ -1,4 +1,4 @@
-"""Watch a running command where the kernel sets no bound: root's processes, free disk space."""
+"""Watch a running command where the kernel sets no bound: root's processes, free memory and disk space."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ LEAST_FREE = 256 << 20
 """Bytes on the disk of the workspace: enough for the user's editor, our log and git to finish cleanly."""
 
 
+LEAST_MEMORY = 1 << 29
+"""Bytes of available memory below which a command is ended before the kernel chooses whom to end."""
+
+
 async def wait_for_overrun(limits: Limits, folder: Path, *, children: Callable[[], int] | None = None) -> str:
     """Return a clause that names the exceeded limit; never return while the command keeps within bounds.
 
@@ -29,11 +33,14 @@ async def wait_for_overrun(limits: Limits, folder: Path, *, children: Callable[[
     count = children or count_descendants
     at_first = count_threads()
     had_room = _measure_free_space(folder) >= LEAST_FREE
+    had_memory = measure_available_memory() >= LEAST_MEMORY
     while True:
         await asyncio.sleep(ROUND_SECONDS)
         # The number of all threads is one read; only when it has grown so much are ours counted.
         if counted and count_threads() - at_first > limits.processes and count() > limits.processes:
             return f"it had more than {limits.processes} processes"
+        if had_memory and measure_available_memory() < LEAST_MEMORY:
+            return f"less than {LEAST_MEMORY >> 20} MiB of memory were left on the machine"
         if had_room and _measure_free_space(folder) < LEAST_FREE:
             return f"less than {LEAST_FREE >> 20} MiB were left on the disk"
 
@@ -61,6 +68,16 @@ def count_descendants() -> int:
         found += len(children)
         waiting += children
     return found
+
+
+def measure_available_memory() -> int:
+    """Return the bytes that programs can get without swapping; the limit itself where that is unknown."""
+    try:
+        with open("/proc/meminfo", "rb") as file:  # noqa: PTH123 (twenty times a second)
+            content = file.read(256)
+        return int(content.partition(b"MemAvailable:")[2].split(None, 1)[0]) << 10
+    except (OSError, IndexError, ValueError):  # not Linux
+        return LEAST_MEMORY
 
 
 def _measure_free_space(folder: Path) -> int:

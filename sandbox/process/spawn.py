@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
 from sandbox.process.command import Capture, Command, Completed
+from sandbox.process.control_group import open_control_group
 from sandbox.process.output_stream import OnOutput, Stream
 from sandbox.process.resource_watch import wait_for_overrun
 from sandbox.process.watchdog import start_watchdog, watch_group
@@ -70,7 +71,8 @@ async def supervise(
         errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
         gate = _open_gate(launch, stack)
         start_watchdog()
-        process = _start_process(launch, command, output, errors)
+        group = stack.enter_context(open_control_group(command.limits))
+        process = _start_process(launch, command, output, errors, () if gate else group.build_join_prefix())
         stack.enter_context(watch_group(process.pid))
         ended: Literal["exited", "timeout"] = "exited"
         watch = asyncio.create_task(wait_for_overrun(command.limits, command.cwd))
@@ -79,6 +81,7 @@ async def supervise(
             if command.started:
                 command.started(process.pid)
             if gate is not None:
+                group.add_process(process.pid)
                 os.write(gate, b"\n")
             async with asyncio.timeout(command.timeout):
                 await wait_for_exit(process.pid, process.wait)
@@ -91,6 +94,7 @@ async def supervise(
                 await _reap(process)
             finally:
                 await tree.wait_until_gone()
+        overrun = watch.result() if watch.done() and not watch.cancelled() else group.explain_kill()
         return Completed(
             argv=command.argv,
             returncode=-9 if process.returncode is None else process.returncode,
@@ -98,7 +102,7 @@ async def supervise(
             duration=asyncio.get_running_loop().time() - started,
             stdout=output.finish(),
             stderr=Capture(head=b"", tail=b"", total=0) if errors is output else errors.finish(),
-            noticed=(f"killed: {watch.result()}",) if watch.done() and not watch.cancelled() else (),
+            noticed=(f"killed: {overrun}",) if overrun else (),
         )
 
 
@@ -220,14 +224,16 @@ def _open_gate(launch: Launch, stack: ExitStack) -> int | None:
     return descriptor
 
 
-def _start_process(launch: Launch, command: Command, output: Stream, errors: Stream) -> Popen[bytes]:
+def _start_process(
+    launch: Launch, command: Command, output: Stream, errors: Stream, prefix: Sequence[str]
+) -> Popen[bytes]:
     import subprocess
 
     stdin = _open_input(command.stdin)
 
     def launch_process() -> Popen[bytes]:
         return subprocess.Popen(
-            launch.argv,
+            (*prefix, *launch.argv),
             env=dict(launch.env),
             cwd=launch.cwd,
             stdin=stdin,

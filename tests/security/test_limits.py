@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import stat
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from sandbox.process import resource_watch
+from sandbox.process.resource_watch import measure_available_memory
+from tests.sandbox import boxes
 from tests.security.conftest import Scene
 
 IPC_CREAT, IPC_RMID, KEY = 0o1000, 0, 0x5057_5254
@@ -122,3 +127,16 @@ def test_memory_is_not_taken_as_files_of_devices(scene: Scene) -> None:
         assert int(answer.split()[-1]) <= size + (1 << 20)
     assert not Path("/dev/shm/big").exists()
     assert not Path("/dev/big").exists()
+
+
+def test_a_command_ends_before_the_machine_is_out_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many processes, each within its own limit; the machine's last memory begins 400 MiB from here."""
+    monkeypatch.setattr(resource_watch, "LEAST_MEMORY", measure_available_memory() - (400 << 20))
+    eat = "b = bytearray(150 << 20); b[::4096] = b'x' * len(b[::4096]); import time; time.sleep(20)"
+    script = f'for i in 1 2 3 4 5 6; do {sys.executable} -c "{eat}" & done; wait'
+    start = time.monotonic()
+    done = boxes.sh(boxes.make("bubblewrap", tmp_path), tmp_path, script, timeout=20)
+    assert time.monotonic() - start < 15
+    assert "of memory were left on the machine" in done.noticed[0]

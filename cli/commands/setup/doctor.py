@@ -164,7 +164,17 @@ def _check_sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | Non
     if sandbox.warning:
         detail = f"{sandbox.name}. {sandbox.warning}"
         return sandbox, Finding(name="sandbox", verdict="warn", detail=detail, hint=hint)
-    return sandbox, Finding(name="sandbox", verdict="good", detail=f"{sandbox.name} works")
+    return sandbox, Finding(
+        name="sandbox", verdict="good", detail=f"{sandbox.name} works{_describe_limits()}"
+    )
+
+
+def _describe_limits() -> str:
+    """Return a clause that names what bounds a command's memory and processes as a whole."""
+    from sandbox.process.control_group import list_available_controllers
+
+    found = " and ".join(list_available_controllers())
+    return f"; a control group bounds {found}" if found else "; memory and processes as a whole are watched"
 
 
 def _check_ripgrep() -> Finding:
