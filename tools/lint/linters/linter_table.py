@@ -53,13 +53,13 @@ LINTERS = (
         | _match_config("pyproject.toml", holding=r"^\[tool\.ruff[.\]]"),
         arguments=("check", "--no-fix", "--no-cache", "--quiet", "--force-exclude", "--output-format", "concise",
                    "--stdin-filename", "{path}", "-"),
-        read=make_line_reader(r".*?:(?P<line>\d+):\d+: (?P<code>[A-Z]+\d+) (?P<message>.*)"),
+        read=make_line_reader(r".*?:(?P<line>\d{1,9}):\d+: (?P<code>[A-Z]+\d+) (?P<message>.*)"),
     ),
     Linter(
         program="flake8", role="lint", suffixes=_PYTHON,
         configured=_match_config(".flake8", "setup.cfg", "tox.ini", holding=r"^\[flake8\]"),
         arguments=("--format=%(row)d:%(code)s:%(text)s", "--stdin-display-name", "{path}", "-"),
-        read=make_line_reader(r"(?P<line>\d+):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),
+        read=make_line_reader(r"(?P<line>\d{1,9}):(?P<code>(?!E9)[A-Z]+\d+):(?P<message>.*)"),
     ),
     Linter(
         program="ruff", role="format", suffixes=_PYTHON,
@@ -110,21 +110,21 @@ LINTERS = (
         program="shellcheck", role="lint", suffixes=(".sh", ".bash", ".bats", ".ksh"),
         configured=_match_config(".shellcheckrc", "shellcheckrc"),
         arguments=("--format=gcc", "-"),
-        read=make_line_reader(r"-:(?P<line>\d+):\d+: \w+: (?P<message>.*) \[(?P<code>SC\d+)\]"),
+        read=make_line_reader(r"-:(?P<line>\d{1,9}):\d+: \w+: (?P<message>.*) \[(?P<code>SC\d+)\]"),
     ),
     Linter(
         program="yamllint", role="lint", suffixes=(".yml", ".yaml"),
         configured=_match_config(".yamllint", ".yamllint.yml", ".yamllint.yaml"),
         arguments=("--format=parsable", "-"),
         read=make_line_reader(
-            r"stdin:(?P<line>\d+):\d+: \[(?:error|(?P<warning>warning))\] (?P<message>.*) \((?P<code>[\w-]+)\)"
+            r"stdin:(?P<line>\d{1,9}):\d+: \[(?:error|(?P<warning>warning))\] (?P<message>.*) \((?P<code>[\w-]+)\)"
         ),
     ),
     Linter(  # its format "emacs": docs.rubocop.org/rubocop/formatters.html
         program="rubocop", role="lint", suffixes=(".rb", ".rake", ".gemspec"),
         configured=_match_config(".rubocop.yml"),
         arguments=("--format", "emacs", "--cache", "false", "--stdin", "{path}"),
-        read=make_line_reader(r".*?:(?P<line>\d+):\d+: [A-Z]: (?:\[Correctable\] )?"
+        read=make_line_reader(r".*?:(?P<line>\d{1,9}):\d+: [A-Z]: (?:\[Correctable\] )?"
                    r"(?P<code>(?!Lint/Syntax)[\w/]+): (?P<message>.*)"),
     ),
     Linter(  # its report "emacs": PHP_CodeSniffer's wiki, "Reporting"
@@ -132,7 +132,7 @@ LINTERS = (
         configured=_match_config("phpcs.xml", "phpcs.xml.dist", ".phpcs.xml", ".phpcs.xml.dist"),
         arguments=("-q", "-s", "--report=emacs", "--stdin-path={path}", "-"),
         read=make_line_reader(
-            r".*?:(?P<line>\d+):\d+: (?:error|(?P<warning>warning)) - (?P<message>.*) \((?P<code>[\w.]+)\)"
+            r".*?:(?P<line>\d{1,9}):\d+: (?:error|(?P<warning>warning)) - (?P<message>.*) \((?P<code>[\w.]+)\)"
         ),
     ),
 )  # fmt: skip

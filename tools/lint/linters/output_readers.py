@@ -60,7 +60,7 @@ def read_eslint(text: str, output: str) -> list[Complaint]:
             )
             for each in found
         ]
-    except (ValueError, TypeError, KeyError):  # not its format: probably a crash
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):  # not its format
         return []
 
 
