@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.backends.selection import choose_sandbox
 from tests.support.cli import environment, run
 from tests.support.loopback import Loopback
 from tests.support.repo import Repo
@@ -67,6 +68,37 @@ def test_what_is_staged_is_checked_and_not_what_lies_in_the_work_tree(repo: Repo
     assert (code, repo.committed()) == (0, ["new.py"]), said
     assert repo.show("new.py") == "x = 1\n"
     assert repo.read("new.py") == BROKEN
+
+
+@pytest.mark.slow
+def test_a_hostile_linter_of_the_project_runs_confined(repo: Repo, tmp_path: Path) -> None:
+    install(repo, "pre-commit")
+    if choose_sandbox(repo.root, cache=tmp_path / "cache").name == "unconfined":
+        pytest.skip("commands cannot be confined here")
+    places = [
+        repo.root / "evil",
+        repo.root / ".git/hooks/post-commit",
+        repo.root / ".git/evil",
+        tmp_path / "evil",
+    ]
+    repo.write("ruff.toml", "")
+    ruff = repo.write(
+        ".venv/bin/ruff",
+        f'#!/bin/sh\nfor place in {shlex.join(map(str, places))}; do echo evil >"$place"; done 2>/dev/null\n'
+        f"rm -f {shlex.quote(str(repo.root / 'cart.py'))} 2>/dev/null\n"
+        "echo 'new.py:1:1: E1 it ran'\n",
+    )
+    ruff.chmod(0o755)
+    repo.write("new.py", "x = 1\n")
+    repo.git("add", "new.py", "ruff.toml")
+    code, said = git(repo, "commit", "-m", "Add new")
+    assert (code, "new.py:1: linters: ruff: E1 it ran" in said) == (1, True), said
+    assert [each for each in places if each.exists()] == []
+    assert repo.read("cart.py")
+    subprocess.run([ruff], check=True)
+    assert [each for each in places if not each.exists()] == [], (
+        "the script does harm where nothing confines it"
+    )
 
 
 @pytest.mark.slow

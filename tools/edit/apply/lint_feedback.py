@@ -6,13 +6,18 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sandbox.errors import UserError
 from sandbox.fs.line_diff import compute_opcodes
-from sandbox.process.command import Command
-from tools.lint.linters import MAX_CHARACTERS, Complaint, ConfiguredLinter, find_linters
+from tools.lint.linters.project_linters import (
+    MAX_CHARACTERS,
+    ConfiguredLinter,
+    can_run_linters,
+    find_linters,
+    run_linter,
+)
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
+    from tools.lint.linters.output_readers import Complaint
 
 TIMEOUT = 3.0
 """Seconds for both versions: an edit does not wait longer for advice."""
@@ -34,7 +39,7 @@ async def find_new_complaints(at: Workspace, path: str, before: str, after: str)
 
     if not path.endswith((".py", ".pyi")) or before == after or max(len(before), len(after)) > MAX_CHARACTERS:
         return []
-    if at.sandbox.name == "unconfined" or (found := _find_linter(at, path)) is None:
+    if not can_run_linters(at.sandbox) or (found := _find_linter(at, path)) is None:
         return []
     changed = _find_changed_lines(before, after)
     try:
@@ -65,21 +70,7 @@ def _find_linter(at: Workspace, path: str) -> ConfiguredLinter | None:
 
 
 async def _run_linter(at: Workspace, found: ConfiguredLinter, path: str, text: str) -> list[Complaint]:
-    command = Command(
-        argv=found.build_argv(path),
-        cwd=at.root,
-        stdin=text.encode("utf-8", "replace"),
-        timeout=TIMEOUT,
-        stderr="separate",
-        scope="read-only",
-    )
-    try:
-        done = await at.sandbox.run(command)
-    except UserError:  # it cannot be started here: advice is not worth a failure
-        return []
-    if done.ended != "exited" or done.stdout.omitted_bytes:
-        return []
-    return found.linter.read(text, done.stdout.text())
+    return await run_linter(found, at.sandbox, at.root, path, text, timeout=TIMEOUT)
 
 
 def _find_changed_lines(before: str, after: str) -> set[int]:

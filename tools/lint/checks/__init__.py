@@ -11,7 +11,7 @@ from tools.lint.checks.finding import Finding
 
 if TYPE_CHECKING:
     from sandbox.process.command import Sandbox
-    from tools.lint.linters import ConfiguredLinter
+    from tools.lint.linters.project_linters import ConfiguredLinter
 
 CHECKS = ("conflicts", "secrets", "syntax", "leftovers", "sizes", "weakened", "linters")
 """Names of checks and of their modules, which are imported on use."""
@@ -42,7 +42,7 @@ def run_checks(
 
 def find_linter_jobs(change: Change) -> Iterator[tuple[File, ConfiguredLinter]]:
     """Yield the changed files with the linters configured for them."""
-    from tools.lint.linters import find_linters
+    from tools.lint.linters.project_linters import find_linters
 
     known: dict[tuple[str, str], list[ConfiguredLinter]] = {}
     for file in change.regular_files:

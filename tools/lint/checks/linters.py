@@ -1,20 +1,18 @@
-"""The project's own linters and formatters on the staged files: findings in new lines.
-
-A linter's configuration belongs to the repository, and often is code; so may be the program
-(`node_modules/.bin`).
-They run in the sandbox: read-only, without network, and without access to the user's secrets.
-"""
+"""The project's own linters and formatters on the staged files: findings in new lines."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from sandbox.errors import UserError
-from sandbox.process.command import Command, Sandbox
 from tools.git.git_change import Change, File
 from tools.lint.checks.finding import Finding
-from tools.lint.linters import MAX_CHARACTERS, Complaint, ConfiguredLinter
+from tools.lint.linters.project_linters import ConfiguredLinter, can_run_linters, run_linter
+
+if TYPE_CHECKING:
+    from sandbox.process.command import Sandbox
+    from tools.lint.linters.output_readers import Complaint
 
 TIMEOUT = 20.0
 """Seconds for one file."""
@@ -29,7 +27,7 @@ def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Fin
 
     jobs: from `find_linter_jobs`; not empty
     """
-    if sandbox.name == "unconfined":
+    if not can_run_linters(sandbox):
         file, found = jobs[0]
         message = f"{found.linter.program} was not asked: it cannot be confined on this machine"
         yield Finding(check="linters", path=file.path, line=0, message=message, severity="warning")
@@ -53,33 +51,7 @@ async def _run_linters(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) ->
 
     async def run_one(file: File, found: ConfiguredLinter) -> list[Complaint]:
         async with gate:
-            return await _run_linter(change, sandbox, file, found)
+            text = change.read_text(file.new)
+            return await run_linter(found, sandbox, change.git.root, file.path, text, timeout=TIMEOUT)
 
     return await asyncio.gather(*(run_one(file, found) for file, found in jobs))
-
-
-async def _run_linter(
-    change: Change, sandbox: Sandbox, file: File, found: ConfiguredLinter
-) -> list[Complaint]:
-    text = change.read_text(file.new)
-    if not text or len(text) > MAX_CHARACTERS:
-        return []
-    command = Command(
-        argv=found.build_argv(file.path),
-        cwd=change.git.root,
-        stdin=text.encode("utf-8", "replace"),
-        timeout=TIMEOUT,
-        stderr="separate",
-        scope="read-only",
-    )
-    try:
-        done = await sandbox.run(command)
-    except UserError:  # it cannot be started: the other checks are unaffected
-        return []
-    if (
-        done.ended != "exited"
-        or done.stdout.omitted_bytes
-        or (found.linter.role == "format" and done.returncode)
-    ):
-        return []
-    return found.linter.read(text, done.stdout.text())

@@ -17,8 +17,8 @@ from tools.git.git_change import read_staged_change
 from tools.git.git_process import Git
 from tools.lint.checks import find_linter_jobs, run_checks
 from tools.lint.checks.finding import Finding
-from tools.lint.linters import find_linters
 from tools.lint.linters.linter_table import LINTERS
+from tools.lint.linters.project_linters import find_linters
 
 
 @pytest.fixture
@@ -186,6 +186,20 @@ def test_what_it_prints_is_read(name: str) -> None:
     complaints = linter.read("x\n", output)
     assert [(each.line, each.code, each.message, each.severity) for each in complaints] == expected
     assert linter.read("x\n", "Oops! Something went wrong.\n") == []
+
+
+HOSTILE = {
+    "ruff": "a.py:" + "1" * 9_000 + ":1: F401 unused\n",
+    "eslint": '[{"messages":[{"ruleId":"x","severity":2,"message":"m","line":Infinity}]}]',
+    "eslint, an item that is a list": '[{"messages":[[]]}]',
+    "eslint, nested deeply": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_output_made_to_crash_the_reader_holds_no_finding(case: str) -> None:
+    linter = next(each for each in LINTERS if (each.program, each.role) == (case.partition(",")[0], "lint"))
+    assert linter.read("x\n", HOSTILE[case]) == []
 
 
 def test_every_linter_has_a_test_of_what_it_prints() -> None:
