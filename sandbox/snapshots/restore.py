@@ -12,8 +12,8 @@ from sandbox.snapshots.folder_modes import restore_folder_modes
 from sandbox.snapshots.newly_visible import compute_changes
 from sandbox.snapshots.object_store import Store
 from sandbox.snapshots.path_state import Change, State
+from sandbox.snapshots.reverted_state import Clash, compute_reverted_state
 from sandbox.snapshots.snapshot_view import View
-from sandbox.snapshots.three_way_merge import Clash, compute_reverted_state
 from sandbox.snapshots.working_tree import WorkingTree
 
 

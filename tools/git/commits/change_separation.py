@@ -10,9 +10,10 @@ from __future__ import annotations
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from sandbox.snapshots.three_way_merge import merge_lines
+from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
 from tools.core.workspace import ForeignEdit
 from tools.git.broker import Broker
 from tools.git.commits.git_objects import Entry, compute_blob_id, read_blobs, store_filtered_blob
@@ -47,10 +48,6 @@ class SessionChange:
     apart: bool = False
 
 
-class _Overlap(Exception):
-    """Both sides changed the same lines."""
-
-
 def separate_session_change(
     broker: Broker,
     path: str,
@@ -76,7 +73,7 @@ def separate_session_change(
             continue
         try:
             base = _apply_edit(before, after, base)
-        except _Overlap:
+        except MergeConflict:
             waiting.append((before, after))
     if now == base:
         return SessionChange(base=base, now=now)
@@ -85,7 +82,7 @@ def separate_session_change(
     try:
         for before, after in reversed(waiting):
             own = _apply_edit(after, before, own)
-    except _Overlap:
+    except MergeConflict:
         return SessionChange(base=base, now=now, clash=CLASH)
     return SessionChange(base=base, now=own, apart=bool(waiting))
 
@@ -113,26 +110,30 @@ class _CommittedVersion:
         names = [store_filtered_blob(self._broker, self._path, each.content) for each in (before, after)]
         texts = read_blobs(self._broker, (*names, self._head[1]))
         there = texts[self._head[1]]
-        return names[0] != names[1] and merge_lines(texts[names[0]], texts[names[1]], there) == there
+        try:
+            return names[0] != names[1] and merge_lines(texts[names[0]], texts[names[1]], there) == there
+        except MergeConflict:
+            return False
 
 
 def _apply_edit(
     before: FileVersion | None, after: FileVersion | None, there: FileVersion | None
 ) -> FileVersion | None:
-    """Apply the change from `before` to `after` to `there`. Raises _Overlap."""
-    if there == before:
-        return after
-    if there == after:
-        return there
-    if before is None or after is None or there is None or not _are_regular_files(before, after, there):
-        raise _Overlap
-    content = there.content
-    if before.content != after.content:
-        merged = merge_lines(before.content, after.content, there.content)
-        if merged is None:
-            raise _Overlap
-        content = merged
-    return FileVersion(mode=there.mode if before.mode == after.mode else after.mode, content=content)
+    """Apply the change from `before` to `after` to `there`. Raises MergeConflict."""
+    return merge_values(before, after, there, partial(_merge_files, before, after, there))
+
+
+def _merge_files(
+    base: FileVersion | None, ours: FileVersion | None, theirs: FileVersion | None
+) -> FileVersion:
+    """Merge modes and lines of regular files; both sides changed the mode: keep ours. Raises MergeConflict."""
+    if base is None or ours is None or theirs is None or not _are_regular_files(base, ours, theirs):
+        raise MergeConflict("no regular files")
+    merge_contents = partial(merge_lines, base.content, ours.content, theirs.content)
+    return FileVersion(
+        mode=merge_values(base.mode, ours.mode, theirs.mode, lambda: ours.mode),
+        content=merge_values(base.content, ours.content, theirs.content, merge_contents),
+    )
 
 
 def _are_regular_files(*versions: FileVersion) -> bool:
