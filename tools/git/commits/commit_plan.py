@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.git.broker import Broker, create_scratch_folder
+from sandbox.fs.three_way_merge import MergeConflict, merge_lines
+from tools.git.broker import Broker
 from tools.git.commits.changed_files import ChangedFile, find_enclosing_repository
 from tools.git.commits.git_objects import (
     Entry,
@@ -54,18 +55,6 @@ def plan_commit(
         _decide_entry(broker, file, head.get(file.path), present.get(file.path, ""), result)
     _add_folder_conflicts(result, head)
     return result
-
-
-def merge_texts(broker: Broker, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
-    """Merge three texts; None on a conflict or for binary content."""
-    with create_scratch_folder() as folder:
-        names = []
-        for name, content in (("ours", ours), ("base", base), ("theirs", theirs)):
-            path = folder / name
-            path.write_bytes(content)
-            names.append(str(path))
-        output = broker.run("merge-file", "-p", "-q", "--", *names, ok=range(256))
-    return output.stdout if output.returncode == 0 else None
 
 
 def _find_excluded_files(
@@ -186,12 +175,14 @@ def _merge_with_user_changes(
     texts = read_blobs(broker, (head[1],))
     base = _store_like_git(broker, file.path, file.base.content, head, texts)
     texts |= read_blobs(broker, (base, present))
-    merged = merge_texts(broker, texts[base], texts[head[1]], texts[present])
+    try:
+        merged = merge_lines(texts[base], texts[head[1]], texts[present])
+    except MergeConflict:
+        result.conflicts[file.path] = "your changes touch lines that the user has changed and not committed"
+        return
     mode = _choose_mode(file, head)
     if merged == texts[head[1]] and mode == head[0]:  # committed by the user
         result.done.append(file.path)
-    elif merged is None:
-        result.conflicts[file.path] = "your changes touch lines that the user has changed and not committed"
     else:
         result.entries[file.path] = (mode, store_blob(broker, merged))
 

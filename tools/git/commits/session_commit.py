@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
 from sandbox.process.git_runner import LITERAL, GitOutput
 from sandbox.secrets.child_environment import redact
 from tools.core.action import ToolFailure
@@ -20,7 +21,7 @@ from tools.git import repository_programs
 from tools.git.broker import Broker, copy_index, create_scratch_folder, explain_failure
 from tools.git.commits import commit_secrets, tampered_hooks
 from tools.git.commits.changed_files import ChangedFile, list_changed_files
-from tools.git.commits.commit_plan import CommitPlan, merge_texts, plan_commit
+from tools.git.commits.commit_plan import CommitPlan, plan_commit
 from tools.git.commits.git_objects import (
     Entry,
     compute_blob_id,
@@ -317,9 +318,12 @@ def _merge_entry(broker: Broker, old: Entry | None, present: Entry | None, new: 
     if not (old and present and new) or {old[0], present[0], new[0]} - {"100644", "100755"}:
         return None
     texts = read_blobs(broker, (old[1], present[1], new[1]))
-    content = merge_texts(broker, texts[old[1]], texts[present[1]], texts[new[1]])
-    mode = present[0] if present[0] != old[0] else new[0]
-    return None if content is None else (mode, store_blob(broker, content))
+    try:
+        content = merge_lines(texts[old[1]], texts[present[1]], texts[new[1]])
+    except MergeConflict:
+        return None
+    mode = merge_values(old[0], present[0], new[0], lambda: present[0])
+    return mode, store_blob(broker, content)
 
 
 def _forget_changes(at: Workspace, files: Sequence[ChangedFile], paths: Iterable[str]) -> None:
