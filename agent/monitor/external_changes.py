@@ -76,7 +76,7 @@ class ExternalChanges:
     async def collect_notices(self) -> Sequence[str]:
         """Return the notices due now; mostly none."""
         pending = list(self._pending)
-        changed = await asyncio.to_thread(self._find_changed_files) if self._workspace.read else []
+        changed = await asyncio.to_thread(self._find_changed_files) if self._workspace.read_versions else []
         if self._fresh:
             self._fresh = False
             changed += [
@@ -95,7 +95,7 @@ class ExternalChanges:
 
         found = []
         files = self._workspace.files
-        for path, seen in list(self._workspace.read.items())[-MOST:]:
+        for path, seen in list(self._workspace.read_versions.items())[-MOST:]:
             looks = self._stat_file(path)
             if self._looks.get(path) == looks:
                 continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent.context.restore.projection_checkpoint import Checkpoints, CleanPoint
 from agent.events import ActionEvent, Event, ObservationEvent, Rewind, SnapshotEvent, UndoEvent
 from agent.session.log_index import parse_event_id
-from tools.core.workspace import Workspace
+from tools.core.session_changes import SessionChanges
 
 
 class CommitCheckpointTracker:
@@ -18,8 +18,8 @@ class CommitCheckpointTracker:
     tree: the last snapshot of the log so far, "" before the first
     """
 
-    def __init__(self, workspace: Workspace, checkpoints: Checkpoints, tree: str) -> None:
-        self._workspace = workspace
+    def __init__(self, changes: SessionChanges, checkpoints: Checkpoints, tree: str) -> None:
+        self._changes = changes
         self._checkpoints = checkpoints
         self._tree = tree
         self._begun: set[str] = set()
@@ -38,6 +38,5 @@ class CommitCheckpointTracker:
                 self._begun.add(event.call)
             case ObservationEvent():
                 self._begun.discard(event.call)
-                at = self._workspace
-                if event.data.get("commit") and not (self._begun or at.changed or at.undone or at.lost):
+                if event.data.get("commit") and not (self._begun or self._changes.has_record):
                     self._checkpoints.clean = CleanPoint(at=parse_event_id(event.id), tree=self._tree)

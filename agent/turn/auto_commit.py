@@ -119,7 +119,9 @@ def _collect_message_inputs(at: Workspace) -> tuple[Change, Style]:
 
 
 def _read_changed_contents(at: Workspace) -> dict[str, tuple[bytes | None, bytes | None]]:
-    return {path: (at.changed[path], read_current_content(at, path)) for path in list_modified_files(at)}
+    return {
+        path: (at.changes.originals[path], read_current_content(at, path)) for path in list_modified_files(at)
+    }
 
 
 def _build_diff(at: Workspace) -> str:

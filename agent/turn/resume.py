@@ -26,6 +26,7 @@ from sandbox.process.watchdog import read_death_time
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tools.core.concurrent_changes import ConcurrentChanges
 from tools.core.registry import Toolbox
+from tools.core.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 
 
@@ -72,12 +73,12 @@ def restore_changes(
     ended: Collection[str] = (),
     tree: str = "",
 ) -> SnapshotEvent | None:
-    """Fill `workspace.changed` with the paths that actions touched and that were not committed since.
+    """Fill `workspace.changes` with the paths that actions touched and that were not committed since.
 
     Of the differences from before an interrupted action, those certainly made until the kill count as its
     work; later changes, and those that may be either's, are left to the user. The returned snapshot, if any,
     records the decision: it belongs in the log, for an undo and later resumes to know it, too. Where a
-    snapshot can no longer be read, the files are in `workspace.lost` and count as changed.
+    snapshot can no longer be read, the files are in `SessionChanges.lost` and count as changed.
 
     ended: paths whose interrupted write was just completed
     tree: the last snapshot before the first of the events
@@ -119,7 +120,7 @@ class _ChangeReplay:
         self.cut_off: _InterruptedActions | None = None
         self._workspace = workspace
         self._snapshots = snapshots
-        self._between = ConcurrentChanges(workspace, lambda: snapshots, tree)
+        self._between = ConcurrentChanges(workspace.changes, lambda: snapshots, tree)
         self._tree = tree
         self._taken = 0.0  # time of that snapshot, in seconds since the epoch
         self._begun: dict[str, ActionEvent] = {}
@@ -137,8 +138,8 @@ class _ChangeReplay:
                 self._tree = event.after
                 apply_undo_event(
                     event,
-                    self._workspace,
-                    partial(_is_original_state, self._workspace, self._snapshots, self._tree),
+                    self._workspace.changes,
+                    partial(_is_original_state, self._workspace.changes, self._snapshots, self._tree),
                 )
             case ActionEvent():
                 self._begun[event.call] = event
@@ -170,19 +171,19 @@ class _ChangeReplay:
             self._remember_original_state(str(path), self._tree)
         if event.data.get("commit"):
             for path in event.data.get("files", ()):
-                self._workspace.changed.pop(str(path), None)
+                self._workspace.changes.forget(str(path))
 
     def _remember_original_state(self, path: str, tree: str) -> None:
-        workspace, snapshots = self._workspace, self._snapshots
-        if not tree or path in workspace.changed:
+        changes, snapshots = self._workspace.changes, self._snapshots
+        if not tree or path in changes:
             return
         try:
             state = snapshots.find_state(tree, path)
             content = snapshots.read_content(state) if state else None
         except LostObjectError:
-            workspace.remember_lost(path)
+            changes.remember_lost(path)
         else:
-            workspace.remember_state(path, state, content)
+            changes.remember_state(path, state, content)
 
 
 def _snapshot_interrupted_work(
@@ -199,16 +200,16 @@ def _snapshot_interrupted_work(
         return snapshots.take()
 
 
-def apply_undo_event(event: UndoEvent, workspace: Workspace, as_found: Callable[[str], bool]) -> None:
-    """Update `workspace.changed` after an undo: later changes by the user to those files are not the session's.
+def apply_undo_event(event: UndoEvent, changes: SessionChanges, as_found: Callable[[str], bool]) -> None:
+    """Update the record of changes after an undo: later changes by the user to those files are not the session's.
 
     as_found: whether a file is now in its state before the session first changed it
     """
     for path in event.paths:
         if event.action == "redo":
-            workspace.mark_redone(path)
-        elif path in workspace.changed and path not in workspace.lost and as_found(path):
-            workspace.mark_undone(path)
+            changes.mark_redone(path)
+        elif path in changes and path not in changes.lost and as_found(path):
+            changes.mark_undone(path)
 
 
 def read_interrupted_turn(history: History) -> list[Event]:
@@ -246,13 +247,13 @@ def find_turn_end(turn: Sequence[Event], toolbox: Toolbox) -> TurnEnd | None:
     return None
 
 
-def _is_original_state(workspace: Workspace, snapshots: Snapshots, tree: str, path: str) -> bool:
+def _is_original_state(changes: SessionChanges, snapshots: Snapshots, tree: str, path: str) -> bool:
     try:
         state = snapshots.find_state(tree, path)
         if state is None:
-            return workspace.changed[path] is None
-        same = workspace.modes.get(path, state.mode) == state.mode
-        return same and state.is_kept and snapshots.read_content(state) == workspace.changed[path]
+            return changes.originals[path] is None
+        same = changes.original_modes.get(path, state.mode) == state.mode
+        return same and state.is_kept and snapshots.read_content(state) == changes.originals[path]
     except LostObjectError:
         return False
 

@@ -125,15 +125,15 @@ class Runtime:
         streamed = StreamRedactor(lambda delta: self.on_delta(delta))
         self.facts = Facts()
         self.checkpoints = follow_session(self.session, self.projection, self.facts)
-        self.workspace.past = self.past = RecallIndex(self.session.replayed)
+        self.workspace.history = self.past = RecallIndex(self.session.replayed)
         self.noticing = ExternalChanges(self.workspace, self.snapshots)
         self.noticing.restore_from_history(self.session.replayed)
         self.session.subscribe(self.noticing.handle_event)
         self.session.subscribe(
-            CommitCheckpointTracker(self.workspace, self.checkpoints, self.noticing.tree).handle_event
+            CommitCheckpointTracker(self.workspace.changes, self.checkpoints, self.noticing.tree).handle_event
         )
         self.session.subscribe(streamed.handle_event)
-        self.between = ConcurrentChanges(self.workspace, lambda: self.snapshots, self.noticing.tree)
+        self.between = ConcurrentChanges(self.workspace.changes, lambda: self.snapshots, self.noticing.tree)
         self.session.subscribe(self._handle_file_event)
         self.session.subscribe(self.concluding.handle_event)
         gateway = Gateway(
@@ -368,7 +368,9 @@ class Runtime:
             self.between.record_snapshot(event.tree, event.when)
         if isinstance(event, UndoEvent):
             self.between.record_undo(event.before, event.after)
-            apply_undo_event(event, self.workspace, lambda path: not is_modified(self.workspace, path))
+            apply_undo_event(
+                event, self.workspace.changes, lambda path: not is_modified(self.workspace, path)
+            )
 
     def _create_end_event(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
         return self.concluding.create_end_event(outcome, summary, self.loop.tally, verification)

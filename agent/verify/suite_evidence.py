@@ -42,7 +42,7 @@ class SuiteEvidence:
             self.denied = False
         if not isinstance(event, ObservationEvent):
             return
-        self._paths.update(self._workspace.changed)
+        self._paths.update(self._workspace.changes)
         if "summary" not in event.data:  # a summary at the end of the turn does not cancel a denial
             self.denied = bool(event.data.get("denied"))
         report = event.data.get("report")
@@ -54,7 +54,7 @@ class SuiteEvidence:
 
     def get_current_report(self) -> Mapping[str, Any] | None:
         """Return the last whole-suite report, if no file was changed since; else None."""
-        self._paths.update(self._workspace.changed)
+        self._paths.update(self._workspace.changes)
         if self.last is not None and self.last.fingerprint == self._hash_changed_files():
             return self.last.report
         return None
@@ -71,7 +71,7 @@ class SuiteEvidence:
 
 def read_current_content(workspace: Workspace, path: str) -> bytes | None:
     """Return a file's bytes, or a link's target if it was a link; None when there is neither."""
-    if not stat.S_ISLNK(workspace.modes.get(path, 0)):
+    if not stat.S_ISLNK(workspace.changes.original_modes.get(path, 0)):
         try:
             if workspace.files.is_file(path):
                 return workspace.files.read(path)
@@ -90,14 +90,17 @@ def read_current_content(workspace: Workspace, path: str) -> bytes | None:
 
 def list_modified_files(workspace: Workspace) -> list[str]:
     """Return paths whose content or executable bit differs from the state at the session's first change."""
-    return [path for path in workspace.changed if is_modified(workspace, path)]
+    return [path for path in workspace.changes if is_modified(workspace, path)]
 
 
 def is_modified(workspace: Workspace, path: str) -> bool:
     """Return whether a file that the session changed differs from its original state."""
-    if path in workspace.lost or read_current_content(workspace, path) != workspace.changed[path]:
+    if (
+        path in workspace.changes.lost
+        or read_current_content(workspace, path) != workspace.changes.originals[path]
+    ):
         return True
-    before = workspace.modes.get(path)
+    before = workspace.changes.original_modes.get(path)
     if before is None or stat.S_ISLNK(before):
         return False
     try:

@@ -121,7 +121,7 @@ class WeakenedTests:
     def _get_original_content(self, path: str) -> bytes | None:
         if path in self._at_start and path not in self._left_to_person:
             return self._at_start[path]
-        return self._workspace.changed[path]
+        return self._workspace.changes.originals[path]
 
     def _list_changed_test_files(self) -> list[str]:
         changed = list_modified_files(self._workspace)

@@ -82,11 +82,13 @@ class Repo:
 
 def remember_original(at: Workspace, path: str) -> None:
     """Record a file's content as a tool does before it first changes the file."""
-    if path not in at.changed:
+    if path not in at.changes:
         there = at.files.is_file(path)
-        at.remember_content(path, at.files.read(path) if there else None)
+        at.changes.remember_content(at.root, path, at.files.read(path) if there else None)
         if there:
-            at.modes[path] = (at.root / path).stat().st_mode  # of the target, if it is a link
+            at.changes.original_modes[path] = (
+                (at.root / path).stat().st_mode
+            )  # of the target, if it is a link
 
 
 def agent_writes(at: Workspace, path: str, content: str | bytes) -> None:

@@ -232,7 +232,7 @@ class World:
 
     def meddle(self) -> None:
         """A person inserts or changes a line of a file that the session has changed."""
-        places = [self.repo.root / path for path in self.at.changed]
+        places = [self.repo.root / path for path in self.at.changes]
         files = [path for path in places if path.is_file() and not path.is_symlink()]
         if files:
             with suppress(OSError):

@@ -82,8 +82,8 @@ and how many of the latter count: the most recent ones.
 
 
 def _weigh_session_files(at: Workspace) -> dict[str, float]:
-    near = dict.fromkeys(list(at.read)[-LATELY:], READ)
-    return near | dict.fromkeys(at.changed, CHANGED)
+    near = dict.fromkeys(list(at.read_versions)[-LATELY:], READ)
+    return near | dict.fromkeys(at.changes, CHANGED)
 
 
 def query_index(at: Workspace, question: Callable[[Index], Answered]) -> Answered:

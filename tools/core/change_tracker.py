@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from tools.core.workspace import Workspace
+from tools.core.session_changes import SessionChanges
 
 if TYPE_CHECKING:
     from sandbox.snapshots.restore import RestoreResult
@@ -28,12 +28,12 @@ class Snapshotter(Protocol):
 class TrackedCommand:
     """One command. paths: its changes without those it committed itself, known after `end`.
 
-    take_back: undoes the changes since `begin` (or since its own last commit), except where a file changed again
+    revert: undoes the changes since `begin` (or since its own last commit), except where a file changed again
     """
 
-    def __init__(self, snapshots: Snapshotter, workspace: Workspace) -> None:
+    def __init__(self, snapshots: Snapshotter, changes: SessionChanges) -> None:
         self._snapshots = snapshots
-        self._workspace = workspace
+        self._changes = changes
         self._before = self._after = ""
         self.paths: dict[str, None] = {}
 
@@ -46,11 +46,11 @@ class TrackedCommand:
         """Snapshot at the end of the command, "" before that."""
         return self._after
 
-    def take_back(self) -> RestoreResult:
+    def revert(self) -> RestoreResult:
         return self._snapshots.restore(self._before, self._after)
 
     async def end(self) -> None:
-        """Record the changes since `begin` in the workspace."""
+        """Record the changes since `begin`."""
         await asyncio.to_thread(self._note_changes)
 
     @asynccontextmanager
@@ -60,7 +60,7 @@ class TrackedCommand:
         try:
             yield
         finally:
-            self.paths = {path: None for path in self.paths if path in self._workspace.changed}
+            self.paths = {path: None for path in self.paths if path in self._changes}
             await self.begin()
 
     def _note_changes(self) -> None:
@@ -69,5 +69,5 @@ class TrackedCommand:
             return
         for change in self._snapshots.list_changes(self._before, after):
             content = self._snapshots.read_content(change.before) if change.before else None
-            self._workspace.remember_state(change.path, change.before, content)
+            self._changes.remember_state(change.path, change.before, content)
             self.paths[change.path] = None

@@ -8,20 +8,20 @@ from typing import Literal
 
 from sandbox.snapshots.workspace_snapshots import LostObjectError
 from tools.core.change_tracker import Snapshotter
-from tools.core.workspace import ForeignEdit, Workspace
+from tools.core.session_changes import ForeignEdit, SessionChanges
 
 
 class ConcurrentChanges:
-    """Follows the snapshots of a session's log, and records changes between steps in `Workspace.between`.
+    """Follows the snapshots of a session's log, and records changes between steps in `SessionChanges.foreign_edits`.
 
     snapshots: returns the session's current snapshots; without any nothing is recorded
     tree: the last snapshot of the log so far
     """
 
     def __init__(
-        self, workspace: Workspace, snapshots: Callable[[], Snapshotter | None], tree: str = ""
+        self, changes: SessionChanges, snapshots: Callable[[], Snapshotter | None], tree: str = ""
     ) -> None:
-        self._workspace = workspace
+        self._changes = changes
         self._snapshots = snapshots
         self._tree = tree
 
@@ -37,24 +37,24 @@ class ConcurrentChanges:
         self._tree = after
 
     def _note_changes(self, tree: str) -> None:
-        at, snapshots = self._workspace, self._snapshots()
-        if snapshots is None or self._tree in ("", tree) or not (at.changed or at.undone):
+        known, snapshots = self._changes, self._snapshots()
+        if snapshots is None or self._tree in ("", tree) or not (known.originals or known.undone):
             return
         try:
             changes = snapshots.list_changes(self._tree, tree)
             unseen = snapshots.list_newly_visible(self._tree, tree)
         except LostObjectError:  # the author of the changes to these files is unknown
-            at.lost.update(at.changed, at.undone)
+            known.lost.update(known.originals, known.undone)
             return
         # Ignored when the session changed them, and no longer: changes by others in between were not recorded.
-        at.lost.update(path for path in unseen if path in at.changed or path in at.undone)
+        known.lost.update(filter(known.has_ever_changed, unseen))
         for change in changes:
             path = change.path
-            if path not in at.changed and path not in at.undone:
+            if not known.has_ever_changed(path):
                 continue
             states = (change.before, change.after)
             if any(state and stat.S_ISREG(state.mode) and not state.is_kept for state in states):
-                at.lost.add(path)
+                known.lost.add(path)
                 continue
             edit = ForeignEdit(before=change.before, after=change.after, read=snapshots.read_content)
-            at.between.setdefault(path, []).append(edit)
+            known.foreign_edits.setdefault(path, []).append(edit)

@@ -203,7 +203,7 @@ class Gateway:
         self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: _Span | None
     ) -> Observation:
         """Run a command of the model and record its changes, which a commit or an undo needs."""
-        outer, followed = self._followed_now, TrackedCommand(snapshots, self.workspace)
+        outer, followed = self._followed_now, TrackedCommand(snapshots, self.workspace.changes)
         await followed.begin(span.before if span is not None else "")
         self._followed_now = followed
         try:
@@ -216,7 +216,7 @@ class Gateway:
         if not followed.paths:
             return observation
         if observation.failed:
-            self.workspace.take_back = followed.take_back
+            self.workspace.revert_failed_command = followed.revert
         return replace(observation, data={**observation.data, "changed": list(followed.paths)})
 
     def _describe_unknown_tool(self, name: str) -> str:
@@ -289,7 +289,7 @@ class Gateway:
         span.before = await asyncio.to_thread(snapshots.take)
         self._record_tree(span.before, "before")
         self._writing = True
-        self.workspace.written = None
+        self.workspace.changes.action_writes = None
         start_death_record(self.workspace.at_work_marker)
 
     async def _end_span(self, span: _Span) -> None:
@@ -311,7 +311,7 @@ class Gateway:
         stop_death_record(self.workspace.at_work_marker)
 
     def _take_after_snapshot(self, snapshots: Snapshotter, before: str) -> str:
-        tree, written = snapshots.take(), self.workspace.written
+        tree, written = snapshots.take(), self.workspace.changes.action_writes
         if tree == before or written is None or any(path.endswith(_RULES) for path in written):
             return tree
         return snapshots.narrow_snapshot(before, tree, written)

@@ -37,7 +37,7 @@ async def edit_symbol(path: str, symbol: str, new: str, *, at: Workspace) -> Obs
 async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspace) -> Observation:
     """Replace lines `first` to `last` (as `read` numbers them) of a file that was read."""
     relative = resolve_existing_file(at, "edit_lines", path)
-    if relative not in at.read:
+    if relative not in at.read_versions:
         raise ToolFailure(
             f"edit_lines: {relative}: no change: read the file first, line numbers come from there"
         )

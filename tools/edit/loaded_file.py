@@ -30,6 +30,6 @@ def load_text_file(at: Workspace, tool: str, path: str) -> LoadedFile:
         content = at.files.read(path)
         file = decode_text(content)
     now = compute_fingerprint(content)
-    seen = at.read.get(path)
+    seen = at.read_versions.get(path)
     stale = seen is not None and seen.fingerprint != now
     return LoadedFile(file=file, text=file.text, fingerprint=now, stale=stale)

@@ -111,7 +111,7 @@ def _read_whole_file(
     """Return a range of lines of a file, and its text as requested; the file's version counts as seen."""
     before = load_text_file(at, "read", path)
     part = read_line_range(io.BytesIO(before.text.encode("utf-8", "replace")), start, end, tool="read")
-    at.read[path] = create_version(before.fingerprint, before.text)
+    at.read_versions[path] = create_version(before.fingerprint, before.text)
     facts = []
     if before.file.encoding.lower().replace("_", "-") not in ("utf-8", "ascii"):
         facts.append(before.file.encoding)

@@ -34,22 +34,21 @@ def _apply_attempt(at: Workspace, ref: str) -> Observation:
     paths = _list_patched_paths(at, ref)
     if not paths:
         raise ToolFailure(f"bring_back: there is no patch {ref!r}")
-    noted = [path for path in paths if path not in at.changed]
+    noted = [path for path in paths if path not in at.changes]
     for path in noted:
-        at.remember_content(path, _read_content(at.root / path))
-    at.written = {}
+        at.changes.remember_content(at.root, path, _read_content(at.root / path))
+    at.changes.action_writes = {}
     try:
         apply_patch(_open_git(at), _read_patch(at, ref))
     except GitFailed as error:
         for path in noted:
-            at.changed.pop(path, None)
-            at.modes.pop(path, None)
+            at.changes.forget(path)
         kept = at.artifacts.find_file(ref)
         raise ToolFailure(
             f"bring_back: nothing was changed, since what stands here is no longer what the attempt began with: "
             f"{error}\nThe patch is kept: git apply --3way {kept}"
         ) from None
-    at.written = {path: _read_content(at.root / path) for path in paths}
+    at.changes.action_writes = {path: _read_content(at.root / path) for path in paths}
     return Observation(
         text=f"{format_count(len(paths), 'file')} changed: {join_names(paths, 20)}", data={"changed": paths}
     )

@@ -94,7 +94,7 @@ def _list_session_paths(at: Workspace) -> set[str]:
     """Return the files that the session changed, relative to the repository."""
     root = find_root(at.root)
     prefix = at.root.resolve().relative_to(root.resolve()) if root else Path()
-    return {(prefix / path).as_posix() for path in at.changed}
+    return {(prefix / path).as_posix() for path in at.changes}
 
 
 def _diff_work_tree(at: Workspace, broker: Broker, path: str, *, staged: bool) -> str:
@@ -128,7 +128,7 @@ def _add_new_files(at: Workspace, broker: Broker, index: Path, objects: Path) ->
 
 def _diff_session(at: Workspace, path: str) -> str:
     parts = []
-    for name, before in at.changed.items():
+    for name, before in at.changes.originals.items():
         if path in ("", ".", name) or name.startswith(path + "/"):
             after = at.files.read(name) if at.files.is_file(name) else b""
             texts = [content.decode("utf-8", "replace") for content in (before or b"", after)]

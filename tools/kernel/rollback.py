@@ -17,10 +17,10 @@ from tools.core.workspace import Workspace
 @tool(effect="write")
 async def put_back(*, at: Workspace) -> Observation:
     """Take back the changes of the last block or command that failed; files that were changed since are left alone."""
-    take_back, at.take_back = at.take_back, None
-    if take_back is None:
+    revert, at.revert_failed_command = at.revert_failed_command, None
+    if revert is None:
         raise ToolFailure("put_back: no command that failed has changed anything")
-    restored = await asyncio.to_thread(take_back)
+    restored = await asyncio.to_thread(revert)
     if restored.clashes:
         why = join_names([f"{path}: {reason}" for path, reason in restored.clashes.items()], 5)
         raise ToolFailure(f"put_back: nothing was taken back: {why}")

@@ -47,7 +47,9 @@ async def memory(note: str = "", forget: list[str] | None = None, *, at: Workspa
     if forget:
         forget = [ref.strip() for ref in forget]
         for ref in forget:
-            if at.artifacts.find_file(ref) is None and not (at.past is not None and at.past.can_forget(ref)):
+            if at.artifacts.find_file(ref) is None and not (
+                at.history is not None and at.history.can_forget(ref)
+            ):
                 raise ToolFailure(
                     f'memory: no output {ref!r} to forget: references look like "out:12" or "e40"'
                 )
@@ -62,7 +64,7 @@ def _recall_reference(at: Workspace, ref: str, find: str, start: int, end: int |
         if find:
             return _find_matching_lines(ref, path.read_text("utf-8", "replace"), find)
         return _build_observation(ref, _read_part(path, start, end))
-    text = at.past.read_step(ref) if at.past is not None else None
+    text = at.history.read_step(ref) if at.history is not None else None
     if text is None:
         raise ToolFailure(f'recall: no output {ref!r}: references look like "out:12" or "e40"')
     if find:
@@ -93,7 +95,7 @@ def _find_matching_lines(ref: str, text: str, find: str) -> Observation:
 
 
 def _search_session(at: Workspace, find: str) -> Observation:
-    found = at.past.search(find, 6) if at.past is not None else []
+    found = at.history.search(find, 6) if at.history is not None else []
     if not found:
         return Observation(text=f"recall: nothing in this session holds {find!r}", failed=True)
     parts = []

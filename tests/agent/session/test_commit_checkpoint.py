@@ -32,7 +32,7 @@ def test_nothing_before_the_last_clean_place_is_read(tmp_path: Path) -> None:
     git(tmp_path / "root", "init", "-q")
     it = bench(tmp_path, turns, [write, git_commit])
     it.turn("go")
-    folder, changed = it.runtime.session.folder, it.runtime.workspace.changed
+    folder, changed = it.runtime.session.folder, it.runtime.workspace.changes.originals
     assert changed == {"c.txt": None, "a.txt": b"a"}
     asyncio.run(it.runtime.close())
     session = Session.open(folder)
@@ -50,7 +50,7 @@ def test_nothing_before_the_last_clean_place_is_read(tmp_path: Path) -> None:
         assert (
             restore_changes(session.replayed.select_file_events(after), later, snapshots, tree=tree) is None
         )
-        assert later.changed == changed
+        assert later.changes.originals == changed
         snapshots.close()
     session.rewind(committed.parent)
     session.close()

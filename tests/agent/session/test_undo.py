@@ -141,9 +141,9 @@ def test_what_a_person_does_beside_a_step_is_told_from_what_its_tools_write(tmp_
     assert file.read_text() == lines.replace("1", "ONE").replace("5", "FIVE, a person's").replace("9", "NINE")
     (step,) = timeline(it).done
     assert len(step.spans) == 3, "one step, in which a person came between"
-    assert [each.before and each.read(each.before) for each in it.runtime.workspace.between["f.txt"]] == [
-        lines.replace("1", "ONE").encode()
-    ], "a commit leaves it out"
+    assert [
+        each.before and each.read(each.before) for each in it.runtime.workspace.changes.foreign_edits["f.txt"]
+    ] == [lines.replace("1", "ONE").encode()], "a commit leaves it out"
     whole = image(root)
     assert done(it, undo_last_turn(snapshots(it), timeline(it))).paths == ("f.txt", "new/g.txt")
     assert file.read_text() == lines.replace("5", "FIVE, a person's")
@@ -326,7 +326,7 @@ def test_what_was_taken_back_is_no_change_of_the_session_until_it_is_redone(tmp_
         """Of this process, and of one that takes the session up."""
         later = workspace(at.root, tmp_path / "later")
         restore_changes(it.runtime.session.replayed.select_file_events(), later, snapshots(it))
-        return [at.changed, later.changed]
+        return [at.changes.originals, later.changes.originals]
 
     assert changed() == [{"a.txt": b"one\n"}] * 2
     done(it, undo_last_turn(snapshots(it), timeline(it)))
@@ -358,10 +358,10 @@ def test_a_persons_edits_between_steps_are_known_to_a_commit_also_when_the_sessi
     later = workspace(at.root, tmp_path / "later")
     restore_changes(it.runtime.session.replayed.select_file_events(), later, snapshots(it))
     for each in (at, later):
-        (known,) = each.between["f.txt"]
+        (known,) = each.changes.foreign_edits["f.txt"]
         assert known.before is not None
         assert known.after is not None
         assert (known.read(known.before), known.read(known.after)) == (before, after)
     done(it, undo_last_turn(snapshots(it), timeline(it)))
-    assert len(at.between["f.txt"]) == 1, "an undo is no person's edit"
+    assert len(at.changes.foreign_edits["f.txt"]) == 1, "an undo is no person's edit"
     assert not at.at_work_marker.exists(), "nothing writes any more"

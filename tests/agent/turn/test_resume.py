@@ -142,11 +142,13 @@ def test_what_may_be_the_work_of_an_interrupted_command_or_the_users_is_left_to_
         (root / name).write_text("whose?\n")
     found = restore_changes(session.replayed.select_file_events(), at, snapshots)
     assert found is not None
-    assert (found.tree, at.changed) == (before, {})
+    assert (found.tree, at.changes.originals) == (before, {})
     ended = restore_changes(session.replayed.select_file_events(), at, snapshots, ["b.txt", "c.txt"])
     assert ended is not None
     assert [each.path for each in snapshots.list_changes(before, ended.tree)] == ["b.txt"]
-    assert at.changed == {"b.txt": None}, "an edit that was brought to its end by us is the session's"
+    assert at.changes.originals == {"b.txt": None}, (
+        "an edit that was brought to its end by us is the session's"
+    )
 
 
 def test_what_the_user_made_of_a_file_after_an_undo_stays_the_users(tmp_path: Path) -> None:

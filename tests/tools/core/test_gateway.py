@@ -129,7 +129,7 @@ def test_what_a_command_changed_is_known_with_its_content_before(tmp_path: Path)
     (tmp_path / "root/old.txt").write_text("before")
     observation = act(made, "shell", command="echo new > new.txt; echo after > old.txt; true")
     assert observation.data["changed"] == ["new.txt", "old.txt"]
-    assert made.workspace.changed == {"new.txt": None, "old.txt": b"before"}
+    assert made.workspace.changes.originals == {"new.txt": None, "old.txt": b"before"}
     assert "changed" not in act(made, "shell", command="true").data
 
 

@@ -28,7 +28,7 @@ def test_one_place_is_changed_and_shown(tmp_path: Path) -> None:
         "diff": "--- a/a.py\n+++ b/a.py\n@@ -1,3 +1,3 @@\n a = 1\n-b = 2\n+b = 20\n c = 3\n",
         "rungs": ["exact"],
     }
-    assert at.changed == {"a.py": b"a = 1\nb = 2\nc = 3\n"}
+    assert at.changes.originals == {"a.py": b"a = 1\nb = 2\nc = 3\n"}
 
 
 def test_several_places_are_listed_and_nothing_is_changed(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_several_places_are_listed_and_nothing_is_changed(tmp_path: Path) -> Non
         "  7: return sum(self.items)    (class Order, def total(self))"
     )
     assert (at.root / "shop.py").read_text() == SHOP
-    assert at.changed == {}
+    assert at.changes.originals == {}
 
 
 def test_all_changes_every_place(tmp_path: Path) -> None:

@@ -53,10 +53,10 @@ def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
 def test_reading_notes_what_the_model_has_seen(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"a.txt": "one\n"})
     call(read, at, path="./a.txt")
-    first = at.read["a.txt"]
+    first = at.read_versions["a.txt"]
     put(at.root, {"a.txt": "two\n"})
     call(read, at, path=str(at.root / "a.txt"))
-    assert at.read["a.txt"] != first
+    assert at.read_versions["a.txt"] != first
 
 
 def test_a_missing_file_names_the_nearest_ones(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_write_creates_files_and_their_folders(tmp_path: Path) -> None:
         "@@ -0,0 +1 @@",
         "+x = 1",
     ]
-    assert at.changed == {"src/new.py": None}
+    assert at.changes.originals == {"src/new.py": None}
 
 
 def test_write_replaces_only_what_was_read(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_write_replaces_only_what_was_read(tmp_path: Path) -> None:
     call(read, at, path="a.txt")
     assert call(write, at, path="a.txt", content="two\n").text == "write: a.txt: replaced, 1 line (+1 −1)"
     assert call(write, at, path="a.txt", content="three\n").text.startswith("write: a.txt: replaced")
-    assert at.changed == {"a.txt": b"changed by someone\n"}
+    assert at.changes.originals == {"a.txt": b"changed by someone\n"}
 
 
 def test_write_keeps_line_endings_and_mode(tmp_path: Path) -> None:

@@ -27,20 +27,20 @@ class Session:
     def __init__(self, repo: Repo, snapshots: Snapshots) -> None:
         self.repo, self.snapshots = repo, snapshots
         self.at: Workspace = repo.workspace()
-        self.between = ConcurrentChanges(self.at, lambda: snapshots)
+        self.concurrent_changes = ConcurrentChanges(self.at.changes, lambda: snapshots)
 
     def writes(self, content: str, path: str = "a.py") -> None:
-        self.between.record_snapshot(self.snapshots.take(), "before")
+        self.concurrent_changes.record_snapshot(self.snapshots.take(), "before")
         agent_writes(self.at, path, content)
-        self.between.record_snapshot(self.snapshots.take(), "after")
+        self.concurrent_changes.record_snapshot(self.snapshots.take(), "after")
 
     def removes(self, path: str = "a.py") -> None:
-        self.between.record_snapshot(self.snapshots.take(), "before")
+        self.concurrent_changes.record_snapshot(self.snapshots.take(), "before")
         agent_removes(self.at, path)
-        self.between.record_snapshot(self.snapshots.take(), "after")
+        self.concurrent_changes.record_snapshot(self.snapshots.take(), "after")
 
     def commits(self) -> CommitResult:
-        self.between.record_snapshot(self.snapshots.take(), "before")
+        self.concurrent_changes.record_snapshot(self.snapshots.take(), "before")
         return asyncio.run(commit_session(self.at, "Change it"))
 
     def refused(self) -> str:
@@ -177,7 +177,7 @@ def test_an_undo_between_steps_is_the_sessions_and_what_came_before_it_is_not(se
     edit(session, "line 15\n", "person's 15\n")
     before = session.snapshots.take()
     edit(session, "agent's 5\n", "line 5\n")  # what an undo does
-    session.between.record_undo(before, session.snapshots.take())
+    session.concurrent_changes.record_undo(before, session.snapshots.take())
     session.writes("b, bettered\n", "b.py")
     assert [file.path for file in session.commits().files] == ["b.py"]
     assert session.committed == LINES

@@ -51,7 +51,7 @@ def test_a_commit_has_the_changed_file_the_identity_and_the_trailer(repo: Repo) 
     )
     assert made.sha == repo.head()
     assert [(file.path, file.added, file.removed) for file in made.files] == [("a.py", 1, 1)]
-    assert at.changed == {}
+    assert at.changes.originals == {}
     assert repo.git("status", "--porcelain") == ""
 
 
@@ -123,7 +123,7 @@ def test_changes_to_the_same_lines_are_refused_and_nothing_moves(repo: Repo) -> 
     text = refusal(at)
     assert "a.py: your changes touch lines" in text
     assert (repo.head(), repo.index()) == (head, index)
-    assert list(at.changed) == ["a.py"]
+    assert list(at.changes.originals) == ["a.py"]
 
 
 def test_a_file_that_the_user_had_not_yet_added_is_left_out(repo: Repo) -> None:
@@ -180,13 +180,13 @@ def test_a_write_through_a_link_commits_the_target_and_a_new_link_itself(repo: R
     at = repo.workspace()
     remember_original(at, "link.py")
     at.files.write("link.py", b"through the link\n")
-    at.changed["fresh"] = None
+    at.changes.originals["fresh"] = None
     (repo.root / "fresh").symlink_to("b.py")
     make(at)
     assert sorted(repo.committed()) == ["a.py", "fresh"]
     assert repo.show("a.py") == "through the link\n"
     assert repo.git("ls-tree", "HEAD", "fresh").startswith("120000")
-    assert at.changed == {}
+    assert at.changes.originals == {}
 
 
 def test_line_endings_are_stored_as_the_repository_wants_them(repo: Repo) -> None:
@@ -277,7 +277,7 @@ def test_nothing_changed_is_told_apart_from_everything_committed(repo: Repo) -> 
     agent_writes(at, "a.py", "agent\n")
     repo.commit_all("the user was quicker")
     assert "the last commit has these changes already" in refusal(at)
-    assert at.changed == {}
+    assert at.changes.originals == {}
     agent_writes(at, "b.py", "x\n")
     agent_writes(at, "b.py", "b\n")
     assert "as they were before" in refusal(at)
@@ -322,7 +322,7 @@ def test_a_missing_identity_is_explained_with_the_two_commands(
     text = refusal(at)
     assert "git config --global user.name" in text
     assert "git config --global user.email" in text
-    assert list(at.changed) == ["a.py"]
+    assert list(at.changes.originals) == ["a.py"]
 
 
 def test_variables_of_a_surrounding_hook_do_not_lead_the_commit_astray(
@@ -385,11 +385,11 @@ def test_a_kill_between_commit_and_index_is_made_good_by_the_next_commit(repo: R
     repo.write("b.py", "staged by the user\n")
     repo.git("add", "b.py")
     agent_writes(at, "a.py", LINES.replace("line 3", "line three"))
-    before, changed = (repo.root / ".git/index").read_bytes(), dict(at.changed)
+    before, changed = (repo.root / ".git/index").read_bytes(), dict(at.changes.originals)
     make(at)
     (repo.root / ".git/index").write_bytes(before)  # as a kill right after the commit leaves it
     at = repo.workspace()  # of the process that resumes the session
-    at.changed.update(changed)
+    at.changes.originals.update(changed)
     assert repo.git("status", "--porcelain") == "MM a.py\nM  b.py\n"
     assert "has these changes already" in refusal(at)
     assert repo.git("status", "--porcelain") == "M  b.py\n"

@@ -47,7 +47,7 @@ def test_hooks_run_and_a_refusing_one_speaks(repo: Repo) -> None:
     assert "a hook of this repository (pre-commit) refused" in text
     assert "found a tab in a.py" in text
     assert (repo.head(), repo.index(), repo.read("a.py")) == (head, index, "\tagent\n")
-    assert list(at.changed) == ["a.py"]
+    assert list(at.changes.originals) == ["a.py"]
 
 
 def test_a_hook_sees_exactly_what_will_be_committed_and_may_add_to_it(repo: Repo) -> None:
@@ -120,7 +120,7 @@ def test_an_interrupted_hook_is_stopped_and_nothing_is_lost(repo: Repo) -> None:
             await task
 
     asyncio.run(interrupted())
-    assert (repo.head(), repo.index(), list(at.changed)) == (head, index, ["a.py"])
+    assert (repo.head(), repo.index(), list(at.changes.originals)) == (head, index, ["a.py"])
     shown = ("ps", "-o", "stat=", "-p", repo.read(".git/pid").strip())
     assert subprocess.run(shown, capture_output=True, check=False).stdout.strip()[:1] in (b"", b"Z")
     assert not (repo.root / ".git/index.lock").exists()

@@ -121,7 +121,7 @@ def test_a_commit_is_the_agents_alone_and_the_users_work_stays_as_it_was(
         at = repo.workspace()
         for edit in agent:
             agent_does(repo, at, edit)
-        changed, work, index = dict(at.changed), image(repo.root), repo.index()
+        changed, work, index = dict(at.changes.originals), image(repo.root), repo.index()
         head, stash = repo.head(), repo.git("stash", "list")
         cached = {name: repo.git("show", f":{name}", check=False) for name in NAMES}
         try:

@@ -32,7 +32,7 @@ def test_a_commit_leaves_index_stash_and_a_persons_work_as_they_were(shape: str,
         draw = random.Random(f"{SEED} {shape} {number}")
         told = Told()
         with world(tmp_path / f"{number}", draw, (shape,), told) as place:
-            told.tree = ConcurrentChanges(place.at, lambda: place.snapshots).record_snapshot
+            told.tree = ConcurrentChanges(place.at.changes, lambda: place.snapshots).record_snapshot
             place.carries = bool(draw.randrange(2))
             for _ in range(COMMITS):
                 place.meet()

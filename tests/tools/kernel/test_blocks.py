@@ -173,7 +173,7 @@ def test_what_plain_python_writes_belongs_to_the_session(kernel: Kernel) -> None
         "open('out/made.txt', 'w').write('by hand')\nwrite('out/told.txt', 'by tool\\n')\nNone"
     )
     assert sorted(observation.data["changed"]) == ["out/made.txt", "out/told.txt"]
-    assert kernel.at.changed["out/made.txt"] is None
+    assert kernel.at.changes.originals["out/made.txt"] is None
 
 
 def test_a_commit_from_within_takes_in_what_the_block_wrote_before_it(kernel: Kernel) -> None:

@@ -61,13 +61,13 @@ def apply_changes(at: Workspace, tool: str, changes: Sequence[FileChange]) -> li
     The result includes unchanged files, with an empty diff, and those of a call of which every change had
     been applied before.
     """
-    at.written = {}
+    at.changes.action_writes = {}
     transactions = at.transactions
     with transactions.lock_tree() as recovery:
         try:
             made = _apply_exclusively(at, tool, changes, transactions)
             if recovery is not None:
-                at.written = None
+                at.changes.action_writes = None
         except ToolFailure as failure:
             if recovery is None:
                 raise
@@ -81,7 +81,7 @@ def _apply_exclusively(
     at: Workspace, tool: str, changes: Sequence[FileChange], transactions: Transactions
 ) -> list[AppliedChange]:
     try:
-        planned = plan_changes(at.files, changes, known=lambda path: path in at.read)
+        planned = plan_changes(at.files, changes, known=lambda path: path in at.read_versions)
     except PlanRefused as refusal:
         if refusal.already:
             return [_describe_already_made(each) for each in refusal.problems]
@@ -91,7 +91,7 @@ def _apply_exclusively(
         _refuse_redacted_overwrite(tool, each)
     problems = {each.path: _check_syntax(at, tool, each) for each in planned}
     _write_planned(at, transactions, tool, planned)
-    seen = {each.path: at.read.get(each.source or each.path) for each in planned}
+    seen = {each.path: at.read_versions.get(each.source or each.path) for each in planned}
     for each in planned:
         _record_seen_version(at, each, seen[each.path], stale=bool(foreign[each.path]))
     return [
@@ -133,22 +133,21 @@ def _write_planned(
 ) -> None:
     """Write all files after recording their previous content; drop the record if nothing was written."""
     changing = [each for each in planned if each.has_changes]
-    at.written = None
-    noted = [each.path for each in changing if each.path not in at.changed]
+    at.changes.action_writes = None
+    noted = [each.path for each in changing if each.path not in at.changes]
     try:
         for each in changing:
             with translate_path_errors(tool, each.path):
-                at.remember_content(each.path, each.before)
+                at.changes.remember_content(at.root, each.path, each.before)
         with translate_path_errors(tool, planned[0].path):
             real = {_resolve_real_path(at, each): each.after for each in changing}
             _commit_transaction(at, transactions, tool, changing)
-        at.written = real
+        at.changes.action_writes = real
     except BaseException:  # a conflict, a full disk, an interrupt: the error is re-raised
         if not _was_any_written(at, changing):
-            at.written = {}
+            at.changes.action_writes = {}
             for path in noted:
-                at.changed.pop(path, None)
-                at.modes.pop(path, None)
+                at.changes.forget(path)
         raise
 
 
@@ -205,7 +204,7 @@ def _find_unseen_changes(
     at: Workspace, path: str, content: bytes | None
 ) -> tuple[list[str], list[tuple[int, int]]] | None:
     """Return a file's lines and the ranges unseen by the model; None if it saw all, or never read the file."""
-    seen = at.read.get(path)
+    seen = at.read_versions.get(path)
     if seen is None or content is None or seen.fingerprint == compute_fingerprint(content):
         return None
     text = decode_text(content).text
@@ -264,11 +263,11 @@ def _record_seen_version(
 ) -> None:
     """Record the version that the model now knows: its own text; for a file that it never read, nothing more."""
     if planned.after is not None and seen is not None and stale:
-        at.read[planned.path] = update_after_edit(seen, planned.old_text, planned.new_text)
+        at.read_versions[planned.path] = update_after_edit(seen, planned.old_text, planned.new_text)
     elif planned.after is not None and (seen or (planned.before is None and not planned.source)):
-        at.read[planned.path] = create_version(compute_fingerprint(planned.after), planned.new_text)
+        at.read_versions[planned.path] = create_version(compute_fingerprint(planned.after), planned.new_text)
     else:
-        at.read.pop(planned.path, None)
+        at.read_versions.pop(planned.path, None)
 
 
 def _describe_change(planned: PlannedFile, notes: Sequence[str]) -> AppliedChange:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sandbox.fs.repository import find_git_dir
 from tools.core.action import ToolFailure
+from tools.core.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 from tools.git.broker import Broker
 from tools.git.commits.change_separation import (
@@ -27,7 +28,7 @@ class ChangedFile:
     """A file that the session changed.
 
     path: relative to the repository, no link on the way to it
-    keys: its names in `Workspace.changed` (more than one when it was changed through a link as well)
+    keys: its names in `SessionChanges` (more than one when it was changed through a link as well)
     base: before the first change, None if it was not there
     now: at present, None if it is deleted
     lost: the version before existed, but its content was not saved
@@ -53,19 +54,19 @@ def list_changed_files(at: Workspace, broker: Broker, head: Mapping[str, Entry])
     """
     real = broker.root.resolve()
     keys: dict[str, list[str]] = {}
-    for key in at.changed:
+    for key in at.changes:
         path = _resolve_changed_path(at, key, real, head)
         if path is not None:
             keys.setdefault(path, []).append(key)
     found = []
     for path, names in keys.items():
-        base, now = _read_base_version(at, names[0]), _read_current_version(real / path)
+        base, now = _read_base_version(at.changes, names[0]), _read_current_version(real / path)
         own = SessionChange(base=base, now=now)
-        edits = [edit for name in names for edit in at.between.get(name, ())]
+        edits = [edit for name in names for edit in at.changes.foreign_edits.get(name, ())]
         if edits and now != base:
             own = separate_session_change(broker, path, head.get(path), base, now, edits)
             base, now = own.base, own.now
-        lost = not at.lost.isdisjoint(names)
+        lost = not at.changes.lost.isdisjoint(names)
         if lost or (base != now and not (base and now and _is_same_version(base, now))):
             found.append(
                 ChangedFile(
@@ -107,17 +108,17 @@ def _resolve_links(path: Path) -> Path:
 
 def _is_old_link(at: Workspace, key: str, path: Path, real: Path, head: Mapping[str, Entry]) -> bool:
     """Return whether the link existed before the session: it was written through, not created."""
-    if at.changed[key] is None or stat.S_ISLNK(at.modes.get(key, 0)):
+    if at.changes.originals[key] is None or stat.S_ISLNK(at.changes.original_modes.get(key, 0)):
         return False
     name = path.relative_to(real).as_posix() if path.is_relative_to(real) else ""
     return head.get(name, ("120000", ""))[0] == "120000"
 
 
-def _read_base_version(at: Workspace, key: str) -> FileVersion | None:
-    content = at.changed[key]
+def _read_base_version(changes: SessionChanges, key: str) -> FileVersion | None:
+    content = changes.originals[key]
     if content is None:
         return None
-    mode = at.modes.get(key)
+    mode = changes.original_modes.get(key)
     return FileVersion(mode="" if mode is None else to_git_mode(mode), content=content)
 
 

@@ -14,6 +14,7 @@ from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
 from sandbox.process.git_runner import LITERAL, GitOutput
 from sandbox.secrets.child_environment import redact
 from tools.core.action import ToolFailure
+from tools.core.session_changes import SessionChanges
 from tools.core.text import strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes
 from tools.core.workspace import Workspace
@@ -84,7 +85,7 @@ class CommitResult:
 
 
 async def commit_session(at: Workspace, message: str) -> CommitResult:
-    """Commit the session's changes and remove them from `at.changed`.
+    """Commit the session's changes and remove them from its record.
 
     The user's uncommitted changes stay as they were, staged or not. The repository's hooks run if the user trusts
     them. Raises ToolFailure, with the reason, when nothing was committed.
@@ -110,7 +111,7 @@ def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResul
         chosen = plan_commit(broker, files, head, index)
         _refuse_conflicts(chosen)
         if not chosen.entries:
-            _forget_changes(at, files, chosen.done)
+            _forget_changes(at.changes, files, chosen.done)
             raise ToolFailure(_explain_nothing_to_commit(at, chosen))
         write_index_entries(broker, chosen.entries, index)
         commit_secrets.refuse_new_secrets(broker, old, index, at.settings.secrets_allowed)
@@ -122,7 +123,7 @@ def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResul
     notes = [f"{file.path}: {_APART}" for file in files if file.apart and file.path in changes]
     notes += _update_user_index(broker, changes)
     at.facts[_DONE] = new
-    _forget_changes(at, files, (*changes, *chosen.done))
+    _forget_changes(at.changes, files, (*changes, *chosen.done))
     return _build_result(broker, new, chosen, notes, output)
 
 
@@ -184,7 +185,7 @@ def _finish_interrupted_commit(at: Workspace, broker: Broker, head: str) -> None
     This is the case if the last commit is ours, the session has not recorded it yet, and the index still holds the
     state before it. (If it is recorded, the user has staged that state since.)
     """
-    if not head or not at.changed or head == at.facts.get(_DONE):
+    if not head or not at.changes or head == at.facts.get(_DONE):
         return
     message = broker.run("log", "-1", "--no-show-signature", "--format=%P%n%B", head).stdout.decode(
         "utf-8", "replace"
@@ -196,7 +197,7 @@ def _finish_interrupted_commit(at: Workspace, broker: Broker, head: str) -> None
     behind = {
         path: (before, after)
         for path, (before, after) in diff_commits(broker, parent, head).items()
-        if path in at.changed and before != after and entries.get(path) == before
+        if path in at.changes and before != after and entries.get(path) == before
     }
     _update_user_index(broker, behind)
 
@@ -226,7 +227,7 @@ def _explain_nothing_to_commit(at: Workspace, chosen: CommitPlan) -> str:
         return f"{text}the changed files are not git's to commit here:\n{_format_reasons(chosen.left_out)}"
     if chosen.done:
         return f"{text}the last commit has these changes already."
-    if at.changed:
+    if at.changes:
         return f"{text}the files that you changed are as they were before."
     return f"{text}no file was changed in this session. (The user's own changes are theirs to commit.)"
 
@@ -326,12 +327,11 @@ def _merge_entry(broker: Broker, old: Entry | None, present: Entry | None, new: 
     return mode, store_blob(broker, content)
 
 
-def _forget_changes(at: Workspace, files: Sequence[ChangedFile], paths: Iterable[str]) -> None:
+def _forget_changes(changes: SessionChanges, files: Sequence[ChangedFile], paths: Iterable[str]) -> None:
     settled = set(paths)
     for file in files:
         for key in file.keys if file.path in settled else ():
-            at.changed.pop(key, None)
-            at.modes.pop(key, None)
+            changes.forget(key)
 
 
 def _build_result(

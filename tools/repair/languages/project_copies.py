@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandbox.fs.workspace_tree import Tree
+from tools.core.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 from tools.git.worktrees import LINKED
 from tools.repair.languages.parsed_source import SKIPPED
@@ -55,7 +56,9 @@ async def create_copies(at: Workspace, number: int) -> AsyncIterator[list[Projec
         for each in range(number):
             root = folder / str(each) / at.root.name
             await asyncio.to_thread(_copy_tree, at.root.resolve(), root)
-            found.append(ProjectCopy(at=replace(at, root=root, files=Tree(root), changed={}, facts={})))
+            found.append(
+                ProjectCopy(at=replace(at, root=root, files=Tree(root), changes=SessionChanges(), facts={}))
+            )
         yield found
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

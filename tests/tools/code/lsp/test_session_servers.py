@@ -103,7 +103,7 @@ def test_a_rename_changes_that_very_thing_and_can_be_undone_like_an_edit(tmp_pat
     assert "int mailed(int amount) {\n    return amount + 1;" in text
     assert "return total(cart) / 10;" in text
     assert "the name still stands at shop.c:3" in told.text
-    assert b"return total + 1;" in (at.changed["shop.c"] or b"")
+    assert b"return total + 1;" in (at.changes.originals["shop.c"] or b"")
 
 
 @needs_clangd

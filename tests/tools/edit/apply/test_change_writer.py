@@ -64,7 +64,7 @@ def test_a_change_nearby_refuses_the_edit_and_shows_what_is_there(tmp_path: Path
         "    16\tline 16\n    17\tline 17\n    18\tline eighteen\n    19\tline 19\n    20\tline 20\n"
         "Read it again, then edit."
     )
-    assert at.changed == {}
+    assert at.changes.originals == {}
     call(read, at, path="a.txt", start=15, end=25)
     assert "note" not in call(edit, at, path="a.txt", old="line 20", new="x").text
 
@@ -150,7 +150,7 @@ def test_an_edit_that_was_made_before_is_no_failure_and_writes_nothing(tmp_path:
     assert not again.failed
     assert again.text == "edit: a.py: no change: already applied: `new` stands at line 4, and `old` nowhere"
     assert (at.root / "a.py").stat().st_mtime_ns == stamp
-    assert at.changed == {}
+    assert at.changes.originals == {}
 
 
 def test_a_patch_that_was_applied_before_is_so_already(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_links_are_followed_inside_and_never_outside(tmp_path: Path) -> None:
     call(edit, at, path="in", old="a", new="b")
     assert "outside the workspace" in refused(edit, at, path="out", old="a", new="b")
     assert tree(at) == {"in": "real.txt", "out": str(tmp_path / "out.txt"), "real.txt": "b\n"}
-    assert at.changed == {"real.txt": b"a\n"}
+    assert at.changes.originals == {"real.txt": b"a\n"}
 
 
 def test_of_a_link_the_link_is_removed(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_of_a_link_the_link_is_removed(tmp_path: Path) -> None:
     (at.root / "out").symlink_to("/etc/hostname")
     call(apply_patch, at, patch=patch("*** Delete File: in", "*** Delete File: out"))
     assert tree(at) == {"real.txt": "a\n"}
-    assert at.changed == {"in": b"real.txt", "out": b"/etc/hostname"}
+    assert at.changes.originals == {"in": b"real.txt", "out": b"/etc/hostname"}
 
 
 def test_protected_files_are_not_written_and_not_noted(tmp_path: Path) -> None:
@@ -218,7 +218,7 @@ def test_protected_files_are_not_written_and_not_noted(tmp_path: Path) -> None:
     ):
         assert "protected" in refused(apply_patch, at, patch=patch(*lines))
     assert tree(at) == {".git/config": "[core]\n", "a.txt": "a\n"}
-    assert at.changed == {}
+    assert at.changes.originals == {}
 
 
 def test_a_folder_is_named_with_what_lists_it(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_binary_files_are_not_edited_but_may_be_removed(tmp_path: Path) -> None:
     assert "not text" in refused(write, at, path="logo.png", content="x")
     call(apply_patch, at, patch=patch("*** Delete File: logo.png"))
     assert tree(at) == {}
-    assert at.changed == {"logo.png": b"\x89PNG\0\0"}
+    assert at.changes.originals == {"logo.png": b"\x89PNG\0\0"}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
@@ -248,7 +248,7 @@ def test_a_file_that_may_not_be_written_stays_and_is_not_noted(tmp_path: Path) -
     with pytest.raises(UserError, match="no permission"):
         call(apply_patch, at, patch=patch(*lines))
     assert tree(at) == {"a.txt": "a\n", "b.txt": "b\n"}
-    assert at.changed == {}
+    assert at.changes.originals == {}
 
 
 def test_a_parent_that_is_a_file_refuses_and_leaves_nothing(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_parent_that_is_a_file_refuses_and_leaves_nothing(tmp_path: Path) -> N
     lines = ("*** Add File: new/b.txt", "+b", "*** Add File: a.txt/c.txt", "+c")
     assert "a.txt" in refused(apply_patch, at, patch=patch(*lines))
     assert sorted(path.name for path in at.root.rglob("*")) == ["a.txt"]
-    assert at.changed == {}
+    assert at.changes.originals == {}
 
 
 def test_an_edit_that_brings_a_syntax_error_is_refused_where_that_is_wanted(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_an_edit_that_brings_a_syntax_error_is_refused_where_that_is_wanted(tmp_
     text = refused(edit_symbol, at, path="a.py", symbol="f", new="def f(:\n    return 2\n")
     assert "nothing was written: the result would not parse" in text
     assert tree(at) == {"a.py": "def f():\n    return 1\n"}
-    assert at.changed == {}
+    assert at.changes.originals == {}
 
 
 def test_what_a_killed_process_left_is_ended_and_told(tmp_path: Path) -> None:
