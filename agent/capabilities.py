@@ -73,7 +73,7 @@ class SessionEnvironment:
         from agent.model.providers.model_family import find_family
         from tools.builtin_tools import load_accepted_tools, load_default_tools
 
-        understood = load_accepted_tools()
+        accepted = load_accepted_tools()
         withheld = set() if self.is_git else set(_OF_REPOSITORIES)
         if in_container:  # no file descriptor, so no kernel, can be passed into a container
             withheld.add("python")
@@ -82,14 +82,14 @@ class SessionEnvironment:
         if not (self.options.offer_commit and self.is_git):
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
-            withheld |= {"git_commit", "rename", *(tool.name for tool in understood if not tool.reads_only)}
+            withheld |= {"git_commit", "rename", *(tool.name for tool in accepted if not tool.reads_only)}
         formats = self.options.edit_formats or find_family(self.model).formats
         tools = [tool for tool in load_default_tools(formats) if tool.name not in withheld]
         by_calls = resolve_action_mode(self.model, self.options.actions) == "tools"
-        untold = [tool for tool in tools if by_calls and tool.name == "python"]
+        unlisted = [tool for tool in tools if by_calls and tool.name == "python"]
         return Toolbox(
-            [tool for tool in tools if tool not in untold],
-            understood=[*(tool for tool in understood if tool.name not in withheld), *untold],
+            [tool for tool in tools if tool not in unlisted],
+            accepted=[*(tool for tool in accepted if tool.name not in withheld), *unlisted],
         )
 
 

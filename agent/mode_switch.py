@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agent.capabilities import build_tool_specs
 from agent.events import Signal
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
@@ -25,7 +24,6 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     if runtime.place is None:
         raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")
     found = runtime.place.build_capabilities(mode)
-    tools = runtime.toolbox.merge(found.toolbox)
     gateway = runtime.loop.gateway
     if runtime.workspace.kernel is not None:
         await runtime.workspace.kernel.close()
@@ -38,9 +36,7 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     runtime.workspace.sandbox = found.sandbox
     if runtime.snapshots is None:
         runtime.snapshots = gateway.snapshots = found.snapshots
-    if len(list(tools)) > len(list(runtime.toolbox)):
-        runtime.toolbox = gateway.toolbox = tools
-        runtime.projection.tools = tuple(build_tool_specs(tools))
-    if tools.get("git_commit") is not None:
+    runtime.toolbox.include(found.toolbox)
+    if runtime.toolbox.get("git_commit") is not None:
         runtime.committer.when = runtime.commit
     runtime.session.append(Signal(name="mode", detail=f"mode: {mode}"))

@@ -118,6 +118,7 @@ class Runtime:
     def __post_init__(self) -> None:
         self.model = self.acting(self.model)
         self.projection = Projection(build_tool_specs(self.toolbox))
+        self.toolbox.subscribe(self._offer_tools)
         self.projection.picture = partial(load_image, self.session.folder)
         self.concluding = TurnConclusion(
             session=self.session, workspace=self.workspace, act=self._run_harness_action
@@ -222,9 +223,10 @@ class Runtime:
             return
         for each in await self.mcp.start_all():
             self.session.append(Signal(name="mcp", detail=each))
-        if new := [each for each in self.mcp.tools if self.toolbox.get(each.name) is None]:
-            self.toolbox = self.loop.gateway.toolbox = self.toolbox.merge(Toolbox(new))
-            self.projection.tools = tuple(build_tool_specs(self.toolbox))
+        self.toolbox.add(each for each in self.mcp.tools if self.toolbox.get(each.name) is None)
+
+    def _offer_tools(self) -> None:
+        self.projection.tools = tuple(build_tool_specs(self.toolbox))
 
     def _create_workflow_monitor(self) -> WorkflowMonitor:
         ends = frozenset(tool.name for tool in self.toolbox if tool.ends)

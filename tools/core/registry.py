@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import re
 import typing
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any
@@ -107,29 +107,47 @@ def tool(
 class Toolbox:
     """The tools of a session, in the order in which the model sees them.
 
-    understood: more tools that are found by name, but are not offered to the model
+    The one place where tools are added and listed: runtime, gateway and kernel share it, so that a new tool is there
+    for all of them at once. None is removed: the policy denies those that a mode forbids, and requests keep their
+    prefix, which providers cache.
+
+    accepted: more tools that are found by name, but are not offered to the model
     """
 
-    def __init__(self, tools: Sequence[Tool], understood: Sequence[Tool] = ()) -> None:
-        self._tools = {each.name: each for each in tools}
-        self._all = {**{each.name: each for each in understood}, **self._tools}
+    def __init__(self, offered: Iterable[Tool], accepted: Iterable[Tool] = ()) -> None:
+        self._offered = {each.name: each for each in offered}
+        self._by_name = {**{each.name: each for each in accepted}, **self._offered}
+        self._subscribers: list[Callable[[], None]] = []
 
     def __iter__(self) -> typing.Iterator[Tool]:
-        return iter(self._tools.values())
+        """Iterate over the offered tools."""
+        return iter(self._offered.values())
 
-    def merge(self, other: Toolbox) -> Toolbox:
-        """Return a toolbox with these tools, then those of `other` that are not among them."""
-        more = [each for each in other if each.name not in self._tools]
-        return Toolbox([*self, *more], understood=[*other._all.values(), *self._all.values()])
+    def add(self, offered: Iterable[Tool] = (), accepted: Iterable[Tool] = ()) -> None:
+        """Add tools after the present ones, which stay as they are; notify the subscribers of newly offered ones."""
+        self._by_name = {**{each.name: each for each in accepted}, **self._by_name}
+        new = {each.name: each for each in offered if each.name not in self._offered}
+        self._offered |= new
+        self._by_name |= new
+        for notify in self._subscribers if new else ():
+            notify()
+
+    def include(self, other: Toolbox) -> None:
+        """Add the offered and the accepted tools of another toolbox."""
+        self.add(other, other._by_name.values())
+
+    def subscribe(self, notify: Callable[[], None]) -> None:
+        """Call `notify` whenever more tools are offered."""
+        self._subscribers.append(notify)
 
     def get(self, name: str) -> Tool | None:
-        return self._all.get(name)
+        return self._by_name.get(name)
 
     def find_nearest_name(self, name: str) -> str:
         """Return the known name most similar to an unknown one, or ""."""
         import difflib
 
-        return next(iter(difflib.get_close_matches(name.lower(), self._tools, n=1)), "")
+        return next(iter(difflib.get_close_matches(name.lower(), self._offered, n=1)), "")
 
 
 def _make_constant_effect(kind: EffectKind) -> EffectOf:

@@ -16,7 +16,6 @@ from cli.model_selection import check_prices, find_main_model_name
 from cli.own_command import find_own_command
 from cli.settings.settings_types import Settings
 from sandbox.errors import Fault, UserError
-from tools.core.registry import Toolbox
 from tools.git.apply_attempt import bring_back
 from tools.git.broker import Broker
 from tools.git.git_process import Git
@@ -81,9 +80,7 @@ def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings
     if settings.max_cost is not None:  # the attempts' unused budget pays for this session's few calls
         runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
     made[0].artifacts = runtime.workspace.artifacts
-    runtime.toolbox = runtime.loop.gateway.toolbox = runtime.toolbox.merge(
-        Toolbox([], understood=[bring_back])
-    )
+    runtime.toolbox.add(accepted=[bring_back])
     return runtime
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pytest
@@ -87,6 +87,25 @@ def test_arguments_that_do_not_fit_are_refused_with_what_would(
         look.validate(arguments)
     assert said in str(refused.value)
     assert "look(path, start?, end?)" in str(refused.value)
+
+
+def test_added_tools_follow_the_present_ones_and_are_told_once() -> None:
+    box = Toolbox([look])
+    told: list[list[str]] = []
+    box.subscribe(lambda: told.append([each.name for each in box]))
+    box.add(accepted=[arrange])
+    assert (box.get(arrange.name), told) == (arrange, []), "nothing more is offered"
+    box.include(Toolbox([arrange, look]))
+    box.add([arrange])
+    assert told == [[look.name, arrange.name]]
+
+
+def test_a_tool_that_is_there_is_not_replaced() -> None:
+    other = replace(look, description="another one")
+    box = Toolbox([look], accepted=[arrange])
+    box.add([other], accepted=[replace(arrange, description="another one")])
+    assert list(box) == [look]
+    assert box.get(arrange.name) is arrange
 
 
 def test_a_toolbox_knows_the_name_nearest_to_a_misspelt_one() -> None:
