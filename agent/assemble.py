@@ -108,13 +108,13 @@ def _build_runtime(
         policy=Policy(options.mode, options.approval or default_approval(reach.sandbox), options.rules),
         snapshots=snapshots,
         approver=options.approver,
-        discipline=options.discipline,
+        rule_levels=options.discipline,
         shares=options.shares,
         summaries=options.summaries,
-        acting=partial(_apply_action_format, options.actions, reach.toolbox),
+        apply_action_format=partial(_apply_action_format, options.actions, reach.toolbox),
         limits=options.limits,
-        commit=options.commit,
-        place=place,
+        commit_when=options.commit,
+        environment=place,
         mcp=mcp,
         roles={
             role: partial(make, home, make_notice_callback(session)) for role, make in options.roles.items()

@@ -21,9 +21,9 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
     policy denies those that the mode forbids, and requests keep their prefix, which providers cache.
     Background processes started under the previous mode are terminated.
     """
-    if runtime.place is None:
+    if runtime.environment is None:
         raise UserError(Fault.USAGE, "the mode of this session cannot be changed", "Start another one.")
-    found = runtime.place.build_capabilities(mode)
+    found = runtime.environment.build_capabilities(mode)
     gateway = runtime.loop.gateway
     if runtime.workspace.kernel is not None:
         await runtime.workspace.kernel.close()
@@ -38,5 +38,5 @@ async def switch_mode(runtime: Runtime, mode: Mode) -> None:
         runtime.snapshots = gateway.snapshots = found.snapshots
     runtime.toolbox.include(found.toolbox)
     if runtime.toolbox.get("git_commit") is not None:
-        runtime.committer.when = runtime.commit
+        runtime.committer.when = runtime.commit_when
     runtime.session.append(Signal(name="mode", detail=f"mode: {mode}"))

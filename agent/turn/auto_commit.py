@@ -32,6 +32,7 @@ _DIFF = 12_000
 """Characters of a diff in the prompt for a commit message: about 3k tokens."""
 
 Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
+"""Run an action of the harness: a tool and its arguments."""
 
 
 class Committer:

@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from agent.capabilities import SessionEnvironment, build_tool_specs
-from agent.context.compression.compressor import Compressor, Summarise
+from agent.context.compression.compressor import Compressor
 from agent.context.compression.token_budget import DEFAULT_SHARES, Shares
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.projection import Projection
@@ -23,7 +22,6 @@ from agent.context.restore.projection_checkpoint import Checkpoints
 from agent.context.restore.projection_replay import follow_session
 from agent.events import (
     End,
-    ErrorEvent,
     Event,
     Prompt,
     SideCall,
@@ -32,7 +30,7 @@ from agent.events import (
     UndoEvent,
     Verification,
 )
-from agent.exit_codes import BY_FAULT, Exit
+from agent.exit_codes import Exit
 from agent.model.protocol import Delta, Model
 from agent.model.routing.roles import Role, Roles
 from agent.monitor.external_changes import ExternalChanges
@@ -44,44 +42,39 @@ from agent.session.log_recorder import LogRecorder
 from agent.turn.auto_commit import Committer, When
 from agent.turn.budget import CostBudget
 from agent.turn.limits import Limit, Tally, find_stop_reason
-from agent.turn.loop import HarnessText, Loop
+from agent.turn.loop import Loop
 from agent.turn.reply_recovery import ReplyRecovery
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
-from agent.turn.side_calls import SideCalls
+from agent.turn.side_calls import PastSummaries, SideCalls
 from agent.turn.step_policy import StepPolicies, TurnEnd
 from agent.turn.stream_redaction import StreamRedactor
-from agent.turn.turn_end import TurnConclusion
+from agent.turn.turn_end import TurnConclusion, describe_error, run_to_end
 from agent.verify.suite_evidence import is_modified
 from agent.verify.weakened_tests import CommitGuard
 from sandbox.errors import UserError
 from sandbox.policy.decision import Approver, Policy
-from sandbox.secrets.child_environment import redact
 from tools.core.action import Action, Observation
 from tools.core.change_tracker import Snapshotter
 from tools.core.concurrent_changes import ConcurrentChanges
 from tools.core.gateway import Gateway
 from tools.core.registry import Toolbox
-from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from tools.mcp.server_tools import McpServers
-
-RECHECKS = 1
-"""How often a turn that claims to be done while tests fail is returned to the model with the failures."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Runtime:
     """State and collaborators of one session.
 
-    commit: when the harness commits uncommitted changes of the model
-    acting: wraps a model in its action format
-    discipline: reactions to actions that violate the workflow rules
-    place: environment of the session, for a change of its mode
+    commit_when: when the harness commits uncommitted changes of the model
+    apply_action_format: wraps a model in its action format
+    rule_levels: reactions to actions that violate the workflow rules
+    environment: fixed part of the session, for a change of its mode
     mcp: servers whose tools are offered in addition; None where the settings name none
-    roles: factories of the models with a role of their own; used by `side`
+    roles: factories of the models with a role of their own; used by `side_calls`
     shares: how much of the history stays verbatim; summaries: who writes those of the past
     """
 
@@ -93,50 +86,54 @@ class Runtime:
     snapshots: Snapshotter | None
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
-    commit: When = "never"
-    acting: Callable[[Model], Model] = lambda model: model
-    discipline: RuleLevels = field(default_factory=RuleLevels)
-    place: SessionEnvironment | None = None
+    commit_when: When = "never"
+    apply_action_format: Callable[[Model], Model] = lambda model: model
+    rule_levels: RuleLevels = field(default_factory=RuleLevels)
+    environment: SessionEnvironment | None = None
     mcp: McpServers | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     shares: Shares = DEFAULT_SHARES
     summaries: Literal["code", "model"] = "code"
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
-    side: SideCalls = field(init=False)
-    noticing: ExternalChanges = field(init=False)
+    side_calls: SideCalls = field(init=False)
+    external_changes: ExternalChanges = field(init=False)
     committer: Committer = field(init=False)
-    concluding: TurnConclusion = field(init=False)
+    conclusion: TurnConclusion = field(init=False)
     projection: Projection = field(init=False)
     facts: Facts = field(init=False)
     checkpoints: Checkpoints = field(init=False)
-    past: RecallIndex = field(init=False)
-    between: ConcurrentChanges = field(init=False)
+    recall_index: RecallIndex = field(init=False)
+    concurrent_changes: ConcurrentChanges = field(init=False)
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
     def __post_init__(self) -> None:
-        self.model = self.acting(self.model)
+        self.model = self.apply_action_format(self.model)
         self.projection = Projection(build_tool_specs(self.toolbox))
         self.toolbox.subscribe(self._offer_tools)
         self.projection.picture = partial(load_image, self.session.folder)
-        self.concluding = TurnConclusion(
+        self.conclusion = TurnConclusion(
             session=self.session, workspace=self.workspace, act=self._run_harness_action
         )
         streamed = StreamRedactor(lambda delta: self.on_delta(delta))
         self.facts = Facts()
         self.checkpoints = follow_session(self.session, self.projection, self.facts)
-        self.workspace.history = self.past = RecallIndex(self.session.replayed)
-        self.noticing = ExternalChanges(self.workspace, self.snapshots)
-        self.noticing.restore_from_history(self.session.replayed)
-        self.session.subscribe(self.noticing.handle_event)
+        self.workspace.history = self.recall_index = RecallIndex(self.session.replayed)
+        self.external_changes = ExternalChanges(self.workspace, self.snapshots)
+        self.external_changes.restore_from_history(self.session.replayed)
+        self.session.subscribe(self.external_changes.handle_event)
         self.session.subscribe(
-            CommitCheckpointTracker(self.workspace.changes, self.checkpoints, self.noticing.tree).handle_event
+            CommitCheckpointTracker(
+                self.workspace.changes, self.checkpoints, self.external_changes.tree
+            ).handle_event
         )
         self.session.subscribe(streamed.handle_event)
-        self.between = ConcurrentChanges(self.workspace.changes, lambda: self.snapshots, self.noticing.tree)
+        self.concurrent_changes = ConcurrentChanges(
+            self.workspace.changes, lambda: self.snapshots, self.external_changes.tree
+        )
         self.session.subscribe(self._handle_file_event)
-        self.session.subscribe(self.concluding.handle_event)
+        self.session.subscribe(self.conclusion.handle_event)
         gateway = Gateway(
             toolbox=self.toolbox,
             workspace=self.workspace,
@@ -144,12 +141,18 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
-            guard=CommitGuard(self.concluding.tests, self._create_workflow_monitor()),
+            guard=CommitGuard(self.conclusion.tests, self._create_workflow_monitor()),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.kernel_session import KernelSession
 
             self.workspace.kernel = KernelSession(self.workspace, gateway)
+        self.side_calls = SideCalls(
+            Roles(lambda: self.model, self.roles),
+            self._record_side_call,
+            lambda: find_stop_reason(self.limits, self.loop.tally),
+        )
+        summaries = PastSummaries(self.side_calls, self.projection)
         compressor = Compressor(
             projection=self.projection,
             facts=self.facts,
@@ -158,8 +161,8 @@ class Runtime:
             running=lambda: [
                 f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
             ],
-            summarise=self._summarise_past if self.summaries == "model" else None,
-            summarise_here=self._choose_context_summariser,
+            summarise=summaries.summarise if self.summaries == "model" else None,
+            summarise_here=summaries.choose_context_summariser,
             cold=bool(self.projection.slots),
         )
         budget = CostBudget(self.limits, lambda: self.loop.model, lambda: compressor.total_tokens)
@@ -176,21 +179,16 @@ class Runtime:
             notices=self._collect_notices,
         )
         self.workspace.facts["model"] = self.model.name
-        self.side = SideCalls(
-            Roles(lambda: self.model, self.roles),
-            self._record_side_call,
-            lambda: find_stop_reason(self.limits, self.loop.tally),
-        )
-        when = self.commit if self.toolbox.get("git_commit") is not None else "never"
+        when = self.commit_when if self.toolbox.get("git_commit") is not None else "never"
         self.committer = Committer(
-            when, self.workspace, self._run_harness_action, self, self.concluding.tests
+            when, self.workspace, self._run_harness_action, self, self.conclusion.tests
         )
 
     async def run_turn(self, prompt: str | None) -> End:
         """Run one turn; None continues the turn that a kill or a limit interrupted. Never raises UserError."""
         self.loop.tally = Tally()
         self.committer.prompt = prompt or ""
-        self.concluding.begin_turn()
+        self.conclusion.begin_turn()
         end: End
         self._task = asyncio.current_task()
         try:
@@ -202,15 +200,13 @@ class Runtime:
             else:
                 cut_off = self._restore_interrupted_turn()
             await self.start_mcp_servers()
-            end = await self._run_to_end(cut_off)
-        except UserError as error:
-            end = self._handle_user_error(error)
+            end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off)
         except asyncio.CancelledError:
             if self._task is not None:
                 self._task.uncancel()
             end = self._create_end_event(Exit.INTERRUPTED, "interrupted")
-        except Exception as error:  # internal error: report it, keep the log complete, use its own exit code
-            end = self._handle_internal_error(error)
+        except Exception as error:  # of the user or internal: report it, and keep the log complete
+            end = self._end_with_error(error)
         finally:
             self._task = None
         await self._take_final_snapshot()
@@ -230,39 +226,20 @@ class Runtime:
 
     def _create_workflow_monitor(self) -> WorkflowMonitor:
         ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
-        discipline = WorkflowMonitor(
-            self.workspace, ends=ends, levels=self.discipline, tell=self.session.append
+        monitor = WorkflowMonitor(
+            self.workspace, ends=ends, levels=self.rule_levels, tell=self.session.append
         )
-        discipline.restore_from_facts(self.facts)
-        self.session.subscribe(discipline.handle_event)
-        return discipline
+        monitor.restore_from_facts(self.facts)
+        self.session.subscribe(monitor.handle_event)
+        return monitor
 
     async def switch_model(self, model: Model) -> None:
         """Use another model from the next request on."""
-        old, self.model = self.model, self.acting(model)
+        old, self.model = self.model, self.apply_action_format(model)
         self.loop.model = self.model
         self.loop.compressor.cold = True
         self.workspace.facts["model"] = model.name
         await old.close()
-
-    async def _summarise_past(self, prompt: str) -> str:
-        """Return a summary of the past by the fast model; "" leaves it to code."""
-        try:
-            return await self.side.request_text(prompt, purpose="summary of the past", max_output=3_000)
-        except UserError:  # the call's failure is in the log; code writes the summary
-            return ""
-
-    def _choose_context_summariser(self) -> Summarise | None:
-        """Use the conversation's model where no other has the fast role: the past is in its cache."""
-        return None if self.side.roles.has_own_model(Role.FAST) else self._summarise_in_context
-
-    async def _summarise_in_context(self, prompt: str) -> str:
-        try:
-            return await self.side.request_in_context(
-                self.projection.build_request(), prompt, purpose="summary of the past", max_output=3_000
-            )
-        except UserError:  # the call's failure is in the log; code writes the summary
-            return ""
 
     @property
     def is_turn_running(self) -> bool:
@@ -294,62 +271,26 @@ class Runtime:
             await self.workspace.servers.close()
         if self.mcp is not None:
             await self.mcp.close()
-        self.past.close()
+        self.recall_index.close()
         await self.workspace.background.close()
         await self.model.close()
-        await self.side.roles.close()
+        await self.side_calls.roles.close()
         with suppress(UserError):  # a full disk: the turn has reported it
             await self.session.wait_for_sync()
         self.checkpoints.save()
         self.session.close()
 
-    async def _run_to_end(self, cut_off: TurnEnd | None) -> End:
-        """Run the loop, verify and commit. cut_off: end of the turn before a kill; the loop is skipped then."""
-        rechecks = 0
-        while True:
-            if cut_off is None:
-                self.workspace.facts.pop("finish", None)
-            ended = cut_off or await self.loop.run()
-            cut_off = None
-            if ended.reason == "limit":
-                return self._create_end_event(Exit.LIMIT, ended.detail)
-            if ended.reason == "interrupted":
-                return self._create_end_event(Exit.INTERRUPTED, ended.detail)
-            known = self.concluding.evidence.get_current_report()
-            verification = await self.concluding.verify_turn()
-            changed = self.concluding.has_changes
-            if verification.outcome == "failed" and changed and known is None and rechecks < RECHECKS:
-                rechecks += 1
-                self.loop.inbox.append(
-                    HarnessText(
-                        "The tests were run after your changes, and fail: "
-                        f"{verification.detail}.\n{quote_lines(self.concluding.last_output.splitlines())}\n"
-                        "Go on, or finish and say why not."
-                    )
-                )
-                continue
-            if weakened := self.concluding.report_weakened_tests():
-                self.loop.inbox.append(HarnessText(weakened))
-                continue
-            outcome = self.concluding.determine_outcome(ended, verification)
-            if withheld := self.concluding.withhold_commit(commits=self.committer.when != "never"):
-                outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
-                return self._create_end_event(outcome, f"{ended.text}\n\n{withheld}".strip(), verification)
-            if verification.outcome == "passed":
-                await self.committer.commit_after_turn(ended.text)
-            return self._create_end_event(outcome, ended.text, verification)
-
     def _restore_interrupted_turn(self) -> TurnEnd | None:
         """Replay the logged part of the turn; return how the model had ended it, if it had."""
         events = read_interrupted_turn(self.session.replayed)
         for event in events:
-            self.concluding.track_event(event)
+            self.conclusion.track_event(event)
         return find_turn_end(events, self.toolbox)
 
     async def _collect_notices(self) -> list[str]:
         """Return the notes for the model before its next request."""
-        told = await self.committer.commit_before_request(self.concluding.evidence)
-        return [*([told] if told else []), *await self.noticing.collect_notices()]
+        told = await self.committer.commit_before_request(self.conclusion.evidence)
+        return [*([told] if told else []), *await self.external_changes.collect_notices()]
 
     async def _run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
         """Run an action of the harness through the same gateway as all others."""
@@ -367,31 +308,20 @@ class Runtime:
 
     def _handle_file_event(self, event: Event) -> None:
         if isinstance(event, SnapshotEvent):
-            self.between.record_snapshot(event.tree, event.when)
+            self.concurrent_changes.record_snapshot(event.tree, event.when)
         if isinstance(event, UndoEvent):
-            self.between.record_undo(event.before, event.after)
+            self.concurrent_changes.record_undo(event.before, event.after)
             apply_undo_event(
                 event, self.workspace.changes, lambda path: not is_modified(self.workspace, path)
             )
 
     def _create_end_event(self, outcome: Exit, summary: str, verification: Verification | None = None) -> End:
-        return self.concluding.create_end_event(outcome, summary, self.loop.tally, verification)
+        return self.conclusion.create_end_event(outcome, summary, self.loop.tally, verification)
 
-    def _handle_user_error(self, error: UserError) -> End:
-        self._announce_event(ErrorEvent(fault=error.fault, message=error.message, hint=error.hint))
-        return self._create_end_event(BY_FAULT[error.fault], error.message)
-
-    def _handle_internal_error(self, error: Exception) -> End:
-        import traceback
-
-        report = self.session.folder / "traceback.txt"
-        text = f"{type(error).__name__}: {error}"
-        try:
-            report.write_text(redact("".join(traceback.format_exception(error))), "utf-8")
-        except OSError:  # the disk may be the cause; the event below still reports the error
-            report = Path("(not written)")
-        self._announce_event(ErrorEvent(fault="internal", message=text, hint=f"Traceback: {report}"))
-        return self._create_end_event(Exit.INTERNAL, text)
+    def _end_with_error(self, error: Exception) -> End:
+        event, outcome = describe_error(error, self.session.folder)
+        self._announce_event(event)
+        return self._create_end_event(outcome, event.message)
 
     def _announce_event(self, event: Event) -> None:
         """Log an event; if the disk refuses it, notify the views anyway."""

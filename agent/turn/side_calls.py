@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent.events import SideCall, UsageRecord
 from agent.model.protocol import Model, Reply, Request, Usage, UserMessage
@@ -15,11 +15,17 @@ from agent.model.routing.roles import Role, Roles
 from sandbox.errors import Fault, UserError
 from sandbox.secrets.child_environment import redact
 
+if TYPE_CHECKING:
+    from agent.context.compression.compressor import Summarise
+    from agent.context.projection.projection import Projection
+
 PATIENCE = 60.0
 """Seconds that a short text may take: users wait no longer for a title."""
 
 SHORT = 1_000
 """Maximum tokens of a short text, reasoning included."""
+
+_SUMMARY, _SUMMARY_TOKENS = "summary of the past", 3_000
 
 _SYSTEM = "You write one short text for a coding agent. Answer with that text alone: no preface, no quotation marks."
 
@@ -27,7 +33,7 @@ _SYSTEM = "You write one short text for a coding agent. Answer with that text al
 class HasSideCalls(Protocol):
     """A `Runtime`, or another object that can ask models."""
 
-    side: SideCalls
+    side_calls: SideCalls
 
 
 class SideCalls:
@@ -111,12 +117,40 @@ class SideCalls:
         return reply
 
 
+class PastSummaries:
+    """Summaries of a session's past, for its compaction. A failed call is in the log, and code writes the summary."""
+
+    def __init__(self, side_calls: SideCalls, projection: Projection) -> None:
+        self._side_calls = side_calls
+        self._projection = projection
+
+    async def summarise(self, prompt: str) -> str:
+        """Return a summary by the fast model; "" leaves it to code."""
+        try:
+            return await self._side_calls.request_text(prompt, purpose=_SUMMARY, max_output=_SUMMARY_TOKENS)
+        except UserError:
+            return ""
+
+    def choose_context_summariser(self) -> Summarise | None:
+        """Use the conversation's model where no other has the fast role: the past is in its cache."""
+        return None if self._side_calls.roles.has_own_model(Role.FAST) else self._summarise_in_context
+
+    async def _summarise_in_context(self, prompt: str) -> str:
+        request = self._projection.build_request()
+        try:
+            return await self._side_calls.request_in_context(
+                request, prompt, purpose=_SUMMARY, max_output=_SUMMARY_TOKENS
+            )
+        except UserError:
+            return ""
+
+
 async def request_short_text(
     runtime: HasSideCalls, prompt: str, *, purpose: str = "short text", role: Role = Role.FAST
 ) -> str:
     """Return a title, a summary or a message; "" if no model is available. Never raises: callers have a fallback."""
     try:
-        return await runtime.side.request_text(prompt, purpose=purpose, role=role)
+        return await runtime.side_calls.request_text(prompt, purpose=purpose, role=role)
     except UserError:  # the failure is in the log; a title is not worth a turn
         return ""
 

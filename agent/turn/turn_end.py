@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from agent.events import End, Event, ObservationEvent, Prompt, Signal, Verification
-from agent.exit_codes import Exit
+from agent.events import End, ErrorEvent, Event, ObservationEvent, Prompt, Signal, Verification
+from agent.exit_codes import BY_FAULT, Exit
 from agent.session.log import Session
+from agent.turn.auto_commit import Act, Committer
 from agent.turn.limits import Tally
+from agent.turn.loop import HarnessText, Loop
 from agent.turn.step_policy import TurnEnd
 from agent.verify.suite_evidence import SuiteEvidence, judge_report, list_modified_files
 from agent.verify.weakened_tests import WeakenedTests
-from tools.core.action import Observation
+from sandbox.errors import UserError
+from sandbox.secrets.child_environment import redact
+from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
 from tools.session.finish import PROPOSED
 
-Act = Callable[[str, dict[str, object]], Awaitable[Observation]]
-"""Run an action of the harness: a tool and its arguments."""
+RECHECKS = 1
+"""How often a turn that claims to be done while tests fail is returned to the model with the failures."""
+
+_EARLY_ENDS = {"limit": Exit.LIMIT, "interrupted": Exit.INTERRUPTED}
+"""Exit codes of turns that end before the model is done, so that nothing is verified."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,3 +161,60 @@ class TurnConclusion:
             commit=self._commits[-1] if self._commits else "",
             verification=f"{verification.outcome}: {verification.detail}" if verification else "",
         )
+
+
+async def run_to_end(
+    loop: Loop, conclusion: TurnConclusion, committer: Committer, cut_off: TurnEnd | None
+) -> End:
+    """Run the loop, verify and commit. cut_off: end of the turn before a kill; the loop is skipped then."""
+    rechecks = 0
+    while True:
+        if cut_off is None:
+            conclusion.workspace.facts.pop("finish", None)
+        ended = cut_off or await loop.run()
+        cut_off = None
+        if ended.reason in _EARLY_ENDS:
+            return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
+        known = conclusion.evidence.get_current_report()
+        verification = await conclusion.verify_turn()
+        changed = conclusion.has_changes
+        if verification.outcome == "failed" and changed and known is None and rechecks < RECHECKS:
+            rechecks += 1
+            loop.inbox.append(
+                HarnessText(
+                    "The tests were run after your changes, and fail: "
+                    f"{verification.detail}.\n{quote_lines(conclusion.last_output.splitlines())}\n"
+                    "Go on, or finish and say why not."
+                )
+            )
+            continue
+        if weakened := conclusion.report_weakened_tests():
+            loop.inbox.append(HarnessText(weakened))
+            continue
+        outcome = conclusion.determine_outcome(ended, verification)
+        summary = ended.text
+        if withheld := conclusion.withhold_commit(commits=committer.when != "never"):
+            outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome
+            summary = f"{ended.text}\n\n{withheld}".strip()
+        elif verification.outcome == "passed":
+            await committer.commit_after_turn(ended.text)
+        return conclusion.create_end_event(outcome, summary, loop.tally, verification)
+
+
+def describe_error(error: Exception, folder: Path) -> tuple[ErrorEvent, Exit]:
+    """Return the event and the exit code of a turn that an error ended.
+
+    folder: of the session; the traceback of an internal error is written there
+    """
+    if isinstance(error, UserError):
+        event = ErrorEvent(fault=error.fault, message=error.message, hint=error.hint)
+        return event, BY_FAULT[error.fault]
+    import traceback
+
+    report = folder / "traceback.txt"
+    try:
+        report.write_text(redact("".join(traceback.format_exception(error))), "utf-8")
+    except OSError:  # the disk may be the cause; the event still reports the error
+        report = Path("(not written)")
+    message = f"{type(error).__name__}: {error}"
+    return ErrorEvent(fault="internal", message=message, hint=f"Traceback: {report}"), Exit.INTERNAL

@@ -123,7 +123,7 @@ async def _run(runtime: Runtime, model: Endless) -> None:
     found = sum(
         any(
             f"SECRET_KNOB_{i} = {i * 7}" in passage
-            for _, passage in runtime.past.search(f"SECRET_KNOB_{i}", 3)
+            for _, passage in runtime.recall_index.search(f"SECRET_KNOB_{i}", 3)
         )
         for i in wanted
     )

@@ -79,7 +79,7 @@ async def _show_diff(chat: Conversation, which: str) -> None:
     event = await _find_compaction(chat, which)
     paint = make_painter(colour=chat.front.terminal.colour)
     lines = [_format_compaction(event)]
-    for where, old, new in iter_replacements(event, chat.runtime.past, chat.runtime.session.replayed):
+    for where, old, new in iter_replacements(event, chat.runtime.recall_index, chat.runtime.session.replayed):
         lines += paint_diff(
             format_unified_diff(where, old, new),
             paint,

@@ -34,7 +34,7 @@ async def review(chat: Conversation, argument: str) -> None:
     review, asked = found
     chat.view.show_note(review.format_text())
     # The session's own models and servers, within its limits.
-    side = chat.runtime.side
+    side = chat.runtime.side_calls
     said = await side.request_text(
         asked, purpose="review", role=Role.JUDGE, patience=PATIENCE, max_output=LONGEST
     )

@@ -24,7 +24,7 @@ PRICED = {"input": 100, "output": 10, "cost": 0.25}
 
 def with_fast(tmp_path: Path, server: Loopback, turns: list[Mapping[str, Any]], **options: Any) -> Bench:
     it = bench(tmp_path, turns, [], **options)
-    it.runtime.side.roles = Roles(
+    it.runtime.side_calls.roles = Roles(
         lambda: it.runtime.model, {Role.FAST: lambda: chat_at(server.url, "x/fast")}
     )
     return it
@@ -33,7 +33,7 @@ def with_fast(tmp_path: Path, server: Loopback, turns: list[Mapping[str, Any]], 
 def ask(it: Bench, prompt: str = "Name it.") -> str:
     async def asked() -> str:
         text = await request_short_text(it.runtime, prompt, purpose="title")
-        await it.runtime.side.roles.close()
+        await it.runtime.side_calls.roles.close()
         return text
 
     return asyncio.run(asked())

@@ -108,7 +108,7 @@ def test_what_was_left_out_can_be_had_back_by_reference_and_by_words(tmp_path: P
     found = model.requests[-1].messages
     answer = next(m for m in reversed(found) if isinstance(m, ToolMessage))
     assert "SECRET_KNOB_3 = 21" in answer.text
-    past = it.runtime.past
+    past = it.runtime.recall_index
     fold = next(m for m in model.requests[20].messages if isinstance(m, FoldMessage))
     reference = re.findall(r"^e\d+", fold.text, re.MULTILINE)[0]
     assert "def handle_" in (past.read_step(reference) or "")
@@ -175,7 +175,7 @@ def test_a_compaction_can_be_looked_at_and_taken_back(tmp_path: Path) -> None:
     it.turn("Survey.")
     runtime = it.runtime
     whole = [m.text for m in runtime.projection.messages]
-    session, past = runtime.session, runtime.past
+    session, past = runtime.session, runtime.recall_index
 
     async def compact() -> None:
         async for event in runtime.loop.compressor.compact_on_request():
