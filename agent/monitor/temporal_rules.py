@@ -80,30 +80,30 @@ class Not(Formula):
 
 @dataclass(frozen=True, slots=True)
 class Combination(Formula):
-    """Disjunction or conjunction of two parts. how: `any` or `all`"""
+    """Disjunction or conjunction of two parts. quantifier: `any` or `all`"""
 
     one: Formula
     other: Formula
-    how: Callable[[Iterable[object]], bool]
+    quantifier: Callable[[Iterable[object]], bool]
 
     @property
     def parts(self) -> tuple[Formula, ...]:
         return (self.one, self.other)
 
     def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
-        return self.how(parts)
+        return self.quantifier(parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Since(Formula):
-    """`then` held at some event, and `ever` has held from the next one until now."""
+    """`anchor` held at some event, and `condition` has held from the next one until now."""
 
-    ever: Formula
-    then: Formula
+    condition: Formula
+    anchor: Formula
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        return (self.ever, self.then)
+        return (self.condition, self.anchor)
 
     def evaluate(self, name: str, parts: list[bool], before: bool | None) -> bool:
         ever, then = parts

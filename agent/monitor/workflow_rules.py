@@ -75,12 +75,12 @@ class RuleLevels:
 
 @dataclass(slots=True, kw_only=True)
 class _RunningAction:
-    """A running action. happenings: the events that it will cause if it succeeds, as far as known before"""
+    """A running action. expected_events: the events that it will cause if it succeeds, as far as known before"""
 
     tool: str
     effect: Any
     words: str
-    happenings: list[ObservedEvent]
+    expected_events: list[ObservedEvent]
 
 
 class WorkflowMonitor:
@@ -114,12 +114,12 @@ class WorkflowMonitor:
         """Restore the state of a resumed session from its facts, so that the rules still apply."""
         tested = parse_event_id(facts.tests_at) if facts.tests_at else 0
         done = [
-            (parse_event_id(each.read), ObservedEvent(name="read", keys=_make_path_keys(path)))
+            (parse_event_id(each.last_read), ObservedEvent(name="read", keys=_make_path_keys(path)))
             for path, each in _select_read_files(facts)
         ]
         done += [
             (
-                parse_event_id(facts.files[path].changed),
+                parse_event_id(facts.files[path].last_change),
                 ObservedEvent(name="edit", keys=_make_path_keys(path)),
             )
             for path in facts.list_changed_files()
@@ -137,7 +137,7 @@ class WorkflowMonitor:
             return Advice()
         breaches = [
             breach
-            for happening in begun.happenings
+            for happening in begun.expected_events
             for monitor in self._monitors
             for breach in monitor.find_violations(happening)
         ]
@@ -193,7 +193,7 @@ class WorkflowMonitor:
             found = [ObservedEvent(name="finish")]
         given = event.arguments or {}
         words = self._words.get(event.call) or str(given.get("command") or "")
-        return _RunningAction(tool=event.tool, effect=event.effect, words=words, happenings=found)
+        return _RunningAction(tool=event.tool, effect=event.effect, words=words, expected_events=found)
 
     def _derive_happenings(self, begun: _RunningAction, event: ObservationEvent) -> Iterator[ObservedEvent]:
         data = event.data
@@ -204,7 +204,7 @@ class WorkflowMonitor:
             yield from self._derive_reads(_WORD.findall(begun.words)[:_MOST_WORDS])
         if event.failed:
             return
-        yield from begun.happenings
+        yield from begun.expected_events
         if begun.effect == "read":
             yield from self._derive_reads(
                 [data.get("path"), *(place[0] for place in _extract_places(data))], looked=True
@@ -241,7 +241,7 @@ class WorkflowMonitor:
 
 
 def _select_read_files(facts: Facts) -> Iterator[tuple[str, FileState]]:
-    return ((path, each) for path, each in facts.files.items() if each.read)
+    return ((path, each) for path, each in facts.files.items() if each.last_read)
 
 
 def _make_path_keys(path: str) -> Mapping[str, frozenset[str]]:

@@ -66,12 +66,12 @@ class UndoneSteps:
 class Timeline:
     """The writing steps of a session, followed from its log.
 
-    done: steps in effect, oldest first; undone: steps undone since the last step, the last one at the end
+    active_steps: steps in effect, oldest first; undone_steps: steps undone since the last step, the last one at the end
     commits: of each turn, by its number
     """
 
-    done: list[Step] = field(default_factory=list)
-    undone: list[UndoneSteps] = field(default_factory=list)
+    active_steps: list[Step] = field(default_factory=list)
+    undone_steps: list[UndoneSteps] = field(default_factory=list)
     commits: dict[int, list[str]] = field(default_factory=dict)
     _turn: int = 0
     _prompt: str = ""
@@ -117,23 +117,23 @@ class Timeline:
 
     def list_last_turn_steps(self) -> list[Step]:
         """Return the steps of the last turn that changed files."""
-        return [step for step in self.done if step.turn == self.done[-1].turn]
+        return [step for step in self.active_steps if step.turn == self.active_steps[-1].turn]
 
     def list_steps_since(self, prompt: Prompt) -> list[Step]:
         """Return the steps after a prompt, on whatever branch: the last ones of `done`.
 
         By their places in the log, since turns are counted over all branches and prompts on the present one.
         """
-        return [step for step in self.done if parse_event_id(step.id) > parse_event_id(prompt.id)]
+        return [step for step in self.active_steps if parse_event_id(step.id) > parse_event_id(prompt.id)]
 
     def _handle_snapshot(self, event: SnapshotEvent) -> None:
         if event.when == "after" and self._tree and event.tree != self._tree:
-            earlier = self.done.pop() if self._going else None
+            earlier = self.active_steps.pop() if self._going else None
             spans, part = earlier.spans if earlier else (), (self._tree, event.tree)
             if spans and spans[-1][1] == self._tree:
                 spans, part = spans[:-1], (spans[-1][0], event.tree)
             label = "; ".join(dict.fromkeys(self._labels)) or "changes"
-            self.done.append(
+            self.active_steps.append(
                 Step(
                     id=event.id,
                     turn=self._turn,
@@ -143,19 +143,19 @@ class Timeline:
                     prompt=self._prompt,
                 )
             )
-            self.undone.clear()
+            self.undone_steps.clear()
             self._first, self._going = False, True
         self._tree = event.tree
 
     def _handle_undo(self, event: UndoEvent) -> None:
         named = set(event.steps)
         if event.action == "redo":
-            if self.undone:
-                self.done += self.undone.pop().steps
+            if self.undone_steps:
+                self.active_steps += self.undone_steps.pop().steps
         else:
-            steps = tuple(step for step in self.done if step.id in named)
-            self.done = [step for step in self.done if step.id not in named]
-            self.undone.append(UndoneSteps(steps=steps, before=event.before, after=event.after))
+            steps = tuple(step for step in self.active_steps if step.id in named)
+            self.active_steps = [step for step in self.active_steps if step.id not in named]
+            self.undone_steps.append(UndoneSteps(steps=steps, before=event.before, after=event.after))
         self._tree, self._going = event.after, False
 
 
@@ -188,18 +188,18 @@ class Reverter(Protocol):
 def undo_last_turn(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
     """Undo the last turn that changed files; without any, return an outcome without steps. Blocking."""
     return _revert_steps(
-        snapshots, timeline, "undo", timeline.list_last_turn_steps() if timeline.done else []
+        snapshots, timeline, "undo", timeline.list_last_turn_steps() if timeline.active_steps else []
     )
 
 
 def rewind_steps(snapshots: Reverter, timeline: Timeline, number: int) -> UndoOutcome:
     """Undo step `number` of `timeline.done`, counted from 1, and all after it."""
-    return _revert_steps(snapshots, timeline, "rewind", timeline.done[number - 1 :])
+    return _revert_steps(snapshots, timeline, "rewind", timeline.active_steps[number - 1 :])
 
 
 def rewind_conversation(session: Session, timeline: Timeline, number: int) -> None:
     """Rewind the conversation to before step `number`; files stay unchanged, and the model is informed."""
-    _rewind_session(session, timeline.done[number - 1])
+    _rewind_session(session, timeline.active_steps[number - 1])
     text = (
         "[We went back to this point of our conversation. Files that were changed after it stay as they are.]"
     )
@@ -222,9 +222,9 @@ def _rewind_session(session: Session, step: Step) -> None:
 
 def redo_last_undo(snapshots: Reverter, timeline: Timeline) -> UndoOutcome:
     """Revert the last undo or rewind, unless a step followed it."""
-    if not timeline.undone:
+    if not timeline.undone_steps:
         return UndoOutcome(action="redo")
-    last = timeline.undone[-1]
+    last = timeline.undone_steps[-1]
     return _revert_spans(snapshots, "redo", last.steps, [(last.before, last.after)])
 
 

@@ -10,19 +10,19 @@ from agent.model.routing.roles import Role
 
 @dataclass(slots=True, kw_only=True)
 class UsageItem:
-    """The calls of one model in one role. unpriced: at least one had no known price, so the cost is a lower bound"""
+    """The calls of one model in one role. has_unpriced_calls: at least one had no known price, so the cost is a lower bound"""
 
     role: str
     model: str
     calls: int = 0
-    spent: UsageRecord = field(default_factory=UsageRecord)
-    unpriced: bool = False
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    has_unpriced_calls: bool = False
 
     def add_call(self, usage: UsageRecord) -> None:
         """Add one call."""
         self.calls += 1
-        self.spent.add(usage)
-        self.unpriced |= usage.cost is None and usage.input + usage.output > 0
+        self.usage.add(usage)
+        self.has_unpriced_calls |= usage.cost is None and usage.input + usage.output > 0
 
 
 @dataclass(slots=True)

@@ -51,14 +51,14 @@ class Attempt:
     """Result of one attempt.
 
     end: its last event; patch: relative to the user's present work tree
-    weak: number of tests it weakens; changes_tests: whether it changes test files
+    weakened_tests: number of tests it weakens; changes_tests: whether it changes test files
     """
 
     number: int
     end: Mapping[str, Any]
     patch: bytes
     seconds: float
-    weak: int = 0
+    weakened_tests: int = 0
     changes_tests: bool = False
 
     @property
@@ -70,7 +70,7 @@ class Attempt:
         return (
             not self.patch,
             _TIERS.get(Exit(self.exit_code), 3),
-            self.weak > 0,
+            self.weakened_tests > 0,
             self.count_tests("failed"),
             sum(map(self.count_tests, ("skipped", "xfailed", "xpassed", "deselected"))),
             max(0, expected - self.count_tests("passed")),
@@ -91,7 +91,7 @@ class Attempt:
     def __str__(self) -> str:
         told = str(self.end.get("verification") or self.end.get("outcome", "internal"))
         changed = format_count(len(self.end.get("files", ())), "file") if self.patch else "nothing changed"
-        weak = f", {format_count(self.weak, 'test')} weakened" if self.weak else ""
+        weak = f", {format_count(self.weakened_tests, 'test')} weakened" if self.weakened_tests else ""
         return f"attempt {self.number}: {told}; {changed}{weak}; {self.seconds:.0f} s"
 
 
@@ -123,8 +123,8 @@ class AttemptsModel:
     command: starts a session that reads its prompt from standard input and ends with one line of JSON; `-C`
     is added
     max_cost: dollars for all attempts together
-    git: of the user's repository; inner: the folder in it that sessions work from
-    kept: a folder for the logs of the attempts; artifacts: for the patches
+    git: of the user's repository; subfolder: the folder in it that sessions work from
+    log_folder: a folder for the logs of the attempts; artifacts: for the patches
     """
 
     name: str
@@ -132,10 +132,10 @@ class AttemptsModel:
     prompt: str
     command: Sequence[str]
     git: Git
-    inner: str
+    subfolder: str
     home: Home
     max_cost: float | None = None
-    kept: Path = field(init=False)
+    log_folder: Path = field(init=False)
     artifacts: Artifacts = field(init=False)
     window: int = 1_000_000
     _summary: str = field(default="", init=False)
@@ -199,7 +199,7 @@ class AttemptsModel:
         base = await asyncio.to_thread(commit_work_tree, self.git)
         slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
         purse = None if self.max_cost is None else SharedCostLimit(self.max_cost, self.count)
-        self.kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.log_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         tasks = [
             asyncio.ensure_future(self._run_attempt(number, base, slots, making, purse))
             for number in range(1, self.count + 1)
@@ -229,7 +229,7 @@ class AttemptsModel:
                 stack.callback(self._keep_log, number, tree.folder)
                 started = time.monotonic()
                 share = None if purse is None else purse.reserve_share()
-                end = await self._run_session(number, tree.folder / self.inner, share)
+                end = await self._run_session(number, tree.folder / self.subfolder, share)
                 if purse is not None and share is not None:
                     purse.return_unspent(share, (end.get("usage") or {}).get("cost"))
                 seconds = time.monotonic() - started
@@ -239,14 +239,14 @@ class AttemptsModel:
                     end=end,
                     patch=patch,
                     seconds=seconds,
-                    weak=weak,
+                    weakened_tests=weak,
                     changes_tests=changes_tests,
                 )
 
     async def _run_session(self, number: int, folder: Path, max_cost: float | None) -> Mapping[str, Any]:
         """Run one attempt; return its last event, {} if there is none. max_cost: its limit in dollars"""
         limit = [] if max_cost is None else [f"--max-cost={max_cost}"]
-        with (self.kept / f"{number}.stderr").open("wb") as errors:
+        with (self.log_folder / f"{number}.stderr").open("wb") as errors:
             start_watchdog()
             process = await asyncio.create_subprocess_exec(
                 *self.command,
@@ -275,7 +275,7 @@ class AttemptsModel:
         project = self.home.get_project_folder(folder.resolve())
         for log in (project / "sessions").glob("*/log.jsonl"):
             with suppress(OSError):
-                log.replace(self.kept / f"{number}.jsonl")
+                log.replace(self.log_folder / f"{number}.jsonl")
         shutil.rmtree(project, ignore_errors=True)
 
 

@@ -85,14 +85,14 @@ class CostBudget(StepPolicy):
     def forecast_next_call(self, tally: Tally) -> None:
         """Set the tally's forecast of the next call. Without a limit on cost no price is looked up."""
         if self._cost_limit is not None:
-            tally.next_cost = forecast_cost(self._model(), self._tokens(), tally.last)
+            tally.next_cost = forecast_cost(self._model(), self._tokens(), tally.last_usage)
 
     def compute_max_output(self, tally: Tally) -> int | None:
         """Return the output tokens that the limit still pays for; None without a limit or a known price."""
         if (most := self._cost_limit) is None:
             return None
         found = compute_affordable_output(
-            self._model(), self._tokens(), tally.last, most - (tally.spent.cost or 0.0)
+            self._model(), self._tokens(), tally.last_usage, most - (tally.usage.cost or 0.0)
         )
         return None if found is None else max(found, LEAST)
 
@@ -130,14 +130,14 @@ def describe_remaining_limits(limits: Sequence[Limit], tally: Tally) -> str:
 def _describe_remaining_limit(limit: Limit, tally: Tally) -> str:
     match limit:
         case MaxCost(dollars):
-            return f"${max(dollars - (tally.spent.cost or 0.0), 0):.2f} of ${dollars:.2f}"
+            return f"${max(dollars - (tally.usage.cost or 0.0), 0):.2f} of ${dollars:.2f}"
         case MaxTokens(tokens):
-            used = tally.spent.input + tally.spent.output
+            used = tally.usage.input + tally.usage.output
             return f"{max(tokens - used, 0)} of {tokens} tokens"
         case MaxSteps(steps) if tally.steps * 2 >= steps:
             return f"{max(steps - tally.steps, 0)} of {steps} steps"
-        case MaxTime(seconds) if (time.monotonic() - tally.started) * 2 >= seconds:
-            gone = time.monotonic() - tally.started
+        case MaxTime(seconds) if (time.monotonic() - tally.start_time) * 2 >= seconds:
+            gone = time.monotonic() - tally.start_time
             return f"{max(seconds - gone, 0) / 60:.0f} of {seconds / 60:.0f} minutes"
         case _:
             return ""

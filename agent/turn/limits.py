@@ -18,35 +18,35 @@ _A_DAY = 86_400.0
 class Tally:
     """Usage of a turn so far.
 
-    dearest: cost of the most expensive call; next_cost: forecast of the next call, None if unknown
-    last: usage of the last step
-    unpriced: a model that answered at unknown cost
+    highest_call_cost: cost of the most expensive call; next_cost: forecast of the next call, None if unknown
+    last_usage: usage of the last step
+    unpriced_model: a model that answered at unknown cost
     """
 
     steps: int = 0
-    spent: UsageRecord = field(default_factory=UsageRecord)
-    started: float = field(default_factory=time.monotonic)
-    dearest: float = 0.0
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    start_time: float = field(default_factory=time.monotonic)
+    highest_call_cost: float = 0.0
     next_cost: float | None = None
-    last: UsageRecord | None = None
-    unpriced: str = ""
+    last_usage: UsageRecord | None = None
+    unpriced_model: str = ""
 
     def add_step(self, usage: UsageRecord) -> None:
         """Count the model call of one step."""
         self.steps += 1
-        self.last = usage
+        self.last_usage = usage
         self.add_usage(usage)
         if usage.cost is not None:
-            self.dearest = max(self.dearest, usage.cost)
+            self.highest_call_cost = max(self.highest_call_cost, usage.cost)
 
     def add_usage(self, usage: UsageRecord) -> None:
         """Count a call outside of steps."""
-        self.spent.add(usage)
+        self.usage.add(usage)
 
     def mark_unpriced(self, model: str, usage: UsageRecord) -> None:
         """Record that a call answered by `model` is missing in the costs."""
         if usage.cost is None and not model.startswith(UNPAID):
-            self.unpriced = model
+            self.unpriced_model = model
 
 
 class Limit(Protocol):
@@ -72,7 +72,7 @@ class MaxTime:
     seconds: float
 
     def before_step(self, tally: Tally) -> str:
-        passed = time.monotonic() - tally.started
+        passed = time.monotonic() - tally.start_time
         return f"{passed:.0f} s passed of {self.seconds:g} s (--max-time)" if passed >= self.seconds else ""
 
 
@@ -83,7 +83,7 @@ class MaxTokens:
     tokens: int
 
     def before_step(self, tally: Tally) -> str:
-        used = tally.spent.input + tally.spent.output
+        used = tally.usage.input + tally.usage.output
         return f"{used} tokens used of {self.tokens} (--max-tokens)" if used >= self.tokens else ""
 
 
@@ -97,10 +97,10 @@ class MaxCost:
     dollars: float
 
     def before_step(self, tally: Tally) -> str:
-        if tally.unpriced:
-            return f"the cost of what {tally.unpriced} answered is not known (--max-cost)"
-        cost = tally.spent.cost or 0.0
-        coming = tally.dearest if tally.next_cost is None else tally.next_cost
+        if tally.unpriced_model:
+            return f"the cost of what {tally.unpriced_model} answered is not known (--max-cost)"
+        cost = tally.usage.cost or 0.0
+        coming = tally.highest_call_cost if tally.next_cost is None else tally.next_cost
         if cost + coming <= self.dollars and not (cost and cost >= self.dollars):
             return ""
         next_one = "" if tally.next_cost is None else f", the next call would cost about ${coming:.4f}"
@@ -114,7 +114,7 @@ def find_stop_reason(limits: Sequence[Limit], tally: Tally) -> str:
 
 def seconds_left(limits: Sequence[Limit], tally: Tally) -> float:
     """Return the seconds after which the next step is cancelled."""
-    passed = time.monotonic() - tally.started
+    passed = time.monotonic() - tally.start_time
     times = [limit.seconds - passed for limit in limits if isinstance(limit, MaxTime)]
     return max(0.0, min(times, default=_A_DAY)) + 0.01  # a timer may fire one clock tick early
 

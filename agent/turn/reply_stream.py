@@ -46,7 +46,7 @@ class ReplyStream:
             await self._receive(model.stream(request), received)
         except (asyncio.CancelledError, CutOff):
             used = estimate_partial_usage(
-                model, self.compressor.total_tokens, self._estimate_tokens(received.bytes), tally.last
+                model, self.compressor.total_tokens, self._estimate_tokens(received.bytes), tally.last_usage
             )
             usage = convert_usage(used, time.monotonic() - started)
             tally.add_usage(usage)
@@ -60,7 +60,7 @@ class ReplyStream:
         assert reply is not None, "a model's stream ends with a Reply"
         reply = self._ids.ensure_unique_ids(reply, self.compressor.projection.messages)
         counted = self.budget.complete_usage(
-            reply.usage, self._estimate_tokens(_count_reply_bytes(reply)), tally.last
+            reply.usage, self._estimate_tokens(_count_reply_bytes(reply)), tally.last_usage
         )
         usage = convert_usage(counted, time.monotonic() - started)
         tally.add_step(usage)
@@ -72,7 +72,7 @@ class ReplyStream:
     def _build_request(self, tally: Tally) -> tuple[Request, dict[str, Any]]:
         """Return the request and its record for the log."""
         remaining = describe_remaining_limits(self.budget.limits, tally)
-        running = list(self.compressor.running())
+        running = list(self.compressor.list_running_commands())
         state = self.compressor.render_state(remaining, running)
         request = self.budget.limit_output(self.compressor.projection.build_request(state=state), tally)
         return request, self._recorder.describe_request(request, left=remaining, running=running)

@@ -38,32 +38,32 @@ class _PathResolver(Protocol):
 class _InterruptedActions:
     """Actions since the last snapshot that may have written and whose results were lost in a kill.
 
-    before: the snapshot before them; since: start of the first one, in seconds since the epoch
-    written: paths named by edits among them; followed: one was a command of the model, whose changes belong
-    to the session; others: one was another action that may have written anywhere
+    before: the snapshot before them; start_time: start of the first one, in seconds since the epoch
+    written_paths: paths named by edits among them; has_command: one was a command of the model, whose changes belong
+    to the session; has_other_actions: one was another action that may have written anywhere
     """
 
     before: str
-    since: float
-    written: set[str] = field(default_factory=set)
-    followed: bool = False
-    others: bool = False
+    start_time: float
+    written_paths: set[str] = field(default_factory=set)
+    has_command: bool = False
+    has_other_actions: bool = False
 
     def add_action(self, action: ActionEvent, paths: Sequence[str], since: float) -> None:
         """Add an action. paths: those it named, inside the workspace"""
-        self.since = min(self.since, since)
-        self.written.update(paths)
-        self.followed |= action.followed
-        self.others |= action.effect != "write"
+        self.start_time = min(self.start_time, since)
+        self.written_paths.update(paths)
+        self.has_command |= action.followed
+        self.has_other_actions |= action.effect != "write"
 
     @property
     def possible_paths(self) -> set[str] | None:
         """Paths that they may have written, None for any."""
-        return None if self.followed or self.others else self.written
+        return None if self.has_command or self.has_other_actions else self.written_paths
 
     def is_session_change(self, path: str) -> bool:
         """Return whether a change belongs to the session, to be committed."""
-        return self.followed or path in self.written
+        return self.has_command or path in self.written_paths
 
 
 def restore_changes(
@@ -165,7 +165,7 @@ class _ChangeReplay:
         )
         if lost and action is not None:
             since = max(action.time, self._taken)  # its own snapshot, if it is not the last
-            self.cut_off = self.cut_off or _InterruptedActions(before=self._tree, since=since)
+            self.cut_off = self.cut_off or _InterruptedActions(before=self._tree, start_time=since)
             self.cut_off.add_action(action, paths, since)
         for path in (*(() if lost else paths), *event.data.get("changed", ())):
             self._remember_original_state(str(path), self._tree)
@@ -192,8 +192,8 @@ def _snapshot_interrupted_work(
     """Return the snapshot that the interrupted actions left behind, without later changes by others."""
     if not found.before:
         return snapshots.take()
-    moments = (round(found.since * 1e9), read_death_time(workspace.at_work_marker))
-    surely = found.written.intersection(ended)
+    moments = (round(found.start_time * 1e9), read_death_time(workspace.at_work_marker))
+    surely = found.written_paths.intersection(ended)
     try:
         return snapshots.take_within(found.before, moments, only=found.possible_paths, surely=surely)
     except LostObjectError:  # the content before them is lost

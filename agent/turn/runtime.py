@@ -114,7 +114,7 @@ class Runtime:
         self.toolbox.subscribe(self._offer_tools)
         self.projection.picture = partial(load_image, self.session.folder)
         self.conclusion = TurnConclusion(
-            session=self.session, workspace=self.workspace, act=self._run_harness_action
+            session=self.session, workspace=self.workspace, run_action=self._run_harness_action
         )
         streamed = StreamRedactor(lambda delta: self.on_delta(delta))
         self.facts = Facts()
@@ -141,7 +141,7 @@ class Runtime:
             recorder=LogRecorder(session=self.session, workspace=self.workspace),
             snapshots=self.snapshots,
             approver=self.approver,
-            guard=CommitGuard(self.conclusion.tests, self._create_workflow_monitor()),
+            guard=CommitGuard(self.conclusion.weakened_tests, self._create_workflow_monitor()),
         )
         if self.toolbox.get("python") is not None:
             from tools.kernel.kernel_session import KernelSession
@@ -158,7 +158,7 @@ class Runtime:
             facts=self.facts,
             window=lambda: self.model.window,
             shares=self.shares,
-            running=lambda: [
+            list_running_commands=lambda: [
                 f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
             ],
             summarise=summaries.summarise if self.summaries == "model" else None,
@@ -181,7 +181,7 @@ class Runtime:
         self.workspace.facts["model"] = self.model.name
         when = self.commit_when if self.toolbox.get("git_commit") is not None else "never"
         self.committer = Committer(
-            when, self.workspace, self._run_harness_action, self, self.conclusion.tests
+            when, self.workspace, self._run_harness_action, self, self.conclusion.weakened_tests
         )
 
     async def run_turn(self, prompt: str | None) -> End:

@@ -32,15 +32,15 @@ class TurnConclusion:
     """Follows the log of one session, and concludes its turns.
 
     evidence: the test runs, and the state of the files in each
-    tests: the guard against weakened tests
+    weakened_tests: the guard against weakened tests
     last_output: text of the newest observation
     """
 
     session: Session
     workspace: Workspace
-    act: Act
+    run_action: Act
     evidence: SuiteEvidence = field(init=False)
-    tests: WeakenedTests = field(init=False)
+    weakened_tests: WeakenedTests = field(init=False)
     last_output: str = ""
     _prompt: str = ""
     _suite_was_run: bool = False
@@ -49,7 +49,7 @@ class TurnConclusion:
 
     def __post_init__(self) -> None:
         self.evidence = SuiteEvidence(self.workspace)
-        self.tests = WeakenedTests(self.workspace)
+        self.weakened_tests = WeakenedTests(self.workspace)
 
     def begin_turn(self) -> None:
         """Reset the per-turn state: commits of earlier turns do not count."""
@@ -61,12 +61,12 @@ class TurnConclusion:
         """Handle an event as it is logged."""
         self.evidence.handle_event(event)
         if isinstance(event, Prompt):
-            self.tests.begin_turn()
+            self.weakened_tests.begin_turn()
         self.track_event(event)
 
     def track_event(self, event: Event) -> None:
         """Handle an event that was logged before a resume: its text is known, the state of its files is not."""
-        self.tests.handle_event(event)
+        self.weakened_tests.handle_event(event)
         if isinstance(event, Prompt):
             self._prompt = event.text
         if isinstance(event, ObservationEvent):
@@ -91,11 +91,13 @@ class TurnConclusion:
             verification = Verification(outcome="not-needed", detail="no file was changed")
         else:
             if self.evidence.get_current_report() is None or not (changed or self._suite_was_run):
-                await self.act("run_tests", {})
+                await self.run_action("run_tests", {})
             report = self.evidence.get_current_report()
             before = self.evidence.first if self.evidence.first is not report else None
             if report is not None:
-                verification = judge_report(report, before, may_lose_tests=self.tests.has_requested_changes())
+                verification = judge_report(
+                    report, before, may_lose_tests=self.weakened_tests.has_requested_changes()
+                )
             else:
                 why = "the tests were refused" if self.evidence.denied else "the tests could not be run"
                 verification = Verification(outcome="unverified", detail=why)
@@ -112,7 +114,7 @@ class TurnConclusion:
 
     def report_weakened_tests(self) -> str:
         """Return the note for the model on tests that it weakened; "" if there are none, or it was sent before."""
-        report = self.tests.report_to_model()
+        report = self.weakened_tests.report_to_model()
         return f"Before this is done: {report}" if report else ""
 
     def withhold_commit(self, *, commits: bool) -> str:
@@ -120,7 +122,7 @@ class TurnConclusion:
 
         commits: they would be committed now
         """
-        report = self.tests.report_to_person(commits=commits)
+        report = self.weakened_tests.report_to_person(commits=commits)
         if report:
             self.session.append(Signal(name="weakened-tests", detail=report))
         return report
@@ -156,7 +158,7 @@ class TurnConclusion:
             exit_code=int(outcome),
             summary=summary,
             steps=tally.steps,
-            usage=tally.spent,
+            usage=tally.usage,
             files=sorted(self._committed.union(list_modified_files(self.workspace))),
             commit=self._commits[-1] if self._commits else "",
             verification=f"{verification.outcome}: {verification.detail}" if verification else "",

@@ -69,7 +69,7 @@ def look_up(fix: Fix, *, near: bool = True, keep: bool = False) -> Iterator[Made
     before, after = fix.programs()
     source = Source(fix.path, before)
     around = _neighbours(fix) if near else {}
-    hints = Hints(told=fix.told())
+    hints = Hints(test_words=fix.told())
     old, new = before.split("\n"), after.split("\n")
     for a, b, c, d in changes(before, after):
         if any(len(line) > WIDEST for line in (*old[a:b], *new[c:d])):

@@ -28,12 +28,12 @@ class ToolAlias:
 
     names: their names in lower case without "_" and "-"; the arguments decide which tool of this toolbox is meant
     arguments: their argument names, normalized likewise → this toolbox's
-    taken: builds the call from renamed arguments
+    build_call: builds the call from renamed arguments
     """
 
     names: frozenset[str]
     arguments: Mapping[str, str]
-    taken: Callable[[Given], Taken]
+    build_call: Callable[[Given], Taken]
 
 
 def translate_call(action: Action, toolbox: Toolbox) -> Action:
@@ -42,7 +42,7 @@ def translate_call(action: Action, toolbox: Toolbox) -> Action:
     given = _call_arguments(action)
     if kind is None or given is None or _is_ours(action, toolbox):
         return action
-    taken = kind.taken(_rename_arguments(given, kind.arguments))
+    taken = kind.build_call(_rename_arguments(given, kind.arguments))
     if taken is None or toolbox.get(taken[0]) is None:
         return action
     tool, arguments = taken
@@ -193,7 +193,7 @@ _READERS = "read readfile view viewfile openfile cat"
 _SHELLS = "shell bash runcommand runshellcommand executecommand execcommand runterminalcmd"
 
 KINDS = (
-    ToolAlias(names=frozenset(_EDITORS.split()), arguments=_EDIT, taken=_to_edit_call),
-    ToolAlias(names=frozenset(_READERS.split()), arguments=_READ, taken=_to_read_call),
-    ToolAlias(names=frozenset(_SHELLS.split()), arguments={"cmd": "command"}, taken=_to_shell_call),
+    ToolAlias(names=frozenset(_EDITORS.split()), arguments=_EDIT, build_call=_to_edit_call),
+    ToolAlias(names=frozenset(_READERS.split()), arguments=_READ, build_call=_to_read_call),
+    ToolAlias(names=frozenset(_SHELLS.split()), arguments={"cmd": "command"}, build_call=_to_shell_call),
 )

@@ -74,7 +74,7 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
         _search_content(at, scope, pattern, where), _search_names(at, scope, pattern, where)
     )
     text = _format_hits(hits, names, pattern, where)
-    return Observation(text=text, data=hits.as_data(names), value=hits.every)
+    return Observation(text=text, data=hits.as_data(names), value=hits.all_matches)
 
 
 def build_exclusion_options(at: Workspace) -> Iterator[str]:
@@ -168,23 +168,23 @@ class Match(NamedTuple):
 class Hits:
     """Matching lines, by file in the order of their paths.
 
-    by: interpretation of the pattern, if it was changed (else "")
-    every: all matches, including those not shown
-    stopped: why counting ended early, "" if it did not
+    interpretation: interpretation of the pattern, if it was changed (else "")
+    all_matches: all matches, including those not shown
+    stop_reason: why counting ended early, "" if it did not
     """
 
-    by: str = ""
+    interpretation: str = ""
     files: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
-    every: list[Match] = field(default_factory=list)
+    all_matches: list[Match] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
     lines: int = 0
     shown: int = 0
     characters: int = 0
-    stopped: str = ""
+    stop_reason: str = ""
 
     def add_match(self, path: str, number: int, text: str) -> None:
         self.lines += 1
-        self.every.append(Match(path, number, text.rstrip("\r\n")))
+        self.all_matches.append(Match(path, number, text.rstrip("\r\n")))
         of_file = self.files.setdefault(path, [])
         text = clip(text.rstrip("\r\n"), MAX_LINE)
         room = self.shown < MAX_LINES and self.characters < MAX_CHARACTERS
@@ -210,13 +210,13 @@ async def _search_content(at: Workspace, scope: Sequence[str], pattern: str, whe
     hits, problem = await _run_search(at, (*scope, f"--regexp={pattern}"), where)
     if problem:
         hits, problem = await _run_search(at, (*scope, "--fixed-strings", f"--regexp={pattern}"), where)
-        hits.by = "taken literally, since it is not a valid regular expression"
+        hits.interpretation = "taken literally, since it is not a valid regular expression"
         if problem:
             raise ToolFailure(f"search: {problem}")
     elif not hits.lines and pattern.lower() != pattern.upper():
         other, _ = await _run_search(at, (*scope, "--ignore-case", f"--regexp={pattern}"), where)
         if other.lines:
-            other.by = "in other letter case"
+            other.interpretation = "in other letter case"
             return other
     return hits
 
@@ -239,10 +239,10 @@ async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tu
                 elif event["type"] == "match":
                     _add_event(hits, path, event["data"])
                 if hits.lines >= MAX_COUNTED:
-                    hits.stopped = f"stopped after {MAX_COUNTED:,} lines"
+                    hits.stop_reason = f"stopped after {MAX_COUNTED:,} lines"
                     break
     except TimeoutError:  # partial results still help
-        hits.stopped = f"stopped after {MAX_SECONDS:g} s"
+        hits.stop_reason = f"stopped after {MAX_SECONDS:g} s"
     return hits, run.problem
 
 
@@ -296,13 +296,16 @@ async def _search_names(at: Workspace, scope: Sequence[str], pattern: str, where
 
 def _format_hits(hits: Hits, names: Sequence[str], pattern: str, where: str) -> str:
     place = "" if where == "." else f" in {where}"
-    how = f" ({hits.by})" if hits.by else ""
+    how = f" ({hits.interpretation})" if hits.interpretation else ""
     if hits.lines:
         found = f"{format_count(hits.lines, 'line')} in {format_count(len(hits.files), 'file')}"
-        stopped = f", {hits.stopped}" if hits.stopped else ""
+        stopped = f", {hits.stop_reason}" if hits.stop_reason else ""
         parts = [f"{found}{place} match {pattern!r}{how}{stopped}"]
     else:
-        parts = [f"no line{place} matches {pattern!r}{how}" + (f" ({hits.stopped})" if hits.stopped else "")]
+        parts = [
+            f"no line{place} matches {pattern!r}{how}"
+            + (f" ({hits.stop_reason})" if hits.stop_reason else "")
+        ]
     unshown = [path for path, lines in hits.files.items() if not lines]
     for path, lines in hits.files.items():
         if not lines:

@@ -85,16 +85,16 @@ def _describe_end(block: BlockResult, limit: float) -> str:
         case "interrupted":
             return f"interrupted{after}{_describe_lost_variables(block)}"
         case _:
-            return f"the kernel ended{after}: {block.died}{_describe_lost_variables(block)}"
+            return f"the kernel ended{after}: {block.death_reason}{_describe_lost_variables(block)}"
 
 
 def _describe_lost_variables(block: BlockResult) -> str:
-    if not block.died:
+    if not block.death_reason:
         return ""
-    names = f" ({', '.join(block.lost)})" if block.lost else ""
+    names = f" ({', '.join(block.lost_names)})" if block.lost_names else ""
     return f"; all variables are lost{names}; the next block starts a new kernel"
 
 
 def _describe_running(block: BlockResult) -> str:
-    left = [format_count(count, what) for what, count in block.left.items() if count]
+    left = [format_count(count, what) for what, count in block.left_running.items() if count]
     return f"[still running in the kernel: {' and '.join(left)}]" if left else ""

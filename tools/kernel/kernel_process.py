@@ -69,8 +69,8 @@ class BlockResult:
     """Result of one block.
 
     value: text of its last expression; error: its traceback; table: the value as CSV, if it is one
-    died: why the kernel is gone, "" if it is not; lost: names that were defined in it
-    left: how many "thread"s and "process"es it left running
+    death_reason: why the kernel is gone, "" if it is not; lost_names: names that were defined in it
+    left_running: how many "thread"s and "process"es it left running
     finished: the data of the tool that ended the turn from within, if one did
     """
 
@@ -81,9 +81,9 @@ class BlockResult:
     error: str = ""
     pictures: Sequence[bytes] = ()
     table: str = ""
-    left: Mapping[str, int] = field(default_factory=dict)
-    died: str = ""
-    lost: Sequence[str] = ()
+    left_running: Mapping[str, int] = field(default_factory=dict)
+    death_reason: str = ""
+    lost_names: Sequence[str] = ()
     calls: int = 0
     finished: Mapping[str, Any] | None = None
     noticed: Sequence[str] = ()
@@ -319,8 +319,8 @@ class KernelProcess:
             ended="died" if ended == "ok" else ended,
             output=self._finish_output(),
             seconds=seconds,
-            died=died,
-            lost=self._names,
+            death_reason=died,
+            lost_names=self._names,
         )
 
     def _build_done_result(self, frame: Frame, ended: Ended, seconds: float) -> BlockResult:
@@ -336,7 +336,7 @@ class KernelProcess:
             error=as_text(frame.get("error")),
             pictures=[each for data in as_text_list(frame.get("pictures")) if (each := decode_base64(data))],
             table=as_text(frame.get("table")),
-            left={word: count for word, count in words.items() if isinstance(count, int)},
+            left_running={word: count for word, count in words.items() if isinstance(count, int)},
         )
 
     async def _explain_end(self) -> str:

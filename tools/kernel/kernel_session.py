@@ -62,10 +62,10 @@ class KernelSession:
                 self._finish_audit()
             if not process.alive:
                 await self.close()
-            known, self._left = self._left, block.left
+            known, self._left = self._left, block.left_running
             return replace(
                 block,
-                left={} if block.left == known else block.left,  # reported once
+                left_running={} if block.left_running == known else block.left_running,  # reported once
                 calls=self._calls,
                 noticed=tuple(self._noticed),
                 finished=self._finished,
@@ -98,7 +98,9 @@ class KernelSession:
                     )
                 code = f"{each.source}\n{each.test}"
                 block = await process.run(code, seconds=CHECK_SECONDS, serve=self._serve_read_only_call)
-                found[each.name] = "" if block.ended == "ok" else block.error or block.died or block.ended
+                found[each.name] = (
+                    "" if block.ended == "ok" else block.error or block.death_reason or block.ended
+                )
         finally:
             await process.close()
         return found

@@ -97,7 +97,9 @@ def _find_fresh_reports(evidence: FinishedRun) -> Iterator[Path]:
             continue
         for file in sorted(files):
             path = Path(folder, file)
-            if file.endswith(".xml") and path.lstat().st_mtime >= evidence.started - 2:  # coarse file clocks
+            if (
+                file.endswith(".xml") and path.lstat().st_mtime >= evidence.start_time - 2
+            ):  # coarse file clocks
                 found += 1
                 if found > MAX_FILES:
                     return

@@ -19,29 +19,29 @@ class FinishedRun:
     """Input of a parser: output and reports of a finished run.
 
     text: the part of the output kept in memory
-    whole: file with all of the output when `text` is truncated
-    reports: folder configured for the runner's report
-    started: time.time() of the start, to tell a fresh report from an old one
+    full_output: file with all of the output when `text` is truncated
+    report_folder: folder configured for the runner's report
+    start_time: time.time() of the start, to tell a fresh report from an old one
     """
 
     root: Path
     returncode: int
     text: str
-    whole: Path | None
-    reports: Path
-    started: float
+    full_output: Path | None
+    report_folder: Path
+    start_time: float
 
     def read_report_file(self, name: str) -> bytes:
         """Return a report file's content, b"" if there is none."""
-        return read_report(self.reports / name)
+        return read_report(self.report_folder / name)
 
     def stream_lines(self) -> Iterator[str]:
         """Yield all lines of the output, from the file when it was too long for memory."""
-        if self.whole is None:
+        if self.full_output is None:
             yield from self.text.splitlines()
             return
         seen = 0
-        with self.whole.open("rb") as file:
+        with self.full_output.open("rb") as file:
             for line in file:
                 seen += len(line)
                 if seen > MAX_REPORT:
@@ -54,14 +54,14 @@ class Launch:
     """How to run a project's tests and read the result.
 
     command: as a user would type it, without options for our report
-    counts: a successful run reports its number of tests, so a run without a number ran none
+    has_count: a successful run reports its number of tests, so a run without a number ran none
     """
 
     runner: str
     argv: tuple[str, ...]
     command: str
     parse: Callable[[FinishedRun], Findings]
-    counts: bool = True
+    has_count: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
     writable: tuple[Path, ...] = ()
 

@@ -81,7 +81,7 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
         argv=(*manager, *separator, *ours, *targets),
         command=project.format_command((*manager, *(("--",) if targets and separator else ()), *targets)),
         parse=framework.parse if framework else output_parsers.parse_any,
-        counts=framework is not None,
+        has_count=framework is not None,
         env=env,
         writable=(cache,),
     )

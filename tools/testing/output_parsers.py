@@ -251,6 +251,6 @@ def _build_findings(verdicts: Iterable[tuple[Kind, str]]) -> Findings:
 
 def _read_whole_output(evidence: FinishedRun) -> str:
     """Return all of the output as plain text; summaries are at its end."""
-    if evidence.whole is None:
+    if evidence.full_output is None:
         return strip_terminal_codes(evidence.text)
     return strip_terminal_codes("\n".join(evidence.stream_lines()))

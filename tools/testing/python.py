@@ -46,15 +46,15 @@ VENVS = (".venv", "venv", "env")
 class Interpreter:
     """A Python interpreter that can run tests.
 
-    pytest: pytest can be imported
-    covered: it has the pytest-cov plugin
-    missing: packages under src/ that it cannot import without a changed path
+    has_pytest: pytest can be imported
+    has_coverage: it has the pytest-cov plugin
+    has_missing_packages: packages under src/ that it cannot import without a changed path
     """
 
     path: str
-    pytest: bool
-    covered: bool
-    missing: bool
+    has_pytest: bool
+    has_coverage: bool
+    has_missing_packages: bool
 
 
 def detect_pytest(project: Project) -> str:
@@ -96,7 +96,7 @@ def build_pytest_launch(
         "junit_family=xunit1",  # the one with file names
         "-o",
         f"cache_dir={cache}",  # not `-p no:cacheprovider`: a project's --ff would be an unknown option
-        *(("--no-cov",) if python.covered else ()),  # a partial run never reaches the required coverage
+        *(("--no-cov",) if python.has_coverage else ()),  # a partial run never reaches the required coverage
     )
     return Launch(
         runner="pytest",
@@ -155,9 +155,9 @@ async def find_interpreter(at: Surroundings, project: Project, *, pytest: bool) 
         found = known.get(path) or await _probe_interpreter(at, path)
         if found is None:
             continue
-        if found.pytest:  # not cached without pytest, which may be installed at any time
+        if found.has_pytest:  # not cached without pytest, which may be installed at any time
             known[path] = found
-        if found.pytest or not pytest:
+        if found.has_pytest or not pytest:
             return found
         asked.append(project.format_command((path,)))
         if Path(path).is_relative_to(at.root) and _is_pure_unittest(project):
@@ -230,12 +230,12 @@ async def _probe_interpreter(at: Surroundings, path: str) -> Interpreter | None:
     if done.returncode or len(words) < 4 or words[-4] != "answer":
         return None
     pytest, covered, missing = (word == "1" for word in words[-3:])
-    return Interpreter(path=path, pytest=pytest, covered=covered, missing=missing)
+    return Interpreter(path=path, has_pytest=pytest, has_coverage=covered, has_missing_packages=missing)
 
 
 def _build_environment(at: Surroundings, project: Project, python: Interpreter) -> Mapping[str, str]:
     env = dict(python_environment())
-    if python.missing:
+    if python.has_missing_packages:
         env["PYTHONPATH"] = str(at.root / "src")
     return env
 

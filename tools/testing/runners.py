@@ -76,7 +76,9 @@ async def _launch_named_command(
     except ValueError:  # an open quote: bash reports it
         words = ()
     if not re.search(r"[|&;<>$`*?()]", command) and _is_pytest_command(words):
-        unknown = python.Interpreter(path=words[0], pytest=True, covered=False, missing=False)
+        unknown = python.Interpreter(
+            path=words[0], has_pytest=True, has_coverage=False, has_missing_packages=False
+        )
         return python.build_pytest_launch(at, project, unknown, words, targets, reports)
     whole = " ".join([command, *(shlex.quote(target) for target in targets)])
     return Launch(
@@ -84,7 +86,7 @@ async def _launch_named_command(
         argv=("bash", "-c", whole),
         command=whole,
         parse=output_parsers.parse_any,
-        counts=False,
+        has_count=False,
         env=shell_environment(),
     )
 
@@ -113,7 +115,7 @@ def _make_command_runner(name: str, found: Callable[[Project], str], *argv: str)
             argv=words,
             command=project.format_command(words),
             parse=output_parsers.parse_any,
-            counts=False,
+            has_count=False,
             env=shell_environment(),
         )
 

@@ -108,9 +108,9 @@ def _build_report(
         root=at.root,
         returncode=completed.returncode,
         text=completed.stdout.text(),
-        whole=at.artifacts.find_file(output.ref) if completed.stdout.omitted_bytes else None,
-        reports=reports,
-        started=started,
+        full_output=at.artifacts.find_file(output.ref) if completed.stdout.omitted_bytes else None,
+        report_folder=reports,
+        start_time=started,
     )
     found = launch.parse(evidence)
     outcome, note = _judge_outcome(found, completed, launch, at.settings.test_timeout)
@@ -165,7 +165,7 @@ def _judge_outcome(
 def _judge_by_status(status: int, launch: Launch) -> tuple[Outcome, str]:
     if status < 0:
         return "broken", f"the tests were ended by signal {-status} before they could report"
-    if launch.counts:
+    if launch.has_count:
         return "broken", f"{launch.runner} ended with exit {status}, but left no results"
     if status:
         return "failed", f"exit {status}; the output does not say which tests failed"

@@ -45,7 +45,7 @@ class Compressor:
     window: current context window of the model, in tokens
     summarise: asks a model for a summary; None: summaries are built by code
     summarise_here: the same at the end of the conversation, by its own model; None if another model summarises
-    running: background processes, one short description each
+    list_running_commands: background processes, one short description each
     cold: the provider's cache holds nothing of the history (after a switch of the model or a resumed session)
     """
 
@@ -55,7 +55,7 @@ class Compressor:
     shares: Shares = DEFAULT_SHARES
     summarise: Summarise | None = None
     summarise_here: Callable[[], Summarise | None] = lambda: None
-    running: Callable[[], Iterable[str]] = tuple
+    list_running_commands: Callable[[], Iterable[str]] = tuple
     cold: bool = False
     _tried_at: int = 0
     _looked_at: int = 0
@@ -137,7 +137,7 @@ class Compressor:
     def render_state(self, left: str = "", running: Iterable[str] | None = None) -> str:
         """Return the state ledger for the end of the next request. left: remaining limits; running: see the class"""
         shortened = self.projection.prompts_shortened
-        processes = self.running() if running is None else running
+        processes = self.list_running_commands() if running is None else running
         return render_ledger(
             self.facts,
             shortened=shortened,
@@ -149,7 +149,7 @@ class Compressor:
     def render_full_state(self) -> str:
         """Return the complete state ledger, for the user, who does not see the model's actions."""
         return render_ledger(
-            self.facts, shortened=self.projection.prompts_shortened, processes=self.running()
+            self.facts, shortened=self.projection.prompts_shortened, processes=self.list_running_commands()
         )
 
     def postpone_compaction(self) -> None:

@@ -45,8 +45,8 @@ def build_sections(facts: Facts) -> list[str]:
     """Return the facts under the guideline's headings; empty sections are omitted."""
     goals = list(facts.goals.items())[-1:]
     files = [
-        f"{sanitize_first_line(path, 120)}{f' changed {each.changed}' if each.changed else ''}"
-        f"{f' read {each.read}' if each.read else ''}{' (stale)' if each.stale else ''}"
+        f"{sanitize_first_line(path, 120)}{f' changed {each.last_change}' if each.last_change else ''}"
+        f"{f' read {each.last_read}' if each.last_read else ''}{' (stale)' if each.is_stale else ''}"
         for path, each in list(facts.files.items())[-40:]
     ]
     tests = [f"{facts.tests} ({facts.tests_at})"] if facts.tests else []
@@ -141,7 +141,7 @@ CHECKS: dict[str, Check] = {
     "constraint": lambda facts: facts.constraints,
     "note": lambda facts: facts.notes,
     "changed file": lambda facts: {
-        sanitize_first_line(p, 120): facts.files[p].changed for p in facts.list_changed_files()
+        sanitize_first_line(p, 120): facts.files[p].last_change for p in facts.list_changed_files()
     },
     "failing test": lambda facts: dict.fromkeys(facts.failing, facts.tests_at),
     "fixed test": lambda facts: dict.fromkeys(facts.fixed, facts.tests_at),

@@ -37,13 +37,13 @@ _OUR_NOTE = re.compile(r"\A\[I have .*?\]\n\n", re.DOTALL)
 class FileState:
     """State of a file in the session.
 
-    read, changed: latest event of each kind, "" if none; a change after the last read makes the file stale
+    last_read, last_change: latest event of each kind, "" if none; a change after the last read makes the file stale
     (unless the session's own edit showed it).
     """
 
-    read: str = ""
-    changed: str = ""
-    stale: bool = False
+    last_read: str = ""
+    last_change: str = ""
+    is_stale: bool = False
 
 
 @dataclass(slots=True)
@@ -83,7 +83,9 @@ class Facts:
         """Return all facts as JSON-able values, limited to the latest `files` files (None: all)."""
         data = {name: copy(getattr(self, name)) for name in self.__dataclass_fields__}
         latest = list(self.files.items())[-files if files else 0 :]
-        return data | {"files": {path: [each.read, each.changed, each.stale] for path, each in latest}}
+        return data | {
+            "files": {path: [each.last_read, each.last_change, each.is_stale] for path, each in latest}
+        }
 
     def load(self, data: Mapping[str, Any]) -> None:
         """Restore the state from `as_data`. Fields that it does not name are kept."""
@@ -121,7 +123,7 @@ class Facts:
 
     def list_changed_files(self) -> list[str]:
         """Return the files that the session changed, the latest last."""
-        return [path for path, each in self.files.items() if each.changed]
+        return [path for path, each in self.files.items() if each.last_change]
 
     def _add_constraints(self, text: str, event_id: str) -> None:
         for sentence in split_sentences(strip_foreign_text(text)):
@@ -137,12 +139,12 @@ class Facts:
             self.forget += [str(ref) for ref in data.get("forget", ())]
         for path in list_changed_paths(data):
             known = self._touch_file(path)
-            known.changed = event.id
+            known.last_change = event.id
             # changed by a command, so the new content was not shown
-            known.stale = "diff" not in data and bool(known.read)
+            known.is_stale = "diff" not in data and bool(known.last_read)
         if isinstance(shown := data.get("path"), str) and "first" in data:
             known = self._touch_file(shown)
-            known.read, known.stale = event.id, False
+            known.last_read, known.is_stale = event.id, False
         if isinstance(report := data.get("report"), Mapping):
             self._add_test_report(report, event)
         elif event.failed:

@@ -44,11 +44,12 @@ def render_ledger(
             (
                 _format_file(path, facts)
                 for path in reversed(facts.list_changed_files())
-                if is_before_whole_part(facts.files[path].changed)
+                if is_before_whole_part(facts.files[path].last_change)
             ),
         ),
         *_format_list(
-            "stale, read again", (sanitize_first_line(p, 80) for p, each in facts.files.items() if each.stale)
+            "stale, read again",
+            (sanitize_first_line(p, 80) for p, each in facts.files.items() if each.is_stale),
         ),
         *(_format_tests(facts) if is_before_whole_part(facts.tests_at) else []),
         *_format_list("running", (sanitize_first_line(each, 80) for each in processes)),
@@ -78,7 +79,7 @@ def _format_tests(facts: Facts) -> list[str]:
     later = [
         path
         for path in facts.list_changed_files()
-        if _parse_event_number(facts.files[path].changed) > _parse_event_number(facts.tests_at)
+        if _parse_event_number(facts.files[path].last_change) > _parse_event_number(facts.tests_at)
     ]
     old = "; files changed since" if later else ""
     failing = f"; failing: {', '.join(facts.failing[:SHOWN])}" if facts.failing else ""
@@ -86,7 +87,7 @@ def _format_tests(facts: Facts) -> list[str]:
 
 
 def _format_file(path: str, facts: Facts) -> str:
-    return f"{sanitize_first_line(path, 80)} ({facts.files[path].changed})"
+    return f"{sanitize_first_line(path, 80)} ({facts.files[path].last_change})"
 
 
 def _format_list(name: str, items: Iterable[str]) -> list[str]:

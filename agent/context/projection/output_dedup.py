@@ -82,7 +82,7 @@ class OutputDeduplicator:
         if self.how == "outlined" and "first" in data:
             gaps = list(group_runs(find_elidable_lines(body, data) - self._find_repeated_lines(body, file)))
         parts = self._iter_parts(
-            body, gaps, OutputSource(tool=action.tool, ref=ref, file=file, verdict="report" in data)
+            body, gaps, OutputSource(tool=action.tool, ref=ref, file=file, has_verdict="report" in data)
         )
         sent = "\n".join([*parts, *([_ENDS] if ended else [])])
         if sent != text and not (failed or "diff" in data or "report" in data):
@@ -92,7 +92,7 @@ class OutputDeduplicator:
     def _iter_parts(self, lines: list[Line], gaps: Sequence[range], of: OutputSource) -> Iterator[str]:
         """Yield the lines that are sent, and notes in place of the omitted ones."""
         at = 0
-        if of.verdict and lines:  # the test verdict has to be readable at once
+        if of.has_verdict and lines:  # the test verdict has to be readable at once
             yield lines[0].raw
             self._mark_sent(lines[:1], of.file)
             at = 1
@@ -177,23 +177,23 @@ class OutputDeduplicator:
         new += [each for each in references.find_names(text) if each not in self._known.words]
         names = " ".join(dict.fromkeys(new[:MAX_NAMES]))
         self._known.add_text(names)
-        how = "" if of.told else f" left out, {how}"
-        of.told = True
+        how = "" if of.is_note_given else f" left out, {how}"
+        of.is_note_given = True
         return f"[… {first}–{last}{how}{f': {names}' if names else ''} …]"
 
 
 @dataclass(slots=True, kw_only=True)
 class OutputSource:
-    """Source of lines. verdict: the first line is a test verdict
+    """Source of lines. has_verdict: the first line is a test verdict
 
-    told: the note on retrieving omitted parts was already given
+    is_note_given: the note on retrieving omitted parts was already given
     """
 
     tool: str
     ref: str
     file: str
-    verdict: bool = False
-    told: bool = False
+    has_verdict: bool = False
+    is_note_given: bool = False
 
 
 def _count_bytes(lines: list[Line]) -> int:

@@ -25,13 +25,13 @@ _PASSED_ON = frozenset({Fault.MODEL_UNREACHABLE, Fault.CREDENTIALS})
 
 @dataclass(slots=True)
 class _Link:
-    """One model of the chain. until: clock time of the next try; rest: seconds of the last suspension"""
+    """One model of the chain. retry_time: clock time of the next try; suspension: seconds of the last suspension"""
 
     make: Callable[[], Model]
     name: str
     model: Model | None = None
-    until: float = 0.0
-    rest: float = 0.0
+    retry_time: float = 0.0
+    suspension: float = 0.0
 
 
 class Fallback:
@@ -68,7 +68,7 @@ class Fallback:
                     async for delta in deltas:
                         shown = shown or isinstance(delta, TextDelta)
                         yield delta
-                link.until = link.rest = 0.0
+                link.retry_time = link.suspension = 0.0
                 return
             except UserError as error:
                 if error.fault not in _PASSED_ON:
@@ -77,7 +77,7 @@ class Fallback:
                 if shown or isinstance(error, CutOff):  # the agent loop continues with the next model
                     raise
                 failed = error
-                self._on_notice(f"{error.message}; {link.name} is left out for {link.rest:.0f} s")
+                self._on_notice(f"{error.message}; {link.name} is left out for {link.suspension:.0f} s")
         assert failed is not None, "there is a first model"
         raise failed
 
@@ -106,8 +106,8 @@ class Fallback:
     def _order_links(self) -> list[_Link]:
         """Return the links that may be tried, in the order of the chain; if none, the one that is due first."""
         now = self._clock()
-        ready = [link for link in self._links if link.until <= now]
-        return ready or [min(self._links, key=lambda link: link.until)]
+        ready = [link for link in self._links if link.retry_time <= now]
+        return ready or [min(self._links, key=lambda link: link.retry_time)]
 
     def _get_model(self, link: _Link) -> Model:
         if link.model is None:
@@ -115,5 +115,5 @@ class Fallback:
         return link.model
 
     def _suspend_link(self, link: _Link) -> None:
-        link.rest = min(max(REST, link.rest * 2), LONGEST_REST)
-        link.until = self._clock() + link.rest
+        link.suspension = min(max(REST, link.suspension * 2), LONGEST_REST)
+        link.retry_time = self._clock() + link.suspension

@@ -68,7 +68,7 @@ def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings
                 *(["--apply"] if invocation.apply_doubtful else []),
             ],
             git=git,
-            inner=str(invocation.folder.resolve().relative_to(root.resolve())),
+            subfolder=str(invocation.folder.resolve().relative_to(root.resolve())),
             home=home,
             max_cost=settings.max_cost,
         )
@@ -76,7 +76,7 @@ def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings
         return found
 
     runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), make_model)
-    made[0].kept = runtime.session.folder / "attempts"
+    made[0].log_folder = runtime.session.folder / "attempts"
     if settings.max_cost is not None:  # the attempts' unused budget pays for this session's few calls
         runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
     made[0].artifacts = runtime.workspace.artifacts

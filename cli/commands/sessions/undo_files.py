@@ -40,13 +40,13 @@ Act = Callable[[Snapshots, Timeline], UndoOutcome]
 
 def undo_turn(folder: Path, session: str) -> int:
     """Undo the last turn that changed files. Returns the exit code."""
-    return _apply_action(folder, session, undo_last_turn, lambda timeline: bool(timeline.done))
+    return _apply_action(folder, session, undo_last_turn, lambda timeline: bool(timeline.active_steps))
 
 
 def redo_turn(folder: Path, session: str) -> int:
     """Redo the last undo. Returns the exit code."""
     return _apply_action(
-        folder, session, redo_last_undo, lambda timeline: bool(timeline.undone), nothing=_GONE
+        folder, session, redo_last_undo, lambda timeline: bool(timeline.undone_steps), nothing=_GONE
     )
 
 
@@ -59,10 +59,10 @@ def rewind_to_step(folder: Path, session: str, step: str, what: What = "files") 
             folder,
             session,
             lambda snapshots, timeline: rewind_steps(snapshots, timeline, parse_step_number(step, timeline)),
-            lambda timeline: bool(timeline.done),
+            lambda timeline: bool(timeline.active_steps),
             conversation=what == "both",
         )
-    found = _find_session(folder, session, lambda timeline: bool(timeline.done))
+    found = _find_session(folder, session, lambda timeline: bool(timeline.active_steps))
     if found is None:
         return _report_nothing()
     _, _, timeline = found
@@ -72,9 +72,9 @@ def rewind_to_step(folder: Path, session: str, step: str, what: What = "files") 
 
 def parse_step_number(text: str, timeline: Timeline) -> int:
     """Parse a step number given by the user. Raises UserError."""
-    if text.isdecimal() and 1 <= int(text) <= len(timeline.done):
+    if text.isdecimal() and 1 <= int(text) <= len(timeline.active_steps):
         return int(text)
-    there = f"there are {len(timeline.done)}" if timeline.done else "there is none"
+    there = f"there are {len(timeline.active_steps)}" if timeline.active_steps else "there is none"
     raise UserError(Fault.USAGE, f"no step {text!r}: {there}", "List them: patchwright rewind")
 
 
@@ -82,7 +82,7 @@ def format_steps(timeline: Timeline) -> list[str]:
     """Return a line for each step that can be undone, under its turn's prompt."""
     lines: list[str] = []
     turn = 0
-    for number, step in enumerate(timeline.done, 1):
+    for number, step in enumerate(timeline.active_steps, 1):
         if step.turn != turn:
             turn = step.turn
             prompt = step.prompt.strip().partition("\n")[0]
@@ -129,7 +129,7 @@ def describe_uncovered(root: Path, place: Path) -> list[str]:
 
 
 def _forget_conversation(folder: Path, session: str, step: str) -> int:
-    found = _find_session(folder, session, lambda timeline: bool(timeline.done))
+    found = _find_session(folder, session, lambda timeline: bool(timeline.active_steps))
     if found is None:
         return _report_nothing()
     log = Session.open(found[1])

@@ -48,7 +48,7 @@ def _get_snapshots(chat: Conversation) -> Snapshots | None:
 def _find_first_states(chat: Conversation, snapshots: Snapshots) -> dict[str, Change]:
     """Return the first change of each path that a step changed, with the state before it."""
     first: dict[str, Change] = {}
-    spans = [span for step in chat.history.timeline.done for span in step.spans]
+    spans = [span for step in chat.history.timeline.active_steps for span in step.spans]
     for before, after in spans:
         for change in snapshots.list_changes(before, after):
             first.setdefault(change.path, change)

@@ -30,7 +30,7 @@ async def model(chat: Conversation, argument: str) -> None:
 async def cost(chat: Conversation, argument: str) -> None:
     """Show tokens and dollars of the whole session, by role and model if there are several."""
     bill = chat.history.bill
-    if not bill.total.spent.input + bill.total.spent.output:
+    if not bill.total.usage.input + bill.total.usage.output:
         chat.show_message(f"{format_count(bill.total.calls, 'call')}, no tokens used")
         return
     items = bill.items
@@ -41,12 +41,12 @@ async def cost(chat: Conversation, argument: str) -> None:
 
 
 def _format_item(item: UsageItem) -> str:
-    spent = item.spent
+    spent = item.usage
     cached = f" ({format_tokens(spent.cached)} of them cached)" if spent.cached else ""
     thought = f" ({format_tokens(spent.reasoning)} of them reasoning)" if spent.reasoning else ""
     return (
         f"{format_count(item.calls, 'call')}: {format_tokens(spent.input)} tokens in{cached},"
-        f" {format_tokens(spent.output)} out{thought}; {format_price(spent, unpriced=item.unpriced)};"
+        f" {format_tokens(spent.output)} out{thought}; {format_price(spent, unpriced=item.has_unpriced_calls)};"
         f" {format_duration(spent.seconds)}"
     )
 

@@ -44,7 +44,9 @@ async def offer_rewind(chat: Conversation) -> None:
         if picked is None:
             return
         what = picked
-    if what in (0, 2) and not await _rewind_files(chat, len(chat.history.timeline.done) - len(steps) + 1):
+    if what in (0, 2) and not await _rewind_files(
+        chat, len(chat.history.timeline.active_steps) - len(steps) + 1
+    ):
         return
     if what in (0, 1):
         _rewind_conversation(chat, point)

@@ -34,9 +34,9 @@ def holds(formula: Formula, trace: Sequence[str]) -> bool:
             return trace[last] in names
         case Not(part=part):
             return not holds(part, trace)
-        case Combination(one=one, other=other, how=how):
+        case Combination(one=one, other=other, quantifier=how):
             return how([holds(one, trace), holds(other, trace)])
-        case Since(ever=ever, then=then):
+        case Since(condition=ever, anchor=then):
             return any(
                 holds(then, trace[: k + 1])
                 and all(holds(ever, trace[: j + 1]) for j in range(k + 1, last + 1))

@@ -48,7 +48,7 @@ def test_every_request_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     with Loopback(turns, troubles=[None] * 5 + [too_long]) as server:
         it.runtime.loop.model = it.runtime.model = model("chat", server)
         seconds = itertools.count()
-        it.runtime.loop.compressor.running = lambda: [f"server: up for {next(seconds)} s"]
+        it.runtime.loop.compressor.list_running_commands = lambda: [f"server: up for {next(seconds)} s"]
         it.turn("Look at all of it, but never touch b.py.")
         it.turn("and then?")
         sent = [request.raw for request in server.requests if request is not server.requests[5]]

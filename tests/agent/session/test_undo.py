@@ -64,7 +64,7 @@ def test_a_step_lies_between_the_snapshots_before_and_after_its_batch(
 ) -> None:
     it = bench(tmp_path, THREE_STEPS, [read, write, shell])
     it.turn("make them")
-    steps = timeline(it).done
+    steps = timeline(it).active_steps
     assert [step.label for step in steps] == [
         "write a.txt",
         "shell echo two > b.txt; chmod +x a.txt",
@@ -89,7 +89,7 @@ def test_undo_redo_and_rewind(tmp_path: Path) -> None:
     assert done(it, rewind_steps(snapshots(it), timeline(it), 2)).paths == ("a.txt", "b.txt", "c.txt")
     assert there(it) == {"a.txt": "one\n"}
     assert not (it.runtime.workspace.root / "a.txt").stat().st_mode & 0o111
-    assert [step.label for step in timeline(it).done] == ["write a.txt"]
+    assert [step.label for step in timeline(it).active_steps] == ["write a.txt"]
 
 
 def test_what_a_person_did_between_two_steps_and_since_is_kept(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_what_a_person_did_between_two_steps_and_since_is_kept(tmp_path: Path) -
     it.turn("first")
     file.write_text(file.read_text().replace("4", "FOUR, a person's"))
     it.turn("second")
-    steps = timeline(it).done
+    steps = timeline(it).active_steps
     assert [step.turn for step in steps] == [1, 2]
     both = rewind_steps(snapshots(it), timeline(it), 1)
     assert both.paths == ("f.txt", "new.txt")
@@ -139,7 +139,7 @@ def test_what_a_person_does_beside_a_step_is_told_from_what_its_tools_write(tmp_
     it.runtime.session.subscribe(person)
     it.turn("change them")
     assert file.read_text() == lines.replace("1", "ONE").replace("5", "FIVE, a person's").replace("9", "NINE")
-    (step,) = timeline(it).done
+    (step,) = timeline(it).active_steps
     assert len(step.spans) == 3, "one step, in which a person came between"
     assert [
         each.before and each.read(each.before) for each in it.runtime.workspace.changes.foreign_edits["f.txt"]

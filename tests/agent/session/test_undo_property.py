@@ -88,17 +88,19 @@ def take_back(session: Session) -> None:
     """One undo, rewind or redo, with all that has to hold of it."""
     draw, timeline, snapshots = session.world.draw, session.timeline, session.world.snapshots
     act: Callable[[], UndoOutcome]
-    if timeline.undone and draw.random() < 0.4:
-        last = timeline.undone[-1]
+    if timeline.undone_steps and draw.random() < 0.4:
+        last = timeline.undone_steps[-1]
         act, spans = lambda: redo_last_undo(snapshots, timeline), [(last.before, last.after)]
-    elif timeline.done and draw.random() < 0.4:
-        number = draw.randrange(1, len(timeline.done) + 1)
+    elif timeline.active_steps and draw.random() < 0.4:
+        number = draw.randrange(1, len(timeline.active_steps) + 1)
         act = lambda: rewind_steps(snapshots, timeline, number)  # noqa: E731
-        spans = [span for step in timeline.done[number - 1 :] for span in step.spans]
+        spans = [span for step in timeline.active_steps[number - 1 :] for span in step.spans]
     else:
         act = lambda: undo_last_turn(snapshots, timeline)  # noqa: E731
         spans = (
-            [span for step in timeline.list_last_turn_steps() for span in step.spans] if timeline.done else []
+            [span for step in timeline.list_last_turn_steps() for span in step.spans]
+            if timeline.active_steps
+            else []
         )
     root, git = session.world.repo.root, git_state(session.world.repo)
     before = image(root)

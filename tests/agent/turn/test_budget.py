@@ -84,7 +84,7 @@ def test_no_answer_is_left_unbounded_when_little_is_left() -> None:
         purse = CostBudget(limits, lambda: priced, lambda: 1000)
         for cents in range(500):
             spent = cents / 10_000
-            tally = Tally(spent=UsageRecord(cost=spent), last=UsageRecord(input=1000, output=5))
+            tally = Tally(usage=UsageRecord(cost=spent), last_usage=UsageRecord(input=1000, output=5))
             purse.forecast_next_call(tally)
             if find_stop_reason(limits, tally):
                 continue

@@ -47,15 +47,15 @@ def test_a_short_text_comes_from_the_fast_model_and_is_logged_and_counted(tmp_pa
         assert server.requests[0].body["max_tokens"] > 0
     [call] = [event for event in it.events if isinstance(event, SideCall)]
     assert (call.purpose, call.role, call.model, call.text.strip()) == ("title", "fast", "x/fast", "A title")
-    assert it.runtime.loop.tally.spent.cost == 0.25
+    assert it.runtime.loop.tally.usage.cost == 0.25
     bill = UsageReport()
     for event in it.events:
         bill.handle_event(event)
-    assert [(each.role, each.calls, each.spent.input) for each in bill.items] == [
+    assert [(each.role, each.calls, each.usage.input) for each in bill.items] == [
         ("main", 1, 7),
         ("fast", 1, 100),
     ]
-    assert (bill.total.calls, bill.total.spent.cost, bill.total.unpriced) == (2, 0.25, True)
+    assert (bill.total.calls, bill.total.usage.cost, bill.total.has_unpriced_calls) == (2, 0.25, True)
 
 
 def test_a_script_is_not_asked_for_texts_that_are_not_in_it(tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_test_that_prepares_something_for_seconds_is_not_taken_for_endless(tmp
     files = {"twice.py": "def twice(n):\n    return n * 3\n", "test_twice.py": tests}
     _, spectrum = asyncio.run(localize_faults(workspace(tmp_path, files), (), 120.0))
     slow, quick = spectrum.tests
-    assert (slow.standing, slow.endless, slow.reason) == ("failed", False, "AssertionError: assert 6 == 4")
+    assert (slow.standing, slow.is_endless, slow.reason) == ("failed", False, "AssertionError: assert 6 == 4")
     assert quick.standing == "passed"
     assert dict(slow.lines) == {"twice.py": frozenset({2})}
 

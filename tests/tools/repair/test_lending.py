@@ -99,7 +99,9 @@ def test_a_template_makes_the_change_that_it_is_there_for(name: str, text: str, 
 )  # fmt: skip
 def test_a_method_becomes_of_the_kind_that_the_failure_says(before: str, after: str, told: str) -> None:
     head = "class A:\n    "
-    assert f"{head}{after}\n" in made("kind_of_method", f"{head}{before}\n", Hints(clashes=(told,)))
+    assert f"{head}{after}\n" in made(
+        "kind_of_method", f"{head}{before}\n", Hints(type_error_messages=(told,))
+    )
     assert not list(made("kind_of_method", f"{head}{before}\n", Hints()))
 
 

@@ -18,9 +18,9 @@ def evidence(text: str, tmp_path: Path, returncode: int = 1) -> FinishedRun:
         root=Path("/shop"),
         returncode=returncode,
         text=text,
-        whole=None,
-        reports=tmp_path,
-        started=0.0,
+        full_output=None,
+        report_folder=tmp_path,
+        start_time=0.0,
     )
 
 

@@ -283,7 +283,7 @@ def test_a_repair_asks_the_python_that_the_tests_need(
     at = project({"test_a.py": test})
     found = asyncio.run(find_test_interpreter(at, Project(at)))
     assert found.path.startswith(f"{tmp_path}/bare") is first
-    assert found.pytest is not first
+    assert found.has_pytest is not first
 
 
 def test_only_what_passes_is_counted_as_passed(project: Make) -> None:

@@ -164,7 +164,7 @@ class Store:
         self._connection.executemany(
             "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (each.blob, keys[each.blob], number, each.facts, each.said, *each.counts)
+                (each.blob, keys[each.blob], number, each.facts, each.text_spans, *each.counts)
                 for each in segment.texts
             ],
         )

@@ -44,7 +44,7 @@ def _create_empty_facts(language: str) -> Facts:
         package="",
         symbols=(),
         uses={},
-        said=(),
+        text_spans=(),
         imports=(),
         code={},
         prose={},

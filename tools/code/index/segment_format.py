@@ -39,7 +39,7 @@ class PackedText:
 
     blob: int
     facts: bytes
-    said: bytes
+    text_spans: bytes
     counts: tuple[int, int, int]
 
 
@@ -75,8 +75,8 @@ def build_segment(read: Iterable[tuple[int, Facts]]) -> Segment:
             else:  # names that are not identifiers: `empty?`, operators
                 others[name].append(_pack_counts(count, count, 0) << _COUNTS | text)
         counts = (sum(named.values()), sum(facts.code.values()), sum(facts.prose.values()))
-        said = zlib.compress(array("I", facts.said).tobytes(), _FAST)
-        texts.append(PackedText(blob=blob, facts=pack_facts(facts), said=said, counts=counts))
+        said = zlib.compress(array("I", facts.text_spans).tobytes(), _FAST)
+        texts.append(PackedText(blob=blob, facts=pack_facts(facts), text_spans=said, counts=counts))
     terms = {**words}
     terms.update((NAME + name, found) for name, found in names.items())
     terms.update((ENTRY + name, found) for name, found in entries.items())

@@ -39,13 +39,13 @@ class FileVersion:
 class SessionChange:
     """Two versions that differ by the session's changes only.
 
-    clash: why there are no such versions; apart: see `Touched`
+    conflict: why there are no such versions; has_foreign_edits: see `ChangedFile`
     """
 
     base: FileVersion | None
     now: FileVersion | None
-    clash: str = ""
-    apart: bool = False
+    conflict: str = ""
+    has_foreign_edits: bool = False
 
 
 def separate_session_change(
@@ -83,8 +83,8 @@ def separate_session_change(
         for before, after in reversed(waiting):
             own = _apply_edit(after, before, own)
     except MergeConflict:
-        return SessionChange(base=base, now=now, clash=CLASH)
-    return SessionChange(base=base, now=own, apart=bool(waiting))
+        return SessionChange(base=base, now=now, conflict=CLASH)
+    return SessionChange(base=base, now=own, has_foreign_edits=bool(waiting))
 
 
 class _CommittedVersion:

@@ -31,18 +31,18 @@ class ChangedFile:
     keys: its names in `SessionChanges` (more than one when it was changed through a link as well)
     base: before the first change, None if it was not there
     now: at present, None if it is deleted
-    lost: the version before existed, but its content was not saved
-    clash: why foreign edits cannot be separated from the session's changes; "" if they can
-    apart: the file on disk differs from `now`: it also has foreign edits of the session's own lines
+    is_original_lost: the version before existed, but its content was not saved
+    conflict: why foreign edits cannot be separated from the session's changes; "" if they can
+    has_foreign_edits: the file on disk differs from `now`: it also has foreign edits of the session's own lines
     """
 
     path: str
     keys: tuple[str, ...]
     base: FileVersion | None
     now: FileVersion | None
-    lost: bool = False
-    clash: str = ""
-    apart: bool = False
+    is_original_lost: bool = False
+    conflict: str = ""
+    has_foreign_edits: bool = False
 
 
 def list_changed_files(at: Workspace, broker: Broker, head: Mapping[str, Entry]) -> list[ChangedFile]:
@@ -74,9 +74,9 @@ def list_changed_files(at: Workspace, broker: Broker, head: Mapping[str, Entry])
                     keys=tuple(names),
                     base=base,
                     now=now,
-                    lost=lost,
-                    clash=own.clash,
-                    apart=own.apart,
+                    is_original_lost=lost,
+                    conflict=own.conflict,
+                    has_foreign_edits=own.has_foreign_edits,
                 )
             )
     return found

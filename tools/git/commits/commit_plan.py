@@ -26,14 +26,14 @@ class CommitPlan:
     """Entries to commit, and files that are left out.
 
     entries: the new entry of each path, None to delete it
-    done: paths whose present version is committed already
-    left_out: paths that cannot be committed here (ignored, nested repositories …), and why
+    already_committed: paths whose present version is committed already
+    excluded: paths that cannot be committed here (ignored, nested repositories …), and why
     conflicts: paths in which the session's changes cannot be separated from the user's, and why
     """
 
     entries: dict[str, Entry | None] = field(default_factory=dict)
-    done: list[str] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
+    already_committed: list[str] = field(default_factory=list)
+    excluded: dict[str, str] = field(default_factory=dict)
     conflicts: dict[str, str] = field(default_factory=dict)
 
 
@@ -44,13 +44,13 @@ def plan_commit(
 
     head: the entries of the last commit, which `index` holds as well
     """
-    result = CommitPlan(left_out=_find_excluded_files(broker, files, head, index))
-    kept = [file for file in files if file.path not in result.left_out]
+    result = CommitPlan(excluded=_find_excluded_files(broker, files, head, index))
+    kept = [file for file in files if file.path not in result.excluded]
     known = read_blobs(broker, (head[file.path][1] for file in kept if file.path in head))
     present = _store_current_files(broker, kept, head, known)
     for file in kept:
-        if file.clash:
-            result.conflicts[file.path] = file.clash
+        if file.conflict:
+            result.conflicts[file.path] = file.conflict
             continue
         _decide_entry(broker, file, head.get(file.path), present.get(file.path, ""), result)
     _add_folder_conflicts(result, head)
@@ -66,7 +66,7 @@ def _find_excluded_files(
     for file in files:
         if inner := find_enclosing_repository(broker.root, file.path, head):
             reasons[file.path] = f"it belongs to the repository in {inner!r}"
-        elif file.lost:
+        elif file.is_original_lost:
             reasons[file.path] = (
                 "what it was before is not known (too large to keep, ignored meanwhile, or the record is damaged): "
                 "the user commits it"
@@ -116,7 +116,7 @@ def _store_current_files(
     for file in files:
         if file.now and file.now.mode == "120000":
             found[file.path] = store_blob(broker, file.now.content)
-        elif file.now and file.apart:
+        elif file.now and file.has_foreign_edits:
             found[file.path] = _store_like_git(
                 broker, file.path, file.now.content, head.get(file.path), known
             )
@@ -149,7 +149,7 @@ def _decide_entry(
     if head is not None and head[1] == present and file.now:
         mode = _choose_mode(file, head)
         if mode == head[0]:
-            result.done.append(file.path)
+            result.already_committed.append(file.path)
         else:
             result.entries[file.path] = (mode, present)
     elif file.base is None:
@@ -182,7 +182,7 @@ def _merge_with_user_changes(
         return
     mode = _choose_mode(file, head)
     if merged == texts[head[1]] and mode == head[0]:  # committed by the user
-        result.done.append(file.path)
+        result.already_committed.append(file.path)
     else:
         result.entries[file.path] = (mode, store_blob(broker, merged))
 

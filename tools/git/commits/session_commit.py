@@ -111,7 +111,7 @@ def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResul
         chosen = plan_commit(broker, files, head, index)
         _refuse_conflicts(chosen)
         if not chosen.entries:
-            _forget_changes(at.changes, files, chosen.done)
+            _forget_changes(at.changes, files, chosen.already_committed)
             raise ToolFailure(_explain_nothing_to_commit(at, chosen))
         write_index_entries(broker, chosen.entries, index)
         commit_secrets.refuse_new_secrets(broker, old, index, at.settings.secrets_allowed)
@@ -120,10 +120,10 @@ def _commit_blocking(at: Workspace, broker: Broker, message: str) -> CommitResul
     if new == old:
         raise ToolFailure(_explain_refusal(broker, output))
     changes = diff_commits(broker, old, new)
-    notes = [f"{file.path}: {_APART}" for file in files if file.apart and file.path in changes]
+    notes = [f"{file.path}: {_APART}" for file in files if file.has_foreign_edits and file.path in changes]
     notes += _update_user_index(broker, changes)
     at.facts[_DONE] = new
-    _forget_changes(at.changes, files, (*changes, *chosen.done))
+    _forget_changes(at.changes, files, (*changes, *chosen.already_committed))
     return _build_result(broker, new, chosen, notes, output)
 
 
@@ -223,9 +223,9 @@ def _refuse_conflicts(chosen: CommitPlan) -> None:
 
 def _explain_nothing_to_commit(at: Workspace, chosen: CommitPlan) -> str:
     text = "git_commit: nothing to commit: "
-    if chosen.left_out:
-        return f"{text}the changed files are not git's to commit here:\n{_format_reasons(chosen.left_out)}"
-    if chosen.done:
+    if chosen.excluded:
+        return f"{text}the changed files are not git's to commit here:\n{_format_reasons(chosen.excluded)}"
+    if chosen.already_committed:
         return f"{text}the last commit has these changes already."
     if at.changes:
         return f"{text}the files that you changed are as they were before."
@@ -349,7 +349,7 @@ def _build_result(
         sha=sha,
         subject=subject.decode("utf-8", "replace").strip(),
         files=tuple(files),
-        left_out=dict(chosen.left_out),
+        left_out=dict(chosen.excluded),
         notes=tuple(notes),
         output=_format_output(output),
         untrusted=repository_programs.format_warning(broker.untrusted_definitions),

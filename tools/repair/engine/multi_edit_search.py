@@ -46,7 +46,7 @@ class PartialPatch:
     """A change that was not enough, and the failing test's message with it ("" when it passed)."""
 
     candidate: Candidate
-    said: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +69,9 @@ def select_promising(halves: Sequence[PartialPatch]) -> list[Candidate]:
     """Return the changes to probe: those that made a test pass, then by order of trial, few of equal failures."""
     found: list[Candidate] = []
     words: dict[str, int] = {}
-    for half in sorted(halves, key=lambda each: (each.said != "", each.candidate.rank)):
-        words[half.said] = words.get(half.said, 0) + 1
-        if not half.said or words[half.said] <= ALIKE:
+    for half in sorted(halves, key=lambda each: (each.message != "", each.candidate.rank)):
+        words[half.message] = words.get(half.message, 0) + 1
+        if not half.message or words[half.message] <= ALIKE:
             found.append(half.candidate)
     return found[:MOST_BASES]
 
@@ -132,7 +132,7 @@ def removes_exception(said: str, base: SearchBase | None) -> bool:
     if base is None:
         return False
     test = base.failing[0]
-    stopped = test.error not in _UNSTOPPED and not test.endless
+    stopped = test.error not in _UNSTOPPED and not test.is_endless
     before = _ADDRESS.sub("0x", f"{test.error}: {test.message}")
     return stopped and not before.startswith(said)
 
@@ -200,7 +200,7 @@ def _apply_record(test: Test, record: Message) -> Test:
     return replace(
         test,
         standing=outcome if outcome in ("passed", "skipped") else "failed",
-        endless=outcome == "timeout",
+        is_endless=outcome == "timeout",
         error=record.get("type", ""),
         message=record.get("message", ""),
         frames=tuple(Frame(path=p, line=line, function=name) for p, line, name in record.get("frames", ())),
@@ -237,9 +237,9 @@ def _is_further(before: Test, after: Test) -> bool:
     Another exception at the same place, before anything else is run, is mostly another error, as `a[max]` for
     `a[x]`.
     """
-    if before.standing != "failed" or after.standing != "failed" or after.endless:
+    if before.standing != "failed" or after.standing != "failed" or after.is_endless:
         return False
-    if before.endless:
+    if before.is_endless:
         return True
     if before.error in _UNSTOPPED or (before.error, before.message) == (after.error, after.message):
         return False

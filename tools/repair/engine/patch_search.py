@@ -51,7 +51,7 @@ class PatchSearch(CandidateValidator):
         single = await self.try_single_changes(
             FirstCandidates(candidates, FIRST_IN_PART, lambda: bool(self._good.found))
         )
-        if single is None and (self._many or not any(half.said == "" for half in self._halves)):
+        if single is None and (self._many or not any(half.message == "" for half in self._halves)):
             # There is no sign that one of two faults is fixed: a single change is missing. With many
             # statements, some change always lets the failing test pass and breaks others.
             more = FirstCandidates(candidates, singles - FIRST_IN_PART, lambda: bool(self._good.found))
@@ -124,7 +124,7 @@ class PatchSearch(CandidateValidator):
         self.on_progress("searching: a second change on top of a first")
         whole = self.deadline
         if in_part is not None:
-            self._halves.append(PartialPatch(candidate=in_part.candidate, said=""))
+            self._halves.append(PartialPatch(candidate=in_part.candidate, message=""))
             self.deadline -= IN_PART * (self.deadline - self.replies.clock.now())
         found = await self._search_on_bases(self._halves, most, suspects)
         self.deadline = whole

@@ -195,7 +195,7 @@ class RepairRun:
     async def prepare_job(self) -> Job:
         if self.python is None:
             found = await find_test_interpreter(self.at, Project(self.at))
-            self.python = found.path, (str(self.at.root / "src"),) if found.missing else ()
+            self.python = found.path, (str(self.at.root / "src"),) if found.has_missing_packages else ()
         left = max(1.0, self.findings.deadline - self.findings.clock.now())
         return Job(
             python=self.python[0],
@@ -246,7 +246,7 @@ class RepairRun:
                 suspects,
                 sources,
                 self._collect_hints(wanted),
-                self.hint.weigh_template if self.hint.said else None,
+                self.hint.weigh_template if self.hint.text else None,
             )
             # Code that ran before the tests can only be tried in new sessions: nothing quicker comes before
             # it.
@@ -324,7 +324,7 @@ class RepairRun:
         return True
 
     def _apply_hint(self, suspects: list[Suspect]) -> list[Suspect]:
-        if not self.hint.said:
+        if not self.hint.text:
             return suspects
         return reweigh_suspects(
             suspects, [self.hint.weigh_place(each.path, each.function) for each in suspects]
@@ -382,7 +382,7 @@ class RepairRun:
         return collect_test_words(wanted, files)
 
     def _collect_hints(self, wanted: Sequence[Test]) -> Hints:
-        return replace(extract_hints(wanted), told=self._collect_words(wanted))
+        return replace(extract_hints(wanted), test_words=self._collect_words(wanted))
 
     def _load_source(self, path: str) -> Source:
         return Source(path, self._read_text(path))

@@ -257,7 +257,7 @@ class CandidateValidator:
     def _record_broken(self, candidate: Candidate, effort: Effort, *, slow: bool = False) -> None:
         """Record that it makes a test pass, but another one fails that passed, or takes too long."""
         if candidate.base is None:
-            self._halves.append(PartialPatch(candidate=candidate, said=""))
+            self._halves.append(PartialPatch(candidate=candidate, message=""))
         self._record_failure(candidate, effort, "", slow=slow, helped=True)
 
     def _record_failure(
@@ -270,13 +270,13 @@ class CandidateValidator:
             bisect.insort(self._singles, candidate, key=lambda each: each.rank)
             del self._singles[MOST_SINGLES:]
         if candidate.base is None and said:
-            self._halves.append(PartialPatch(candidate=candidate, said=said))
+            self._halves.append(PartialPatch(candidate=candidate, message=said))
         elif (
             candidate.base is not None
             and said
             and removes_exception(said, self._bases_known.get(candidate.base.rank))
         ):
-            self._further.append(PartialPatch(candidate=candidate, said=said))
+            self._further.append(PartialPatch(candidate=candidate, message=said))
         if slow:
             self._slow.add_candidate(candidate, effort, helped=helped)
 

@@ -43,8 +43,8 @@ class Test:
 
     file: the test file; empty for examples in docstrings
     standing: "unsteady" if its outcome varies between runs, or when run alone
-    endless: it failed by not terminating
-    worded: it failed with the same message each time
+    is_endless: it failed by not terminating
+    has_stable_message: it failed with the same message each time
     texts: differing actual and expected texts of a failed comparison; their order is a matter of convention
     limit: CPU seconds it may use when it judges a patch
     cpu: CPU seconds that it used, as far as known
@@ -56,10 +56,10 @@ class Test:
     id: str
     file: str
     standing: Standing
-    endless: bool = False
+    is_endless: bool = False
     error: str = ""
     message: str = ""
-    worded: bool = True
+    has_stable_message: bool = True
     texts: tuple[tuple[str, str], ...] = ()
     frames: tuple[Frame, ...] = ()
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class Test:
     @property
     def reason(self) -> str:
         """The failure in one line."""
-        if self.endless:
+        if self.is_endless:
             return "does not come to an end"
         first = next(iter(self.message.splitlines()), "")
         return f"{self.error}: {first}" if self.error else first or "failed"
@@ -221,11 +221,12 @@ def _build_test(runs: Runs, index: int, name: str, file: str, usual: float) -> T
         id=name,
         file=file,
         standing=standing,
-        endless=endless,
+        is_endless=endless,
         error=record.get("type", "") or ("crash" if record["outcome"] == "crashed" else ""),
         message=record.get("message", ""),
         texts=tuple((str(one), str(other)) for one, other in record.get("texts", ())),
-        worded=_normalize_message(record) == _normalize_message(runs.get("check", {}).get(index, record)),
+        has_stable_message=_normalize_message(record)
+        == _normalize_message(runs.get("check", {}).get(index, record)),
         frames=frames,
         lines={path: frozenset(lines) for path, lines in record.get("lines", {}).items()},
         seconds=float(record.get("wall", 0.0)),

@@ -20,7 +20,7 @@ MOST_WANTED = 40
 
 def group_by_fault(failing: Sequence[Test]) -> Iterator[list[Test]]:
     """Yield failing tests by likely fault: groups of similar coverage, the test that runs least first."""
-    rest = sorted(failing, key=lambda test: (test.endless, test.slowness, _count_lines(test), test.index))
+    rest = sorted(failing, key=lambda test: (test.is_endless, test.slowness, _count_lines(test), test.index))
     while rest:
         first = rest[0]
         alike = [test for test in rest if test is first or measure_test_similarity(first, test) >= SAME_FAULT]
@@ -48,8 +48,10 @@ def extract_hints(failing: Sequence[Test]) -> Hints:
         missing_modules=frozenset(modules),
         errors=frozenset(errors - unraised - {"AssertionError"}),
         texts=tuple(dict.fromkeys(pair for test in failing for pair in _iter_compared_texts(test))),
-        lacking=frozenset(lacking),
-        clashes=tuple(dict.fromkeys(test.message for test in failing if test.error == "TypeError")),
+        missing_members=frozenset(lacking),
+        type_error_messages=tuple(
+            dict.fromkeys(test.message for test in failing if test.error == "TypeError")
+        ),
     )
 
 

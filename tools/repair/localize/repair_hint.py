@@ -37,7 +37,7 @@ class Hint:
     name
     """
 
-    said: str = ""
+    text: str = ""
     files: Mapping[str, float] = field(default_factory=dict)
     functions: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
@@ -62,14 +62,14 @@ class Hint:
     def weigh_template(self, template: str) -> float:
         """Return the factor on a template's prior: the first significant word of its name is in the hint."""
         first = next((part for part in template.split("_") if len(part) > 2), template)
-        said = {_stem_word(word) for word in re.findall(r"[a-z]+", self.said.lower())} if self._words else ()
+        said = {_stem_word(word) for word in re.findall(r"[a-z]+", self.text.lower())} if self._words else ()
         return KIND if _stem_word(first) in said else 1.0
 
     @property
     def _words(self) -> Sequence[str]:
-        if len(self.said.split()) > PROSE:
+        if len(self.text.split()) > PROSE:
             return ()
-        return [word for word in re.split(r"[\s,;()`'\"]+|::", self.said) if word]
+        return [word for word in re.split(r"[\s,;()`'\"]+|::", self.text) if word]
 
 
 NO_HINT = Hint()

@@ -73,7 +73,7 @@ def kind_of_method(site: Site) -> Iterator[Change]:
         return
     arguments = [*function.args.posonlyargs, *function.args.args]
     first = arguments[0].arg if arguments else ""
-    said = " ".join(site.hints.clashes)
+    said = " ".join(site.hints.type_error_messages)
     if "positional argument" in said and function.name in said:
         if first not in ("self", "cls"):
             start = site.source.text.index("(", site.source.get_span(function)[0]) + 1
@@ -82,7 +82,9 @@ def kind_of_method(site: Site) -> Iterator[Change]:
             yield site.insert_before("@staticmethod", f"`{function.name}` belongs to no object")
         if first == "cls":
             yield site.insert_before("@classmethod", f"`{function.name}` belongs to the class")
-    is_method = "method" in said or any(kind in ("method", "function") for kind, _ in site.hints.lacking)
+    is_method = "method" in said or any(
+        kind in ("method", "function") for kind, _ in site.hints.missing_members
+    )
     if first == "self" and len(arguments) == 1 and is_method:
         yield site.insert_before("@property", f"`{function.name}` is to be read, not called")
 

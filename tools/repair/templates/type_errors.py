@@ -23,23 +23,23 @@ _ITERATORS = "generator|map|filter|zip|enumerate|dict_keys|dict_values|dict_item
 class ConversionRule:
     """Conversions for one message of a TypeError.
 
-    said: prefix or part of the message
-    place: whether an expression may be the value that the message is about
+    message_pattern: prefix or part of the message
+    is_affected: whether an expression may be the value that the message is about
     forms: replacements, `{x}` being its text, `{o}` the same as an operand
     """
 
-    said: re.Pattern[str]
-    place: Callable[[Site, ast.expr], bool]
+    message_pattern: re.Pattern[str]
+    is_affected: Callable[[Site, ast.expr], bool]
     forms: tuple[str, ...]
 
 
 @template(prior=1.6, precision=0.9)
 def converted_as_said(site: Site) -> Iterator[Change]:
     """Convert a value of the type in a TypeError to the expected one: `"a" + n` → `"a" + str(n)`."""
-    rules = [rule for rule in RULES if any(map(rule.said.search, site.hints.clashes))]
+    rules = [rule for rule in RULES if any(map(rule.message_pattern.search, site.hints.type_error_messages))]
     for node in site.nodes:
         for rule in rules:
-            if rule.place(site, node):
+            if rule.is_affected(site, node):
                 for form in rule.forms:
                     text = form.format(x=site.get_text(node), o=site.format_operand(node, ATOM))
                     yield site.replace_node(
@@ -50,7 +50,7 @@ def converted_as_said(site: Site) -> Iterator[Change]:
 @template(prior=1.2, precision=0.88)
 def none_kept_out(site: Site) -> Iterator[Change]:
     """Exclude None from comparisons and sums: `x < y` → `x is not None and x < y`, `x or 0` (PyTER, None guard)."""
-    if not any(_NONE.search(each) for each in site.hints.clashes):
+    if not any(_NONE.search(each) for each in site.hints.type_error_messages):
         return
     conditions = list(list_truth_tests(site))
     for node in site.nodes:
@@ -121,7 +121,7 @@ def _is_join_argument(site: Site, node: ast.expr) -> bool:
 
 
 def _rule(said: str, place: Callable[[Site, ast.expr], bool], *forms: str) -> ConversionRule:
-    return ConversionRule(said=re.compile(said), place=place, forms=forms)
+    return ConversionRule(message_pattern=re.compile(said), is_affected=place, forms=forms)
 
 
 # Python 3.11 to 3.13 and before, with another wording.

@@ -166,10 +166,10 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
         text for text in texts if "made by code" not in text
     ]
     every = known.as_data() | {
-        "files": {path: known.files[path].changed for path in known.list_changed_files()}
+        "files": {path: known.files[path].last_change for path in known.list_changed_files()}
     }
     assert every == facts.as_data() | {
-        "files": {path: facts.files[path].changed for path in facts.list_changed_files()}
+        "files": {path: facts.files[path].last_change for path in facts.list_changed_files()}
     }
     assert (len(known.constraints), len(known.notes), len(known.list_changed_files())) == (5, 4, 4)
 

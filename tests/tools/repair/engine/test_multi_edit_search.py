@@ -62,8 +62,8 @@ def weight(candidate: Candidate, *tests: dict[str, Any]) -> float:
 
 def test_what_made_a_test_pass_comes_first_and_few_of_those_that_fail_alike() -> None:
     every = singles()
-    halves = [PartialPatch(candidate=each, said="ValueError: x") for each in every[: ALIKE + 3]]
-    helped = PartialPatch(candidate=every[-1], said="")
+    halves = [PartialPatch(candidate=each, message="ValueError: x") for each in every[: ALIKE + 3]]
+    helped = PartialPatch(candidate=every[-1], message="")
     found = select_promising([*halves, helped])
     assert found == [every[-1], *every[:ALIKE]]
 

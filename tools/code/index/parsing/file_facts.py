@@ -74,7 +74,7 @@ class Facts:
 
     package: the package or namespace declared for the whole file, or ""
     uses: name → number of occurrences in code, and number of calls
-    said: starts and ends of comments and strings, in bytes of the text; needed by `find_name_lines`
+    text_spans: starts and ends of comments and strings, in bytes of the text; needed by `find_name_lines`
     code, prose: word → number of occurrences in names, and in comments and strings
     lines: number of lines
     """
@@ -83,7 +83,7 @@ class Facts:
     package: str
     symbols: tuple[Symbol, ...]
     uses: Mapping[str, tuple[int, int]]
-    said: Sequence[int]
+    text_spans: Sequence[int]
     imports: tuple[Import, ...]
     code: Mapping[str, int]
     prose: Mapping[str, int]
@@ -129,7 +129,7 @@ def _extract_sql_facts(text: str) -> Facts:
             for each in found.created
         ),
         uses=uses,
-        said=(),
+        text_spans=(),
         imports=(),
         code=count_name_words({name: count for name, (count, _) in uses.items()}),
         prose=count_words(found.prose),
@@ -165,7 +165,7 @@ def _extract_document_facts(language: Language, text: str) -> Facts:
             for each in parse_entries(language.name, text)
         ),
         uses={},
-        said=(),
+        text_spans=(),
         imports=(),
         code={},
         prose=count_words(text),
@@ -201,7 +201,7 @@ class _Reader:
                 sorted(self._build_symbols(there, variables), key=lambda each: (each.first, -each.last))
             ),
             uses=uses,
-            said=array("I", chain.from_iterable(prose)),
+            text_spans=array("I", chain.from_iterable(prose)),
             imports=tuple(parse_imports(self._language.name, imports)),
             code=count_name_words({name: count for name, (count, _) in uses.items()}),
             prose=count_words(said.decode("utf-8", "replace")),

@@ -46,7 +46,11 @@ def measure_traits(site: Site, change: Change, place: int, alike: int) -> Traits
         _log_count(sum(each in site.nearby_words and each not in site.statement_words for each in names)),
         _log_count(_count_unseen_triples(site, change, new)),
         _log_count(
-            sum(_is_test_word(each, site.hints.told) for each in names if each not in site.statement_words)
+            sum(
+                _is_test_word(each, site.hints.test_words)
+                for each in names
+                if each not in site.statement_words
+            )
         ),
         _log_count(place),
         _log_count(alike),

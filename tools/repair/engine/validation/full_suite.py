@@ -39,7 +39,7 @@ class FullSuiteRun:
         """
         tests = self.ask.spectrum.tests
         must = [t.id for t in tests if t.standing == "passed" or t.index in found.helped]
-        watch = [t.id for t in tests if t.standing == "failed" and t.id not in set(must) and not t.endless]
+        watch = [t.id for t in tests if t.standing == "failed" and t.id not in set(must) and not t.is_endless]
         stage = {
             "stop": "whole",
             "must": must,

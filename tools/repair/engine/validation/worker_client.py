@@ -90,9 +90,9 @@ class WorkerClient:
         tests = [each[0] for each in judges]
         await self._send_request("warm", batch, {
             "screen": [test.index for test in tests],
-            "endless": sorted({test.index for test in tests if test.endless}),
-            "wordless": sorted({test.index for test in tests if not test.worded}),
-            "others": [[test.index for test in each[1:] if not test.endless] for each in judges],
+            "endless": sorted({test.index for test in tests if test.is_endless}),
+            "wordless": sorted({test.index for test in tests if not test.has_stable_message}),
+            "others": [[test.index for test in each[1:] if not test.is_endless] for each in judges],
             "near": [self.find_quick_tests(candidate) for candidate in batch],
             "candidates": [self.encode_edits(candidate) for candidate in batch],
             "alone": alone,

@@ -29,9 +29,9 @@ class Hints:
     """Facts from the failing tests' messages: missing names, attributes and modules, exceptions, values.
 
     texts: pairs of differing compared texts, actual and expected, in either order
-    lacking: (type, attribute) of AttributeErrors: the attribute that an object of that type lacks
-    clashes: messages of TypeErrors
-    told: words of the failing tests (`word_relevance.collect_test_words`)
+    missing_members: (type, attribute) of AttributeErrors: the attribute that an object of that type lacks
+    type_error_messages: messages of TypeErrors
+    test_words: words of the failing tests (`word_relevance.collect_test_words`)
     """
 
     missing_names: frozenset[str] = frozenset()
@@ -39,13 +39,13 @@ class Hints:
     missing_modules: frozenset[str] = frozenset()
     errors: frozenset[str] = frozenset()
     texts: tuple[tuple[str, str], ...] = ()
-    lacking: frozenset[tuple[str, str]] = frozenset()
-    clashes: tuple[str, ...] = ()
-    told: frozenset[str] = frozenset()
+    missing_members: frozenset[tuple[str, str]] = frozenset()
+    type_error_messages: tuple[str, ...] = ()
+    test_words: frozenset[str] = frozenset()
 
     def may_be_none(self, attribute: str) -> bool:
         """Return whether no message reports another type than None for the object without the attribute."""
-        kinds = {kind for kind, name in self.lacking if name == attribute}
+        kinds = {kind for kind, name in self.missing_members if name == attribute}
         return not kinds or "NoneType" in kinds
 
 

@@ -146,14 +146,14 @@ def test_a_keyword_is_a_name_where_it_is_a_member() -> None:
     text = "if (x) { users.delete(1); }\ndelete users[1];\n"
     found = read("a.js", text)
     assert found.uses == {"x": (1, 0), "users": (2, 0), "delete": (1, 1)}
-    assert find_name_lines("javascript", text, found.said) == {"x": [2], "users": [2, 4], "delete": [3]}
-    assert find_name_lines("javascript", text, found.said, "delete") == {"delete": [3]}
+    assert find_name_lines("javascript", text, found.text_spans) == {"x": [2], "users": [2, 4], "delete": [3]}
+    assert find_name_lines("javascript", text, found.text_spans, "delete") == {"delete": [3]}
 
 
 def test_a_dollar_is_a_letter_where_the_language_says_so() -> None:
     text = "class $Item {}\nconst it = new $Item();\n$(it);\n"
     found = read("a.ts", text)
-    assert find_name_lines("typescript", text, found.said) == {"$Item": [2, 5], "it": [4, 6], "$": [7]}
+    assert find_name_lines("typescript", text, found.text_spans) == {"$Item": [2, 5], "it": [4, 6], "$": [7]}
     assert [each.name for each in found.symbols][:1] == ["$Item"]
     assert set(read("a.php", "<?php $item = 1;\n").uses) == {"php", "item"}
 
@@ -253,7 +253,7 @@ def test_the_standard_library_is_read_as_pythons_own_parser_reads_it() -> None:
         tree = ast.parse(text)
         found = read("a.py", text)
         there = {(each.short, each.line) for each in found.symbols}
-        uses = find_name_lines("python", text, found.said)
+        uses = find_name_lines("python", text, found.text_spans)
         assert found.uses == {name: (len(at), sum(mark & 1 for mark in at)) for name, at in uses.items()}
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -284,4 +284,4 @@ def test_a_name_of_ruby_may_end_in_a_mark() -> None:
     assert found.uses["save!"] == (1, 1)
     assert {"b", "x", "y"} <= found.uses.keys()
     assert not {"empty", "save", "b!"} & found.uses.keys()
-    assert find_name_lines("ruby", text, found.said, "empty?") == {"empty?": [2, 4]}
+    assert find_name_lines("ruby", text, found.text_spans, "empty?") == {"empty?": [2, 4]}

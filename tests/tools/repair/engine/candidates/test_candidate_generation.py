@@ -353,8 +353,8 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
         missing_modules=frozenset({"bb"}),
         errors=frozenset({"IndexError", "UnboundLocalError"}),
         texts=(("an old text", "a new text"),),
-        lacking=frozenset({("int", "startswith")}),
-        clashes=(
+        missing_members=frozenset({("int", "startswith")}),
+        type_error_messages=(
             'can only concatenate str (not "int") to str',
             "'<' not supported between instances of 'NoneType' and 'int'",
             "unsupported operand type(s) for +: 'method' and 'int'",
