@@ -10,7 +10,10 @@ from agent.model.routing.roles import Role
 
 @dataclass(slots=True, kw_only=True)
 class UsageItem:
-    """The calls of one model in one role. has_unpriced_calls: at least one had no known price, so the cost is a lower bound"""
+    """The calls of one model in one role.
+
+    has_unpriced_calls: at least one had no known price, so the cost is a lower bound
+    """
 
     role: str
     model: str
