@@ -10,6 +10,9 @@ from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 
+SETTINGS_FILE = "settings.toml"
+"""Name of the user's settings file in the configuration folder."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:

@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home, make_private_folder
-from agent.capabilities import SessionEnvironment, check_writable
+from agent.capabilities import Capabilities, SessionEnvironment, check_writable
 from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
 from agent.model.protocol import Model
+from agent.model_selection import ModelSelection
 from agent.session.log import Session
-from agent.session_options import Options
+from agent.session_request import SessionRequest
+from agent.session_settings import SessionSettings
 from agent.turn.action_format import Modes, resolve_action_mode
+from agent.turn.limits import build_limits
 from agent.turn.resume import find_last_untracked_place, restore_changes
 from agent.turn.runtime import Runtime, make_notice_callback
 from agent.workspace_root import find_workspace_root
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode, Policy
+from sandbox.policy.rules import Rules
+from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import ToolSettings
 from tools.core.workspace import Workspace
 
@@ -31,73 +36,59 @@ if TYPE_CHECKING:
     from tools.mcp.server_tools import McpServers
 
 
-def assemble_runtime(options: Options, home: Home) -> Runtime:
+def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: Home) -> Runtime:
     """Open or create the session and everything it works with. Raises UserError."""
-    root, is_git = find_workspace_root(options.working, need_git=options.offer_commit)
-    check_writable(root, options.mode)
+    models = ModelSelection(settings=settings, env=request.env, cache=home.cache)
+    models.check_prices()
+    root, is_git = find_workspace_root(request.working, need_git=request.offer_commit)
+    check_writable(root, settings.access.mode)
     opened: list[Session] = []
-    model = options.model(home, lambda text: make_notice_callback(opened[0])(text))
-    session = _open_session(options, home.get_project_folder(root))
+    create = request.model or partial(models.create_main_model, apply_doubtful=request.apply_doubtful)
+    model = create(lambda text: make_notice_callback(opened[0])(text))
+    session = _open_session(request, home.get_project_folder(root))
     opened.append(session)
     try:
-        return _build_runtime(options, home, root, is_git, model, session)
+        place = SessionEnvironment(
+            settings=settings,
+            home=home,
+            root=root,
+            is_git=is_git,
+            offer_commit=request.offer_commit,
+            model=model.name,
+            folder=session.folder,
+        )
+        return _build_runtime(place, request, models, model, session)
     except BaseException:  # on any exception the log is released, then the exception is raised again
         session.close()
         raise
 
 
-def _open_session(options: Options, project: Path) -> Session:
+def _open_session(request: SessionRequest, project: Path) -> Session:
     sessions = project / "sessions"
-    if not options.session:
+    if not request.session:
         return Session.create(sessions)
-    return Session.open(sessions / options.session, options.proceed)
+    return Session.open(sessions / request.session, request.proceed)
 
 
 def _build_runtime(
-    options: Options, home: Home, root: Path, is_git: bool, model: Model, session: Session
+    place: SessionEnvironment, request: SessionRequest, models: ModelSelection, model: Model, session: Session
 ) -> Runtime:
-    from sandbox.fs.workspace_tree import Tree
-    from sandbox.policy.trust import TrustStore
-    from tools.core.artifacts import Artifacts
-
-    place = SessionEnvironment(
-        options=options, home=home, root=root, is_git=is_git, model=model.name, folder=session.folder
-    )
-    reach = place.build_capabilities(options.mode)
-    workspace = Workspace(
-        root=root,
-        files=Tree(root, options.rules.denies_reading),
-        sandbox=reach.sandbox,
-        artifacts=Artifacts(session.folder / "artifacts"),
-        journal=home.get_project_folder(root) / "journal",
-        settings=ToolSettings(
-            test_command=options.test_command,
-            test_timeout=options.test_timeout,
-            shell_timeout=options.shell_timeout,
-            kernel_memory=options.kernel_memory,
-            kept={"project": home.get_project_folder(root) / "functions", "user": home.data / "functions"},
-            secrets_allowed=options.secrets_allowed,
-            refuse_syntax_errors=options.refuse_syntax_errors,
-            lint=options.lint,
-            unreadable=tuple(rule.pattern for rule in options.rules.read_denials),
-            trusts=TrustStore(home.config).create_check(root),
-            cache=make_private_folder(home.cache / "work" / session.id),
-            shared=home.cache,
-        ),
-        mode=options.mode,
-        servers=_create_language_servers(options, reach.sandbox.name),
-    )
+    settings = place.settings
+    access = settings.access
+    reach = place.build_capabilities(access.mode)
+    workspace = _create_workspace(place, reach, session)
     mcp: McpServers | None = None
-    if options.mcp and reach.sandbox.name != "container":  # no file descriptor can be passed into a container
+    if (
+        settings.tools.mcp and reach.sandbox.name != "container"
+    ):  # no file descriptor can be passed into a container
         from tools.mcp.server_tools import McpServers
 
-        mcp = McpServers(workspace, options.mcp)
-    commits = reach.toolbox.get("git_commit") is not None
+        mcp = McpServers(workspace, settings.tools.mcp)
     snapshots = reach.snapshots
     recovered, ended = _recover_interrupted_edits(workspace)
     _restore_changes(session, workspace, snapshots, ended)
     if not _has_system_prompt(session):
-        session.append(_create_session_start(options, root, model, session, workspace, offers_commit=commits))
+        session.append(_create_session_start(place, request, session, workspace, reach.toolbox))
     if recovered:
         session.append(Signal(name="recovery", detail=recovered))
     return Runtime(
@@ -105,20 +96,41 @@ def _build_runtime(
         workspace=workspace,
         model=model,
         toolbox=reach.toolbox,
-        policy=Policy(options.mode, options.approval or default_approval(reach.sandbox), options.rules),
+        policy=Policy(access.mode, access.approval or default_approval(reach.sandbox), access.rules),
         snapshots=snapshots,
-        approver=options.approver,
-        rule_levels=options.discipline,
-        shares=options.shares,
-        summaries=options.summaries,
-        apply_action_format=partial(_apply_action_format, options.actions, reach.toolbox),
-        limits=options.limits,
-        commit_when=options.commit,
+        settings=settings,
+        approver=request.approver,
+        apply_action_format=partial(_apply_action_format, settings.actions, reach.toolbox),
+        limits=build_limits(settings.limits),
         environment=place,
         mcp=mcp,
-        roles={
-            role: partial(make, home, make_notice_callback(session)) for role, make in options.roles.items()
-        },
+        roles=models.build_role_makers(make_notice_callback(session)),
+    )
+
+
+def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: Session) -> Workspace:
+    from sandbox.fs.workspace_tree import Tree
+    from sandbox.policy.trust import TrustStore
+    from tools.core.artifacts import Artifacts
+
+    home, root, access, tools = place.home, place.root, place.settings.access, place.settings.tools
+    project = home.get_project_folder(root)
+    return Workspace(
+        root=root,
+        files=Tree(root, access.rules.denies_reading),
+        sandbox=reach.sandbox,
+        artifacts=Artifacts(session.folder / "artifacts"),
+        settings=tools,
+        folders=ToolFolders(
+            cache=make_private_folder(home.cache / "work" / session.id),
+            shared=home.cache,
+            saved_functions={"project": project / "functions", "user": home.data / "functions"},
+        ),
+        rules=access.rules,
+        trusts=TrustStore(home.config).create_check(root),
+        journal=project / "journal",
+        mode=access.mode,
+        servers=_create_language_servers(tools, access.rules, reach.sandbox.name),
     )
 
 
@@ -147,18 +159,18 @@ def _apply_action_format(modes: Modes, toolbox: Toolbox, model: Model) -> Model:
     return CodeActions(model, toolbox)
 
 
-def _create_language_servers(options: Options, sandbox: str) -> Servers | None:
+def _create_language_servers(settings: ToolSettings, rules: Rules, sandbox: str) -> Servers | None:
     """Return None if the user names no servers, or in a container, into which no file descriptor can be passed."""
-    if not options.language_servers or sandbox == "container":
+    if not settings.language_servers or sandbox == "container":
         return None
     from sandbox.policy.effects import Effect
     from tools.code.lsp.session_servers import Servers
 
     def is_write_restricted(path: str) -> bool:
-        rule = options.rules.match_effect(Effect(kind="write", paths=(path,)))
+        rule = rules.match_effect(Effect(kind="write", paths=(path,)))
         return rule is not None and rule.verdict != "allow"
 
-    return Servers(options.language_servers, is_write_restricted)
+    return Servers(settings.language_servers, is_write_restricted)
 
 
 def _has_system_prompt(session: Session) -> bool:
@@ -189,24 +201,29 @@ def _recover_interrupted_edits(workspace: Workspace) -> tuple[str, Collection[st
 
 
 def _create_session_start(
-    options: Options, root: Path, model: Model, session: Session, workspace: Workspace, *, offers_commit: bool
+    place: SessionEnvironment,
+    request: SessionRequest,
+    session: Session,
+    workspace: Workspace,
+    toolbox: Toolbox,
 ) -> Event:
     from agent.context.system_prompt import build_system_prompt
     from sandbox.fs.repository import find_root, read_branch
 
+    root, settings = place.root, place.settings
     return SessionStart(
         session=session.id,
         project=str(root),
-        model=model.name,
-        mode=options.mode,
-        version=options.version,
-        outputs=options.outputs,
+        model=place.model,
+        mode=settings.access.mode,
+        version=request.version,
+        outputs=settings.context.outputs,
         system=build_system_prompt(
             root,
-            options.working.resolve(),
-            mode=options.mode,
+            request.working.resolve(),
+            mode=settings.access.mode,
             sandbox=workspace.sandbox.name,
             branch=read_branch(root) or ("(detached HEAD)" if find_root(root) else ""),
-            commits=offers_commit,
+            commits=toolbox.get("git_commit") is not None,
         ),
     )

@@ -15,7 +15,7 @@ from tools.core.registry import Tool, Toolbox
 
 if TYPE_CHECKING:
     from agent.app_dirs import Home
-    from agent.session_options import Options
+    from agent.session_settings import SessionSettings
     from sandbox.process.command import Sandbox
     from sandbox.snapshots.workspace_snapshots import Snapshots
 
@@ -35,12 +35,16 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnvironment:
-    """Workspace and model of a session: all that its capabilities depend on besides the mode."""
+    """Settings, workspace and model of a session: all that its capabilities depend on besides the mode.
 
-    options: Options
+    offer_commit: the model may commit
+    """
+
+    settings: SessionSettings
     home: Home
     root: Path
     is_git: bool
+    offer_commit: bool
     model: str
     folder: Path
 
@@ -50,21 +54,21 @@ class SessionEnvironment:
         from sandbox.backends.selection import choose_sandbox
         from sandbox.snapshots.workspace_snapshots import Snapshots
 
-        options, home, root = self.options, self.home, self.root
+        access, home, root = self.settings.access, self.home, self.root
         check_writable(root, mode)
         sandbox = choose_sandbox(
             root,
-            options.sandbox,
+            access.sandbox,
             cache=home.cache,
             spill=self.folder,
             hidden=(home.data, home.config),
             network=mode is Mode.FULL,
-            image=options.container_image,
-            hosts=options.hosts if mode is Mode.WORKSPACE else (),
+            image=access.container_image,
+            hosts=access.network if mode is Mode.WORKSPACE else (),
         )
         writes = mode is not Mode.READ_ONLY
         return Capabilities(
-            sandbox=apply_read_denials(sandbox, root, options.rules),
+            sandbox=apply_read_denials(sandbox, root, access.rules),
             toolbox=self._build_toolbox(mode, in_container=sandbox.name == "container"),
             snapshots=Snapshots(root, home.get_project_folder(root) / "snapshots") if writes else None,
         )
@@ -77,15 +81,15 @@ class SessionEnvironment:
         withheld = set() if self.is_git else set(_OF_REPOSITORIES)
         if in_container:  # no file descriptor, so no kernel, can be passed into a container
             withheld.add("python")
-        if in_container or not self.options.language_servers:
+        if in_container or not self.settings.tools.language_servers:
             withheld.add("rename")
-        if not (self.options.offer_commit and self.is_git):
+        if not (self.offer_commit and self.is_git):
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
             withheld |= {"git_commit", "rename", *(tool.name for tool in accepted if not tool.reads_only)}
-        formats = self.options.edit_formats or find_family(self.model).formats
+        formats = self.settings.tools.edit.formats or find_family(self.model).formats
         tools = [tool for tool in load_default_tools(formats) if tool.name not in withheld]
-        by_calls = resolve_action_mode(self.model, self.options.actions) == "tools"
+        by_calls = resolve_action_mode(self.model, self.settings.actions) == "tools"
         unlisted = [tool for tool in tools if by_calls and tool.name == "python"]
         return Toolbox(
             [tool for tool in tools if tool not in unlisted],

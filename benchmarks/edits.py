@@ -30,7 +30,7 @@ from _measure import COMMAND, environment, milliseconds, timed
 from sandbox.backends.unconfined import Unconfined
 from sandbox.fs.workspace_tree import Tree
 from tools.core.artifacts import Artifacts
-from tools.core.tool_settings import ToolSettings
+from tools.core.tool_folders import ToolFolders
 from tools.core.workspace import Workspace
 from tools.edit.apply.edit_engine import EditRefused, edit_text
 from tools.edit.edit_model import Replace
@@ -250,7 +250,7 @@ def workspace(folder: Path) -> Workspace:
         sandbox=Unconfined(root, spill=folder),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
-        settings=ToolSettings(cache=folder / "cache"),
+        folders=ToolFolders(cache=folder / "cache"),
     )
 
 

@@ -31,7 +31,7 @@ from tools.core.action import Action, Observation
 from tools.core.artifacts import Artifacts
 from tools.core.gateway import Gateway
 from tools.core.registry import Toolbox
-from tools.core.tool_settings import ToolSettings
+from tools.core.tool_folders import ToolFolders
 from tools.core.workspace import Workspace
 from tools.kernel.kernel_session import KernelSession
 
@@ -100,7 +100,7 @@ def opened(folder: Path, box: str) -> tuple[Workspace, Gateway]:
         sandbox=choose_sandbox(root, box, spill=folder),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
-        settings=ToolSettings(cache=folder / "cache"),
+        folders=ToolFolders(cache=folder / "cache"),
     )
     policy = Policy(Mode.FULL, Approval.AUTO)
     return at, Gateway(toolbox=Toolbox(load_default_tools()), workspace=at, policy=policy, recorder=Quiet())

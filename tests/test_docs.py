@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 from agent.app_dirs import Home
+from agent.context.context_settings import ContextSettings
 from agent.exit_codes import MEANING, Exit
 from agent.monitor.phases import PHASES
 from agent.monitor.workflow_rules import RULES
 from agent.turn.action_format import resolve_action_mode
 from cli.settings.layers import load_settings
-from cli.settings.settings_types import ContextSettings, Settings, list_setting_names
+from cli.settings.settings_types import Settings, get_setting, list_setting_names
 from tests.support.cli import CHECKOUT, Result, run
 from tests.support.confined import needs_confinement
 from tests.support.loopback import Loopback
@@ -155,7 +155,7 @@ def test_the_settings_of_the_context_are_those_that_hold() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
-    assert load_settings(home, None, {}, {}).context == ContextSettings()
+    assert load_settings(home, None, {}, {}).session.context == ContextSettings()
 
 
 def test_the_example_of_the_settings_page_holds_settings() -> None:
@@ -163,8 +163,8 @@ def test_the_example_of_the_settings_page_holds_settings() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
-    settings = load_settings(home, None, {}, {})
-    assert (settings.model, settings.tests.command) == ("openai/gpt-5.1", "python -m pytest -q")
+    settings = load_settings(home, None, {}, {}).session
+    assert (settings.model, settings.tools.tests.command) == ("openai/gpt-5.1", "python -m pytest -q")
 
 
 def test_the_settings_page_lists_every_setting_with_its_default() -> None:
@@ -173,7 +173,7 @@ def test_the_settings_page_lists_every_setting_with_its_default() -> None:
     )
     assert [key for key, _ in rows] == list_setting_names()
     for key, default in rows:
-        value = attrgetter(key)(Settings())
+        value = get_setting(Settings(), key)
         assert (json.loads(default) if default else None) == value, key
 
 
@@ -199,7 +199,7 @@ def test_the_settings_of_the_page_on_code_as_action_are_settings() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(actions + discipline)
-    settings = load_settings(home, None, {}, {})
+    settings = load_settings(home, None, {}, {}).session
     assert resolve_action_mode("ollama/any", settings.actions) == "code"
     assert settings.discipline.named == {"test-before-commit": "enforce"}
 

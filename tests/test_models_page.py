@@ -49,7 +49,7 @@ def test_the_settings_of_the_page_are_settings() -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
-    models = load_settings(home, None, {}, {}).models
+    models = load_settings(home, None, {}, {}).session.models
     assert (models.relay, models.effort, models.catalog["openai/mine"].window) == (False, "medium", 65536)
 
 

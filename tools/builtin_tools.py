@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tools.core.registry import Tool
-from tools.edit.format_registry import EDITORS, FORMATS, Format, describe_edit_tool
+from tools.core.tool_settings import Format
+from tools.edit.format_registry import EDITORS, FORMATS, describe_edit_tool
 
 TOOLS = (
     ("tools.fs.file_tools", "read"),

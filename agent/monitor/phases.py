@@ -14,8 +14,6 @@ from typing import Literal
 from sandbox.policy.effects import EffectKind
 
 Name = Literal["explore", "plan", "edit", "verify"]
-Guidance = Literal["log", "guide", "enforce"]
-"""log: phases are recorded only; guide: the model is informed of each; enforce: withheld effects are refused, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

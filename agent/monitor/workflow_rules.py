@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from agent.context.ledger.session_facts import Facts, FileState
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
-from agent.monitor.phases import Guidance, PhaseTracker
+from agent.monitor.discipline_settings import DisciplineSettings
+from agent.monitor.phases import PhaseTracker
 from agent.monitor.temporal_rules import Always, Monitor, ObservedEvent, Rule, Since, Violation, event, once
 from agent.session.log_index import parse_event_id
 from tools.core.action_guard import Advice
 from tools.core.workspace import Workspace
-
-Level = Literal["off", "remind", "enforce"]
 
 EDITS = ("edit", "create")
 TESTED = ("tests-passed", "tests-failed", "untestable")
@@ -61,18 +60,6 @@ _MOST_WORDS = 200
 """Words of a command that are tried as paths: the files that it reads are a guess anyhow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleLevels:
-    """Levels of response to a violation: default, by rule name, and the use of phases."""
-
-    rules: Level = "remind"
-    named: Mapping[str, Level] = field(default_factory=dict)
-    phases: Guidance = "log"
-
-    def get_level(self, rule: str) -> Level:
-        return self.named.get(rule, self.rules)
-
-
 @dataclass(slots=True, kw_only=True)
 class _RunningAction:
     """A running action. expected_events: the events that it will cause if it succeeds, as far as known before"""
@@ -95,7 +82,7 @@ class WorkflowMonitor:
         workspace: Workspace,
         *,
         ends: frozenset[str],
-        levels: RuleLevels,
+        levels: DisciplineSettings,
         tell: Callable[[PhaseEvent], object] = lambda phase: None,
     ) -> None:
         self._levels = {rule.name: levels.get_level(rule.name) for rule in RULES}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from agent.session_settings import When
 from agent.turn.side_calls import HasSideCalls, request_short_text
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files, read_current_content
 from agent.verify.weakened_tests import WeakenedTests
@@ -17,13 +18,6 @@ from tools.core.workspace import Workspace
 if TYPE_CHECKING:
     from tools.git.git_change import Change
     from tools.git.messages.message_style import Style
-
-When = Literal["never", "turn", "step", "branch"]
-"""When to commit.
-
-never: only the model commits, when the user asks for it. turn: at the end of a verified turn. step: also as
-soon as the whole suite passes after a change. branch: as "turn", on a new branch.
-"""
 
 BRANCHES = "patchwright/"
 """Prefix of the branches that the agent creates."""
@@ -147,7 +141,7 @@ def _switch_to_own_branch(at: Workspace, words: str) -> None:
     root = find_root(at.root)
     if root is None or read_branch(root).startswith(BRANCHES):
         return
-    broker = Broker(root, at.settings.trusts)
+    broker = Broker(root, at.trusts)
     if find_unfinished_operation(broker):
         return
     slug = "-".join(re.findall(r"[a-z0-9]+", words.lower()))[:40].strip("-") or "work"

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from agent.events import UsageRecord
 from agent.model.protocol import UNPAID
+from agent.turn.limit_settings import LimitSettings
 
 _A_DAY = 86_400.0
 """Maximum seconds of a step where no lower limit applies: longer than any useful step."""
@@ -105,6 +106,16 @@ class MaxCost:
             return ""
         next_one = "" if tally.next_cost is None else f", the next call would cost about ${coming:.4f}"
         return f"${cost:.4f} spent of ${self.dollars:g}{next_one} (--max-cost)"
+
+
+def build_limits(settings: LimitSettings) -> Sequence[Limit]:
+    """Return the limits in the settings."""
+    found: list[Limit] = [MaxSteps(settings.max_steps), MaxTime(settings.max_time)]
+    if settings.max_cost is not None:
+        found.append(MaxCost(settings.max_cost))
+    if settings.max_tokens is not None:
+        found.append(MaxTokens(settings.max_tokens))
+    return found
 
 
 def find_stop_reason(limits: Sequence[Limit], tally: Tally) -> str:

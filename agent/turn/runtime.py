@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from agent.capabilities import SessionEnvironment, build_tool_specs
 from agent.context.compression.compressor import Compressor
-from agent.context.compression.token_budget import DEFAULT_SHARES, Shares
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.projection import Projection
 from agent.context.recall_index import RecallIndex
@@ -34,12 +33,13 @@ from agent.exit_codes import Exit
 from agent.model.protocol import Delta, Model
 from agent.model.routing.roles import Role, Roles
 from agent.monitor.external_changes import ExternalChanges
-from agent.monitor.workflow_rules import RuleLevels, WorkflowMonitor
+from agent.monitor.workflow_rules import WorkflowMonitor
 from agent.session.commit_checkpoint import CommitCheckpointTracker
 from agent.session.images import attach_images, load_image
 from agent.session.log import Session
 from agent.session.log_recorder import LogRecorder
-from agent.turn.auto_commit import Committer, When
+from agent.session_settings import SessionSettings, When
+from agent.turn.auto_commit import Committer
 from agent.turn.budget import CostBudget
 from agent.turn.limits import Limit, Tally, find_stop_reason
 from agent.turn.loop import Loop
@@ -69,13 +69,11 @@ if TYPE_CHECKING:
 class Runtime:
     """State and collaborators of one session.
 
-    commit_when: when the harness commits uncommitted changes of the model
     apply_action_format: wraps a model in its action format
-    rule_levels: reactions to actions that violate the workflow rules
+    settings: those of the user; limits: built from them
     environment: fixed part of the session, for a change of its mode
     mcp: servers whose tools are offered in addition; None where the settings name none
     roles: factories of the models with a role of their own; used by `side_calls`
-    shares: how much of the history stays verbatim; summaries: who writes those of the past
     """
 
     session: Session
@@ -84,16 +82,13 @@ class Runtime:
     toolbox: Toolbox
     policy: Policy
     snapshots: Snapshotter | None
+    settings: SessionSettings = field(default_factory=SessionSettings)
     approver: Approver | None = None
     limits: Sequence[Limit] = ()
-    commit_when: When = "never"
     apply_action_format: Callable[[Model], Model] = lambda model: model
-    rule_levels: RuleLevels = field(default_factory=RuleLevels)
     environment: SessionEnvironment | None = None
     mcp: McpServers | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
-    shares: Shares = DEFAULT_SHARES
-    summaries: Literal["code", "model"] = "code"
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
     side_calls: SideCalls = field(init=False)
@@ -157,11 +152,11 @@ class Runtime:
             projection=self.projection,
             facts=self.facts,
             window=lambda: self.model.window,
-            shares=self.shares,
+            settings=self.settings.context,
             list_running_commands=lambda: [
                 f"{each.name}: {each.line}" for each in self.workspace.background.running_commands
             ],
-            summarise=summaries.summarise if self.summaries == "model" else None,
+            summarise=summaries.summarise if self.settings.context.summary == "model" else None,
             summarise_here=summaries.choose_context_summariser,
             cold=bool(self.projection.slots),
         )
@@ -227,7 +222,7 @@ class Runtime:
     def _create_workflow_monitor(self) -> WorkflowMonitor:
         ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
         monitor = WorkflowMonitor(
-            self.workspace, ends=ends, levels=self.rule_levels, tell=self.session.append
+            self.workspace, ends=ends, levels=self.settings.discipline, tell=self.session.append
         )
         monitor.restore_from_facts(self.facts)
         self.session.subscribe(monitor.handle_event)
@@ -240,6 +235,11 @@ class Runtime:
         self.loop.compressor.cold = True
         self.workspace.facts["model"] = model.name
         await old.close()
+
+    @property
+    def commit_when(self) -> When:
+        """When the harness commits uncommitted changes of the model."""
+        return self.settings.commit or "never"
 
     @property
     def is_turn_running(self) -> bool:

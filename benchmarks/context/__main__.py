@@ -9,20 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from agent.context.compression.token_budget import DEFAULT_SHARES, Shares
-from agent.context.projection.output_dedup import Outputs
+from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings, Outputs
 from agent.events import Event
 from benchmarks.context.data import events, generated, joined, load
 from benchmarks.context.measure import Result, interval, replay
 from benchmarks.context.policies import Ours, policies
 
 
-def table(sessions: Sequence[Sequence[Event]], window: int, shares: Shares, only: str) -> None:
+def table(sessions: Sequence[Sequence[Event]], window: int, settings: ContextSettings, only: str) -> None:
     """All policies over all sessions; medians over sessions, references pooled."""
     base: list[Result] = []
     head = f"{'policy':<36}{'peak':>8}{'cut':>8}{'cost':>8}{'charged':>9}{'calls':>7}{'ms':>7}{'ms at':>7}"
     print(f"\nwindow {window:,}\n{head}  identifiers / paths visible; reachable")
-    for name, make in policies(window, shares).items():
+    for name, make in policies(window, settings).items():
         if base and only not in name:
             continue
         results = [replay(session, make()) for session in sessions]
@@ -45,10 +44,10 @@ def table(sessions: Sequence[Sequence[Event]], window: int, shares: Shares, only
         )
 
 
-def long_session(steps: int, window: int, shares: Shares) -> None:
+def long_session(steps: int, window: int, settings: ContextSettings) -> None:
     """A generated session: never over the window, nothing planted lost, the cost of a step flat."""
     made, constraints, facts = generated(steps)
-    policy = Ours(window, shares)
+    policy = Ours(window, settings)
     result = replay(made, policy)
     last = "\n".join(policy.request())
     kept = sum(each in last for each in constraints)
@@ -72,17 +71,17 @@ def main() -> None:
     parser.add_argument("--single", action="store_true", help="single runs instead of joined ones")
     parser.add_argument("--sessions", type=int, default=40)
     parser.add_argument("--windows", default="128000")
-    parser.add_argument("--recent", type=int, default=DEFAULT_SHARES.recent)
-    parser.add_argument("--batch", type=int, default=DEFAULT_SHARES.batch)
+    parser.add_argument("--recent", type=int, default=DEFAULT_CONTEXT.recent)
+    parser.add_argument("--batch", type=int, default=DEFAULT_CONTEXT.batch)
     parser.add_argument("--outputs", choices=get_args(Outputs), default="outlined")
     parser.add_argument("--generated", type=int, default=0, metavar="STEPS")
     parser.add_argument("--only", default="", help="policies with this in their name, and none")
     given = parser.parse_args()
-    shares = Shares(recent=given.recent, batch=given.batch)
+    settings = ContextSettings(recent=given.recent, batch=given.batch)
     windows = [int(each) for each in given.windows.split(",")]
     if given.generated:
         for window in windows:
-            long_session(given.generated, window, shares)
+            long_session(given.generated, window, settings)
         return
     named = os.environ.get("PATCHWRIGHT_TRAJECTORIES")
     paths = given.data or ([Path(named)] if named else [])
@@ -91,10 +90,10 @@ def main() -> None:
     runs = load(paths)
     sessions = [[run] for run in runs] if given.single else joined(runs, count=given.sessions)
     print(
-        f"{len(runs)} runs; {len(sessions)} sessions; recent {shares.recent:,}, batch {shares.batch:,} tokens"
+        f"{len(runs)} runs; {len(sessions)} sessions; recent {settings.recent:,}, batch {settings.batch:,} tokens"
     )
     for window in windows:
-        table([list(events(session, given.outputs)) for session in sessions], window, shares, given.only)
+        table([list(events(session, given.outputs)) for session in sessions], window, settings, given.only)
 
 
 if __name__ == "__main__":

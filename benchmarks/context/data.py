@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.context.projection.output_dedup import Outputs
+from agent.context.context_settings import Outputs
 from agent.events import AskedAction, Event, MessageEvent, ObservationEvent, Prompt, SessionStart
 
 _FENCED = re.compile(r"```(?:bash|sh)?\n(.*?)```", re.DOTALL)

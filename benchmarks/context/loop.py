@@ -25,7 +25,7 @@ from sandbox.policy.decision import Approval, Mode, Policy
 from tools.core.action import Action, Observation
 from tools.core.artifacts import Artifacts
 from tools.core.registry import Toolbox, tool
-from tools.core.tool_settings import ToolSettings
+from tools.core.tool_folders import ToolFolders
 from tools.core.workspace import Workspace
 from tools.session.recall import memory, recall
 
@@ -97,7 +97,7 @@ def main() -> None:
             sandbox=Unconfined(own / "root", spill=own),
             artifacts=Artifacts(session.folder / "artifacts"),
             journal=own / "journal",
-            settings=ToolSettings(cache=own / "cache"),
+            folders=ToolFolders(cache=own / "cache"),
         )
         model = Endless(steps)
         runtime = Runtime(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent.context.compression import summary
 from agent.context.compression.compressor import Compressor
-from agent.context.compression.token_budget import Shares
+from agent.context.context_settings import ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.masking import render_message
 from agent.context.projection.message_slots import FoldMessage, count_bytes
@@ -40,11 +40,11 @@ class Policy(ABC):
 class Ours(Policy):
     """The product: projection, facts and compressor as a session has them, the state ledger included."""
 
-    def __init__(self, window: int, shares: Shares) -> None:
+    def __init__(self, window: int, settings: ContextSettings) -> None:
         self.projection = Projection([])
         self.facts = Facts()
         self.compressor = Compressor(
-            projection=self.projection, facts=self.facts, window=lambda: window, shares=shares
+            projection=self.projection, facts=self.facts, window=lambda: window, settings=settings
         )
         self._made = 10**9
 
@@ -189,12 +189,12 @@ class Summarised(Listed):
         return super().request()
 
 
-def policies(window: int, shares: Shares) -> dict[str, Callable[[], Policy]]:
+def policies(window: int, settings: ContextSettings) -> dict[str, Callable[[], Policy]]:
     """Each policy by its name, made anew for each session."""
-    budget = shares.recent + shares.batch
+    budget = settings.recent + settings.batch
     return {
         "none": Listed,
-        "ours": lambda: Ours(window, shares),
+        "ours": lambda: Ours(window, settings),
         "last 5 outputs (SWE-agent)": lambda: LastOutputs(5),
         "mask all but 10 (Complexity Trap)": lambda: LastOutputs(10),
         "user messages and summary (Codex)": lambda: UserAndSummary(window),

@@ -16,7 +16,7 @@ from benchmarks.repair.cases import Case
 from sandbox.backends.selection import choose_sandbox
 from sandbox.fs.workspace_tree import Tree
 from tools.core.artifacts import Artifacts
-from tools.core.tool_settings import ToolSettings
+from tools.core.tool_folders import ToolFolders
 from tools.core.workspace import Workspace
 from tools.repair.engine import repair_engine
 
@@ -106,7 +106,7 @@ def workspace(folder: Path, files: Mapping[str, str]) -> Workspace:
         sandbox=choose_sandbox(root, spill=spill),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
-        settings=ToolSettings(cache=folder / "cache"),
+        folders=ToolFolders(cache=folder / "cache"),
     )
 
 

@@ -64,6 +64,7 @@ def _find_common_commit(git: Git, commit: str, remote: str) -> str:
 
 
 def _test_commit(git: Git, commit: str, known: str, fix: str) -> int:
+
     from agent.app_dirs import Home
     from tools.git.git_change import read_committed_change
     from tools.testing.affected_tests import find_affected_tests
@@ -94,32 +95,32 @@ def _test_commit(git: Git, commit: str, known: str, fix: str) -> int:
 
 def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
     """Run tests in the sandbox, as a session would."""
+    from dataclasses import replace
+
     from agent.app_dirs import Home
     from cli.settings.layers import load_settings
     from sandbox.backends.selection import choose_sandbox
     from sandbox.fs.workspace_tree import Tree
     from tools.core.artifacts import Artifacts
-    from tools.core.tool_settings import ToolSettings
+    from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
     from tools.testing import run
 
     home = Home.from_environment()
-    settings = load_settings(home, root, {})
+    settings = load_settings(home, root, {}).session
+    limited = replace(settings.tools.tests, timeout=min(settings.tools.tests.timeout, TIMEOUT))
     with tempfile.TemporaryDirectory(prefix="patchwright-push-") as scratch:
         own = Path(scratch)
         at = Workspace(
             root=root,
             files=Tree(root),
             sandbox=choose_sandbox(
-                root, settings.sandbox, cache=home.cache, spill=own, hidden=(home.data, home.config)
+                root, settings.access.sandbox, cache=home.cache, spill=own, hidden=(home.data, home.config)
             ),
             artifacts=Artifacts(own / "artifacts"),
             journal=own / "journal",
-            settings=ToolSettings(
-                cache=own,
-                test_command=settings.tests.command,
-                test_timeout=min(settings.tests.timeout, TIMEOUT),
-            ),
+            settings=replace(settings.tools, tests=limited),
+            folders=ToolFolders(cache=own),
         )
         return asyncio.run(run(at, tests))
 

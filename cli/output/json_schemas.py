@@ -70,11 +70,10 @@ def build_settings_schema() -> dict[str, Any]:
     """Build the schema of the settings file, which an editor can use for completion."""
     from pydantic import TypeAdapter
 
-    from cli.settings.settings_types import Settings
+    from cli.settings.settings_types import build_file_type
 
-    return _add_title(
-        "Patchwright settings", "urn:patchwright:settings:1", "", TypeAdapter(Settings).json_schema()
-    )
+    schema = TypeAdapter(build_file_type()).json_schema()
+    return _add_title("Patchwright settings", "urn:patchwright:settings:1", "", schema)
 
 
 def _add_title(title: str, name: str, note: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,15 @@ from cli.settings.permission_rules import build_rules, read_stored_rules
 from cli.settings.project_settings import read_project_settings
 from cli.settings.settings_checks import check_ranges, check_values
 from cli.settings.settings_files import FILE, read_settings_file
-from cli.settings.settings_types import Settings
+from cli.settings.settings_types import Settings, replace_setting
 from sandbox.errors import Fault
 from sandbox.policy.decision import Approval, Mode
 
 WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval": Approval}
 """Flags whose text is converted to an enum."""
+
+FLAG_KEYS = {"test_command": "tests.command", "plain": "terminal.plain"}
+"""Flags whose names differ from the setting's."""
 
 
 def load_settings(
@@ -32,19 +36,13 @@ def load_settings(
         values = merge_layers(values, read_project_settings(home, root))
     values = merge_layers(values, read_environment(env))
     settings = check_values(values, None)
-    settings.rules = build_rules(settings.permissions, user_file).with_allowed_commands(
-        read_stored_rules(home)
-    )
     for key in AS_THEY_ARE:
         if text := env.get(build_variable_name(key)):
-            setattr(settings, key, text)
-    settings.flags = dict(flags)
+            settings = replace_setting(settings, key, text)
     for key, value in flags.items():  # types are checked by the command line
-        if key == "test_command":
-            settings.tests.command = str(value)
-        elif key == "plain":
-            settings.terminal.plain = bool(value)
-        else:
-            setattr(settings, key, WORDS[key](value) if key in WORDS else value)
+        converted = WORDS[key](value) if key in WORDS else value
+        settings = replace_setting(settings, FLAG_KEYS.get(key, key), converted)
     check_ranges(flags, Fault.USAGE, lambda key: f"--{key.replace('_', '-')}")
-    return settings
+    rules = build_rules(settings.permissions, user_file).with_allowed_commands(read_stored_rules(home))
+    access = replace(settings.session.access, rules=rules)
+    return replace(settings, session=replace(settings.session, access=access), flags=dict(flags))

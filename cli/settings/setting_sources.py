@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from agent.app_dirs import Home, make_private_folder
 from cli.settings.environment import build_variable_name
-from cli.settings.layers import load_settings
+from cli.settings.layers import FLAG_KEYS, load_settings
 from cli.settings.settings_checks import check_file
 from cli.settings.settings_files import FILE, PROJECT_FILE, parse_value, read_settings_file
-from cli.settings.settings_types import list_setting_names
+from cli.settings.settings_types import get_setting, list_setting_names
 from sandbox.errors import Fault, UserError
 
 
@@ -54,16 +54,19 @@ def explain_settings(
     flags: those set on its command line (`Settings.flags`)
     """
     settings = load_settings(home, root, flags, env)
-    options = {_FLAGGED.get(name, name): f"--{_OPTIONS.get(name, name).replace('_', '-')}" for name in flags}
+    options = {FLAG_KEYS.get(name, name): f"--{_OPTIONS.get(name, name).replace('_', '-')}" for name in flags}
     return [
-        SettingRow(key=key, value=value, source=options.get(key) or _find_source(key, home, root, env))
-        for key, value in _iterate_values(settings)
+        SettingRow(
+            key=key,
+            value=get_setting(settings, key),
+            source=options.get(key) or _find_source(key, home, root, env),
+        )
+        for key in list_setting_names()
     ]
 
 
-_FLAGGED = {"test_command": "tests.command", "plain": "terminal.plain"}
 _OPTIONS = {"test_command": "tests"}
-"""Flags whose names differ from the setting's, or the option's."""
+"""Flags whose names differ from the option's."""
 
 
 def store_setting(home: Home, key: str, text: str) -> Path:
@@ -146,17 +149,6 @@ def _write_document(path: Path, text: str) -> Path:
     finally:
         draft.unlink(missing_ok=True)
     return path
-
-
-def _iterate_values(settings: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for each in fields(settings):
-        if not each.init:
-            continue
-        value, key = getattr(settings, each.name), f"{prefix}{each.name}"
-        if is_dataclass(value) and not isinstance(value, type):
-            yield from _iterate_values(value, f"{key}.")
-        else:
-            yield key, value
 
 
 def _find_source(key: str, home: Home, root: Path | None, env: Mapping[str, str]) -> str:

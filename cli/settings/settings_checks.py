@@ -6,12 +6,21 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.monitor.workflow_rules import RULES, Level
+from agent.monitor.discipline_settings import Level
+from agent.monitor.workflow_rules import RULES
 from cli.settings.permission_rules import build_rules
 from cli.settings.settings_files import locate_setting, read_settings_file
-from cli.settings.settings_types import Settings, list_setting_names
+from cli.settings.settings_types import (
+    KEYS,
+    Settings,
+    build_file_type,
+    get_setting,
+    list_setting_names,
+    replace_setting,
+)
 from sandbox.errors import Fault, UserError
-from tools.edit.format_registry import WAYS, Format
+from tools.core.tool_settings import Format
+from tools.edit.format_registry import WAYS
 
 LEAST = {
     "max_steps": 1,
@@ -43,16 +52,19 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         return f" in {locate_setting(path, key)}" if path else ""
 
     try:
-        settings = TypeAdapter(Settings).validate_python(dict(values))
-        flat = dict(vars(settings))
-        for part in ("tests", "context", "terminal"):
-            flat |= {f"{part}.{key}": each for key, each in vars(getattr(settings, part)).items()}
-        check_ranges(flat, Fault.CONFIGURATION, lambda key: f"setting {key!r}{format_place(key)}")
-        _check_formats(settings.edit.formats, format_place("edit.formats"))
-        _check_rules(settings.discipline.named, format_place("discipline.named"))
+        given: Any = TypeAdapter(build_file_type()).validate_python(dict(values))
+        settings = Settings()
+        for key in KEYS:
+            if key in values:
+                settings = replace_setting(settings, key, getattr(given, key))
+        numbers = {key: get_setting(settings, key) for key in LEAST}
+        check_ranges(numbers, Fault.CONFIGURATION, lambda key: f"setting {key!r}{format_place(key)}")
+        session = settings.session
+        _check_formats(session.tools.edit.formats, format_place("edit.formats"))
+        _check_rules(session.discipline.named, format_place("discipline.named"))
         _check_keys(settings.terminal.keys, format_place)
-        _check_servers(settings.language_servers, format_place)
-        _check_mcp(settings.mcp, format_place)
+        _check_servers(session.tools.language_servers, format_place)
+        _check_mcp(session.tools.mcp, format_place)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from agent.app_dirs import SETTINGS_FILE
 from sandbox.errors import Fault, UserError
 
-FILE, PROJECT_FILE = "settings.toml", "patchwright.toml"
+FILE, PROJECT_FILE = SETTINGS_FILE, "patchwright.toml"
 """Names of the user's file in the configuration folder, and of the project's at its top."""
 
 

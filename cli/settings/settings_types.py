@@ -1,41 +1,16 @@
-"""Types of all settings, with the built-in values."""
+"""Settings of the program: those of a session and of the terminal, and the keys by which users set them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Literal
+from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass, replace
+from functools import cache
+from operator import attrgetter
+from typing import Any, get_type_hints
 
-from agent.context.compression.token_budget import DEFAULT_SHARES
-from agent.monitor.phases import Guidance
-from agent.monitor.workflow_rules import Level
-from agent.turn.action_format import DEFAULT, ActionMode
-from agent.turn.auto_commit import When
-from cli.settings.terminal_settings import FORBID_UNKNOWN, TerminalSettings
-from sandbox.policy.decision import Approval, Mode
-from sandbox.policy.rules import NO_RULES, Rules
-from tools.edit.format_registry import Format
-
-
-@dataclass(kw_only=True)
-class TestSettings:
-    """How a project is tested. `command` overrides what `run_tests` finds."""
-
-    __pydantic_config__ = FORBID_UNKNOWN
-
-    command: str = ""
-    timeout: float = 600.0
-
-
-@dataclass(kw_only=True)
-class EditSettings:
-    """How a model edits files. `formats`: in which it is told to write; None: those that its family writes well."""
-
-    __pydantic_config__ = FORBID_UNKNOWN
-
-    formats: list[Format] | None = None
-    syntax_errors: Literal["report", "refuse"] = "report"
-    lint: bool = True
+from agent.session_settings import SessionSettings
+from cli.settings.terminal_settings import TerminalSettings
+from sandbox.settings_validation import FORBID_UNKNOWN
 
 
 @dataclass(kw_only=True)
@@ -60,128 +35,94 @@ class PermissionSettings:
     deny: list[str | RuleSettings] = field(default_factory=list)
 
 
-@dataclass(kw_only=True)
-class CatalogSettings:
-    """The user's entry for a model. window: tokens; input, output, cached: US dollars for a million tokens"""
-
-    __pydantic_config__ = FORBID_UNKNOWN
-
-    window: int = 0
-    input: float | None = None
-    output: float | None = None
-    cached: float | None = None
-    tools: bool = True
-    images: bool = True
-
-
-@dataclass(kw_only=True)
-class DisciplineSettings:
-    """Response to misordered actions. `named`: rules with a level of their own; `phases`: see agent.monitor.phases."""
-
-    __pydantic_config__ = FORBID_UNKNOWN
-
-    rules: Level = "remind"
-    named: dict[str, Level] = field(default_factory=dict)
-    phases: Guidance = "log"
-
-
-@dataclass(kw_only=True)
-class ModelSettings:
-    """Models beside the main one, by role; "" leaves a role to the main one.
-
-    fast: titles, summaries, messages; plan: plans, and tasks beyond the main model; judge: opinions on work
-    fallback: asked in this order when a model cannot be reached
-    relay: `plan` leads each turn and comes back when things fail; the main model carries it out
-    effort: how much a model is to think; "" leaves it to the provider
-    catalog: window and prices of models by name, where ours are wrong or missing
-    """
-
-    __pydantic_config__ = FORBID_UNKNOWN
-
-    fast: str = ""
-    plan: str = ""
-    judge: str = ""
-    fallback: list[str] = field(default_factory=list)
-    relay: bool = False
-    effort: Literal["", "low", "medium", "high"] = ""
-    catalog: dict[str, CatalogSettings] = field(default_factory=dict)
-
-
-@dataclass(kw_only=True)
-class ContextSettings:
-    """How long histories are kept within bounds (docs/context.md).
-
-    summary: who writes the summary of the past: code, or the fast model, checked by code
-    outputs: how those of tools enter a request: whole, once (repeated text becomes a reference), or outlined
-    (besides, long files without seldom needed parts)
-    recent: tokens of the newest steps that stay whole; batch: tokens of steps that gather before they are
-    folded
-    """
-
-    __pydantic_config__ = FORBID_UNKNOWN
-
-    summary: Literal["code", "model"] = "code"
-    outputs: Literal["whole", "once", "outlined"] = "outlined"
-    recent: int = DEFAULT_SHARES.recent
-    batch: int = DEFAULT_SHARES.batch
-
-
-@dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings with their defaults; a file may give any part of them."""
+    """All settings of one run.
 
-    __pydantic_config__ = FORBID_UNKNOWN
+    permissions: rules as the user wrote them; the session has them parsed
+    flags: options set on the command line, by name (`test_command` is `tests.command`)
+    """
 
-    model: str = ""
-    api_base: str = ""
-    mode: Mode = Mode.WORKSPACE
-    approval: Approval | None = None
-    """Of a session with a terminal. None: `auto` where the kernel confines commands, else `ask`."""
-    sandbox: str = "auto"
-    container_image: str = ""
-    max_steps: int = 200
-    max_time: float = 3600.0
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    shell_timeout: float = 120.0
-    kernel_memory: int = 4096
-    """MiB of private memory that the kernel of the `python` tool may have."""
-    actions: ActionMode | dict[str, ActionMode] = DEFAULT
-    """How models act (`tools`, `code`, `hybrid`), for all of them or by pattern of their names (`ollama/*`)."""
-    network: list[str] = field(default_factory=list)
-    """Hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty."""
-    secrets_allowed: list[str] = field(default_factory=list)
-    """Patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones."""
-    language_servers: dict[str, str] = field(default_factory=dict)
-    """By language (`python`, `c`, `typescript`) the command line of a server that the session may ask. They run in
-    the sandbox, but read what the project configures: name those that you trust with it."""
-    mcp: dict[str, str] = field(default_factory=dict)
-    """Servers of the Model Context Protocol, by a name for each: the command line that starts it."""
-    commit: When | None = None
-    """When the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation."""
-    tests: TestSettings = field(default_factory=TestSettings)
-    edit: EditSettings = field(default_factory=EditSettings)
-    discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
-    context: ContextSettings = field(default_factory=ContextSettings)
-    models: ModelSettings = field(default_factory=ModelSettings)
+    session: SessionSettings = field(default_factory=SessionSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
-    rules: Rules = field(default=NO_RULES, init=False)
-    """Rules of `permissions` and those stored by "always"."""
-    flags: Mapping[str, object] = field(default_factory=dict, init=False)
-    """Options set on the command line, by name (`test_command` is `tests.command`)."""
+    flags: Mapping[str, object] = field(default_factory=dict)
+
+
+KEYS: Mapping[str, str] = {
+    "model": "session.model",
+    "api_base": "session.api_base",
+    "mode": "session.access.mode",
+    "approval": "session.access.approval",
+    "sandbox": "session.access.sandbox",
+    "container_image": "session.access.container_image",
+    "max_steps": "session.limits.max_steps",
+    "max_time": "session.limits.max_time",
+    "max_cost": "session.limits.max_cost",
+    "max_tokens": "session.limits.max_tokens",
+    "shell_timeout": "session.tools.shell_timeout",
+    "kernel_memory": "session.tools.kernel_memory",
+    "actions": "session.actions",
+    "network": "session.access.network",
+    "secrets_allowed": "session.tools.secrets_allowed",
+    "language_servers": "session.tools.language_servers",
+    "mcp": "session.tools.mcp",
+    "commit": "session.commit",
+    "tests": "session.tools.tests",
+    "edit": "session.tools.edit",
+    "discipline": "session.discipline",
+    "context": "session.context",
+    "models": "session.models",
+    "terminal": "terminal",
+    "permissions": "permissions",
+}
+"""Keys and tables of a settings file, in the order in which users see them, and where `Settings` has them."""
 
 
 def list_setting_names() -> list[str]:
     """Return the names of all settings, with dots."""
-    parts = {
-        "tests": TestSettings,
-        "edit": EditSettings,
-        "discipline": DisciplineSettings,
-        "context": ContextSettings,
-        "models": ModelSettings,
-        "terminal": TerminalSettings,
-        "permissions": PermissionSettings,
+    builtin, names = Settings(), []
+    for key in KEYS:
+        value = get_setting(builtin, key)
+        names += [f"{key}.{each.name}" for each in fields(value)] if is_dataclass(value) else [key]
+    return names
+
+
+def get_setting(settings: Settings, key: str) -> Any:
+    """Return the value of a setting (`tests.command`), or of a table (`tests`)."""
+    return attrgetter(_find_place(key))(settings)
+
+
+def replace_setting(settings: Settings, key: str, value: object) -> Settings:
+    """Return settings with another value of a setting or table."""
+    changed: Settings = _replace_at(settings, _find_place(key).split("."), value)
+    return changed
+
+
+def _find_place(key: str) -> str:
+    table, dot, name = key.partition(".")
+    return f"{KEYS[table]}{dot}{name}"
+
+
+def _replace_at(section: Any, path: list[str], value: object) -> Any:
+    name, *rest = path
+    return replace(section, **{name: _replace_at(getattr(section, name), rest, value) if rest else value})
+
+
+@cache
+def build_file_type() -> type:
+    """Return the dataclass that a settings file has to match: all keys side by side, with the types of their fields."""
+    made = []
+    for key, place in KEYS.items():
+        section = Settings
+        *sections, name = place.split(".")
+        for each in sections:
+            section = get_type_hints(section)[each]
+        [found] = [each for each in fields(section) if each.name == name]
+        default = field(default=found.default, default_factory=found.default_factory)
+        made.append((key, get_type_hints(section)[name], default))
+    namespace = {
+        "__pydantic_config__": FORBID_UNKNOWN,
+        "__doc__": "All settings with their defaults; a file may give any part of them.",
     }
-    nested = [f"{part}.{each.name}" for part, of in parts.items() for each in fields(of)]
-    return [each.name for each in fields(Settings) if each.init and each.name not in parts] + nested
+    return make_dataclass("Settings", made, kw_only=True, namespace=namespace)

@@ -9,10 +9,7 @@ from typing import Literal, get_args
 
 from cli.settings.settings_files import FILE, read_settings_file
 from sandbox.errors import UserError
-
-FORBID_UNKNOWN = {"extra": "forbid"}
-"""Pydantic's configuration of all classes of settings: an unknown setting is reported as an error."""
-
+from sandbox.settings_validation import FORBID_UNKNOWN
 
 Theme = Literal["terminal", "dark", "light", "blue-orange", "mono"]
 Editing = Literal["emacs", "vi"]

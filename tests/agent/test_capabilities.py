@@ -11,9 +11,10 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.events import End, Signal
 from agent.mode_switch import switch_approval, switch_mode
-from agent.model.scripted.scripted_model import ScriptedModel
-from agent.session_options import Options
+from agent.session_request import SessionRequest
+from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
+from sandbox.access_settings import AccessSettings
 from sandbox.errors import UserError
 from sandbox.policy.decision import Approval, Mode
 from tests.support.cli import call, git, script
@@ -31,15 +32,12 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def session(root: Path, mode: Mode, turns: list[dict[str, object]]) -> Runtime:
-    path = script(root.parent, turns).removeprefix("scripted:")
-    options = Options(
-        working=root,
-        model=lambda home, tell: ScriptedModel(path),
-        mode=mode,
-        sandbox="unconfined",
+    settings = SessionSettings(
+        model=script(root.parent, turns),
+        access=AccessSettings(mode=mode, approval=Approval.NEVER, sandbox="unconfined"),
         commit="turn",
     )
-    return assemble_runtime(options, Home.from_environment())
+    return assemble_runtime(settings, SessionRequest(working=root), Home.from_environment())
 
 
 def told(runtime: Runtime) -> set[str]:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.context.compression.token_budget import Shares
+from agent.context.context_settings import ContextSettings
 from benchmarks.context.data import Run, Step, events, generated, joined, load
 from benchmarks.context.measure import CACHED, FRESH, replay
 from benchmarks.context.policies import LastOutputs, Listed, Ours, policies
 
-SHARES = Shares(recent=300, batch=900)
+SHARES = ContextSettings(recent=300, batch=900)
 
 
 def run(number: int, steps: int = 12) -> Run:

@@ -28,7 +28,7 @@ from cli.settings.environment import build_variable_name
 from cli.settings.layers import load_settings
 from cli.settings.project_settings import find_settings_to_trust
 from cli.settings.settings_files import FILE, PROJECT_FILE
-from cli.settings.settings_types import list_setting_names
+from cli.settings.settings_types import get_setting, list_setting_names
 from cli.tui.commands.command_table import BY_NAME as SLASH_COMMANDS
 from cli.tui.commands.command_table import GROUPS
 from sandbox.errors import UserError
@@ -221,12 +221,9 @@ def may_set(root: Path, key: str, value: Any) -> Data:
 def _read_setting(home: Home, root: Path, key: str, env: Mapping[str, str]) -> Any:
     """The value that holds; None if it is refused."""
     try:
-        value: Any = load_settings(home, root, {}, env)
+        return get_setting(load_settings(home, root, {}, env), key)
     except UserError:
         return None
-    for part in key.split("."):
-        value = getattr(value, part)
-    return value
 
 
 def _trust(home: Home, root: Path) -> bool:

@@ -223,7 +223,7 @@ def test_trust_is_shown_given_and_taken_back_on_the_command_line(repo: Repo, tmp
 def strange(repo: Repo, tmp_path: Path) -> tuple[Workspace, TrustStore]:
     """A workspace that trusts what the user trusts: nothing yet."""
     at, store = repo.workspace(), TrustStore(tmp_path / "config")
-    at.settings.trusts = store.create_check(repo.root)
+    at.trusts = store.create_check(repo.root)
     return at, store
 
 

@@ -280,4 +280,4 @@ def test_a_repository_cannot_open_the_network(root: Path, monkeypatch: pytest.Mo
         load_settings(home, root, {}, os.environ)
     home.config.mkdir(parents=True, exist_ok=True)
     (home.config / "settings.toml").write_text('network = ["pypi.org", "*.npmjs.org:443"]\n')
-    assert load_settings(home, None, {}, os.environ).network == ["pypi.org", "*.npmjs.org:443"]
+    assert load_settings(home, None, {}, os.environ).session.access.network == ["pypi.org", "*.npmjs.org:443"]

@@ -16,6 +16,7 @@ from tests.support.bench import bench
 from tests.support.cli import call, git, script
 from tests.support.repo import Repo, agent_writes
 from tools.core.action import ToolFailure
+from tools.core.tool_settings import ToolSettings
 from tools.fs.file_tools import read, write
 from tools.git.commits.session_commit import commit_session
 from tools.session.recall import recall
@@ -79,10 +80,11 @@ def test_files_are_written_as_the_model_wants_them(tmp_path: Path) -> None:
     assert KEY not in files_below(tmp_path / "sessions")
 
 
-def refusal(repo: Repo, files: Mapping[str, str], message: str = "Change", **settings: Any) -> str:
+def refusal(
+    repo: Repo, files: Mapping[str, str], message: str = "Change", allowed: Sequence[str] = ()
+) -> str:
     at = repo.workspace()
-    for name, value in settings.items():
-        setattr(at.settings, name, value)
+    at.settings = ToolSettings(secrets_allowed=list(allowed))
     for path, content in files.items():
         agent_writes(at, path, content)
     try:
@@ -134,8 +136,8 @@ def test_a_secret_that_was_there_before_or_is_allowed_does_not_stop_a_commit(
 
 def test_the_user_may_allow_places(repo: Repo) -> None:
     allowed = ("tests/fixtures/*",)
-    assert refusal(repo, {"tests/fixtures/key.pem": PEM}, secrets_allowed=allowed) == ""
-    assert "app/key.pem:1: private key" in refusal(repo, {"app/key.pem": PEM}, secrets_allowed=allowed)
+    assert refusal(repo, {"tests/fixtures/key.pem": PEM}, allowed=allowed) == ""
+    assert "app/key.pem:1: private key" in refusal(repo, {"app/key.pem": PEM}, allowed=allowed)
 
 
 def test_a_line_that_looks_like_a_diffs_own_does_not_hide_a_secret(repo: Repo) -> None:

@@ -21,7 +21,7 @@ from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.cli import script
 from tools.core.artifacts import Artifacts
 from tools.core.registry import Tool, Toolbox
-from tools.core.tool_settings import ToolSettings
+from tools.core.tool_folders import ToolFolders
 from tools.core.workspace import Workspace
 
 
@@ -34,7 +34,7 @@ def workspace(root: Path, own: Path) -> Workspace:
         sandbox=Unconfined(root, spill=own),
         artifacts=Artifacts(own / "artifacts"),
         journal=own / "journal",
-        settings=ToolSettings(cache=own / "cache"),
+        folders=ToolFolders(cache=own / "cache"),
     )
 
 

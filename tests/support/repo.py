@@ -9,7 +9,7 @@ from pathlib import Path
 from sandbox.backends.unconfined import Unconfined
 from sandbox.fs.workspace_tree import Tree
 from tools.core.artifacts import Artifacts
-from tools.core.tool_settings import ToolSettings
+from tools.core.tool_folders import ToolFolders
 from tools.core.workspace import Workspace
 
 
@@ -75,7 +75,8 @@ class Repo:
             sandbox=Unconfined(self.root, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
             journal=place / "journal",
-            settings=ToolSettings(cache=place / "cache", trusts=lambda definitions: True),
+            folders=ToolFolders(cache=place / "cache"),
+            trusts=lambda definitions: True,
             facts={"model": model},
         )
 

@@ -16,12 +16,15 @@ from sandbox.fs.workspace_tree import Tree
 from tools.core.action import Observation, ToolFailure
 from tools.core.artifacts import Artifacts
 from tools.core.registry import Tool
-from tools.core.tool_settings import ToolSettings
+from tools.core.tool_folders import ToolFolders
 from tools.core.workspace import Workspace
 
 
-def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: Any) -> Workspace:
-    """A workspace in `folder`/work that holds these files; artifacts and caches stand beside it."""
+def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **options: Any) -> Workspace:
+    """A workspace in `folder`/work that holds these files; artifacts and caches stand beside it.
+
+    options: of the workspace, such as `settings` and `rules`
+    """
     root = folder / "work"
     root.mkdir(exist_ok=True)
     put(root, files)
@@ -33,7 +36,8 @@ def workspace(folder: Path, files: Mapping[str, str | bytes] = {}, **settings: A
         sandbox=choose_sandbox(root, cache=Path(os.environ["PATCHWRIGHT_HOME"], "cache"), spill=spill),
         artifacts=Artifacts(folder / "artifacts"),
         journal=folder / "journal",
-        settings=ToolSettings(cache=folder / "cache", **settings),
+        folders=ToolFolders(cache=folder / "cache"),
+        **options,
     )
 
 

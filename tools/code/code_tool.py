@@ -91,5 +91,5 @@ def query_index(at: Workspace, question: Callable[[Index], Answered]) -> Answere
     from tools.code.index.code_index import ask_index
 
     return ask_index(
-        at.root, at.settings.shared or at.settings.cache, tuple(build_exclusion_options(at)), question
+        at.root, at.folders.shared or at.folders.cache, tuple(build_exclusion_options(at)), question
     )

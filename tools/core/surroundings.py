@@ -10,8 +10,10 @@ if TYPE_CHECKING:
 
     from sandbox.fs.workspace_tree import Tree
     from sandbox.policy.decision import Mode
+    from sandbox.policy.trust import Trusts
     from sandbox.process.command import Sandbox
     from tools.core.artifacts import Artifacts
+    from tools.core.tool_folders import ToolFolders
     from tools.core.tool_settings import ToolSettings
 
 
@@ -36,6 +38,12 @@ class Surroundings(Protocol):
 
     @property
     def settings(self) -> ToolSettings: ...
+
+    @property
+    def folders(self) -> ToolFolders: ...
+
+    @property
+    def trusts(self) -> Trusts: ...
 
     @property
     def mode(self) -> Mode: ...

@@ -1,39 +1,53 @@
-"""Settings of a session that tools read."""
+"""Settings of the tools. Tools receive the session's own object, by reference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Literal
 
-from sandbox.policy.trust import Trusts, trust_nothing
+from sandbox.settings_validation import FORBID_UNKNOWN
+
+Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole"]
+"""Edit formats; described in tools/edit/format_registry.py."""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestSettings:
+    """How a project is tested. `command` overrides what `run_tests` finds."""
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    command: str = ""
+    timeout: float = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditSettings:
+    """How a model edits files. `formats`: in which it is told to write; None: those that its family writes well."""
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    formats: list[Format] | None = None
+    syntax_errors: Literal["report", "refuse"] = "report"
+    lint: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSettings:
     """Settings that tools read.
 
-    test_command: command of the tests if the user gave it, else "" (it is detected)
-    secrets_allowed: patterns of paths whose new secrets may be committed (fixtures)
-    refuse_syntax_errors: an edit that introduces one is rejected; else it is applied, and reported
-    lint: report new findings of the project's own linter after an edit
-    unreadable: patterns of the user's rules that deny reading
-    trusts: the user's consent to programs that the repository would run outside the sandbox
-    kernel_memory: bytes of private memory of a kernel; an allocation beyond it raises MemoryError there
-    kept: by scope ("project", "user") the folder of functions saved for later sessions; empty to save none
-    cache: Patchwright's folder for byte code, coverage and reports; outside the workspace
-    shared: Patchwright's folder for data shared by all sessions; `cache` if there is none
+    shell_timeout: seconds that a command may take
+    kernel_memory: MiB of private memory of a kernel; an allocation beyond it raises MemoryError there
+    secrets_allowed: patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones
+    language_servers: by language (`python`, `c`, `typescript`) the command line of a server that the session may
+    ask. They run in the sandbox, but read what the project configures: name those that you trust with it
+    mcp: servers of the Model Context Protocol, by a name for each: the command line that starts it
     """
 
-    test_command: str = ""
     shell_timeout: float = 120.0
-    kernel_memory: int = 4 << 30
-    kept: Mapping[str, Path] = field(default_factory=dict)
-    test_timeout: float = 600.0
-    secrets_allowed: tuple[str, ...] = ()
-    refuse_syntax_errors: bool = False
-    lint: bool = True
-    unreadable: tuple[str, ...] = ()
-    trusts: Trusts = trust_nothing
-    cache: Path
-    shared: Path | None = None
+    kernel_memory: int = 4096
+    secrets_allowed: list[str] = field(default_factory=list)
+    language_servers: dict[str, str] = field(default_factory=dict)
+    mcp: dict[str, str] = field(default_factory=dict)
+    tests: TestSettings = field(default_factory=TestSettings)
+    edit: EditSettings = field(default_factory=EditSettings)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sandbox.fs.workspace_tree import Tree
 from sandbox.policy.decision import Mode
+from sandbox.policy.rules import NO_RULES, Rules
+from sandbox.policy.trust import Trusts, trust_nothing
 from sandbox.process.command import Sandbox
 from tools.core.artifacts import Artifacts
 from tools.core.session_changes import SessionChanges
+from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import ToolSettings
 from tools.shell.background_commands import BackgroundCommands
 
@@ -49,7 +52,12 @@ class Workspace:
     files: Tree
     sandbox: Sandbox
     artifacts: Artifacts
-    settings: ToolSettings
+    settings: ToolSettings = field(default_factory=ToolSettings)
+    folders: ToolFolders
+    rules: Rules = NO_RULES
+    """The user's rules, which the policy applies; searches leave out what they deny reading."""
+    trusts: Trusts = trust_nothing
+    """The user's consent to programs that the repository would run outside the sandbox."""
     journal: Path
     mode: Mode = Mode.WORKSPACE
     changes: SessionChanges = field(default_factory=SessionChanges)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from tools.core.registry import Tool
-
-Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole"]
+from tools.core.tool_settings import Format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

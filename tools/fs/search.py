@@ -79,9 +79,9 @@ async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: 
 
 def build_exclusion_options(at: Workspace) -> Iterator[str]:
     """Yield options that exclude paths the user's rules deny reading. They go last, since the last match counts."""
-    for pattern in at.settings.unreadable:
-        anchored = "/" in pattern.rstrip("/")
-        place = pattern.removeprefix("./").rstrip("/")
+    for rule in at.rules.read_denials:
+        anchored = "/" in rule.pattern.rstrip("/")
+        place = rule.pattern.removeprefix("./").rstrip("/")
         yield f"--iglob=!{'/' if anchored and not place.startswith(('/', '~')) else ''}{place}"
 
 

@@ -56,7 +56,7 @@ def _apply_attempt(at: Workspace, ref: str) -> Observation:
 
 def _open_git(at: Workspace) -> Git:
     """Open git with the user's settings, without the filters of an untrusted repository."""
-    broker = Broker.from_path(at.root, at.settings.trusts)
+    broker = Broker.from_path(at.root, at.trusts)
     return Git(at.root, alone=True, extra=broker.replacement_environment)
 
 

@@ -48,7 +48,7 @@ async def git_bisect(command: str, good: str, bad: str = "HEAD", *, at: Workspac
     command: shell command; exit code 0 is good, 125 cannot tell
     good: commit at which it passed
     """
-    broker = Broker.from_path(at.root, at.settings.trusts)
+    broker = Broker.from_path(at.root, at.trusts)
     git = Git(broker.root, alone=True, extra=broker.replacement_environment)
     try:
         commits = [await asyncio.to_thread(_resolve_commit, git, each) for each in (good, bad)]
@@ -86,7 +86,7 @@ async def _run_bisection(at: Workspace, git: Git, command: str, good: str, bad: 
     """Bisect. Raises ToolFailure if `good` or `bad` is not so, or the result is undecidable."""
     skipped: set[str] = set()
     goods, runs = [good], 0
-    with temporary_worktree(git, bad, at.settings.cache / "bisect") as place:
+    with temporary_worktree(git, bad, at.folders.cache / "bisect") as place:
         for end, expected in ((bad, False), (good, True)):
             if await _judge_commit(at, place, command, end) is not expected:
                 raise ToolFailure(
@@ -126,7 +126,7 @@ async def _judge_commit(at: Workspace, place: Worktree, command: str, commit: st
         Command(
             argv=("bash", "-c", command),
             cwd=place.folder,
-            timeout=at.settings.test_timeout,
+            timeout=at.settings.tests.timeout,
             writable=(place.folder,),
         )
     )

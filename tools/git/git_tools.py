@@ -30,7 +30,7 @@ async def git_status(*, at: Workspace) -> Observation:
     """Show branch and changed files, and which of them you changed."""
     from tools.git.status import read_status
 
-    found = await read_status(at.root, at.settings.trusts)
+    found = await read_status(at.root, at.trusts)
     mine = _list_session_paths(at)
     lines = [found.summary]
     for title, names in found.groups:
@@ -55,7 +55,7 @@ async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Ob
         return _build_diff_observation(
             at, _diff_session(at, relative), "No git repository here: only your own changes."
         )
-    broker = Broker.from_path(at.root, at.settings.trusts)
+    broker = Broker.from_path(at.root, at.trusts)
     text = await broker.run_in_thread(lambda: _diff_work_tree(at, broker, relative, staged=staged))
     return _build_diff_observation(at, text, "")
 

@@ -86,7 +86,7 @@ async def git_blame(
 
 
 async def _run_git(at: Workspace, *arguments: str) -> str:
-    broker = Broker.from_path(at.root, at.settings.trusts)
+    broker = Broker.from_path(at.root, at.trusts)
     output = await broker.run_in_thread(lambda: broker.run(LITERAL, *arguments))
     return strip_terminal_codes(output.stdout.decode("utf-8", "replace")).rstrip("\n")
 
@@ -106,7 +106,7 @@ def _build_path_arguments(at: Workspace, path: str) -> list[str]:
         relative = at.files.resolve_relative(path)
     except ValueError as error:
         raise ToolFailure(str(error)) from None
-    broker = Broker.from_path(at.root, at.settings.trusts)
+    broker = Broker.from_path(at.root, at.trusts)
     return [(at.root.resolve().relative_to(broker.root.resolve()) / relative).as_posix()]
 
 

@@ -40,7 +40,7 @@ class KernelSession:
     def __init__(self, at: Workspace, gateway: CallGateway) -> None:
         self._at = at
         self._gateway = gateway
-        self._limits = Limits(memory=at.settings.kernel_memory)
+        self._limits = Limits(memory=at.settings.kernel_memory << 20)
         self._process: KernelProcess | None = None
         self._nested: tuple[Path, ...] | None = None
         self._guard: Audit | None = None

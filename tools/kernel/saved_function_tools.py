@@ -45,7 +45,7 @@ async def keep_function(source: str, test: str, scope: Scope = "project", *, at:
     source: the function itself (it goes as its source), or its source; it imports what it needs
     test: Python that calls it and raises if it is wrong; it runs in a fresh kernel and may only read
     """
-    if at.kernel is None or scope not in at.settings.kept:
+    if at.kernel is None or scope not in at.folders.saved_functions:
         raise ToolFailure("keep_function: nothing can be kept in this session")
     if len(source) > MOST_SOURCE or len(test) > MOST_SOURCE:
         raise ToolFailure(f"keep_function: at most {MOST_SOURCE} characters each for function and test")
@@ -64,7 +64,7 @@ async def keep_function(source: str, test: str, scope: Scope = "project", *, at:
     problem = (await at.kernel.check_functions([kept]))[name]
     if problem:
         raise ToolFailure(f"keep_function: not kept, its test fails in a fresh kernel:\n{problem}")
-    FunctionStore(at.settings.kept[scope]).put(kept)
+    FunctionStore(at.folders.saved_functions[scope]).put(kept)
     return Observation(text=f"kept {name} for this {scope}", data={"kept": name})
 
 
@@ -74,7 +74,7 @@ async def kept_functions(query: str = "", *, at: Workspace) -> Observation:
 
     query: words that have to occur in name or source
     """
-    found = search_functions(load_all_functions(at.settings.kept), query)
+    found = search_functions(load_all_functions(at.folders.saved_functions), query)
     lines = [f"{each.name} ({each.scope}): {each.problem or each.summary}" for each in found]
     value = [{"name": e.name, "about": e.summary, "scope": e.scope, "problem": e.problem} for e in found]
     return Observation(text="\n".join(lines) or "none", value=value)
@@ -92,14 +92,14 @@ async def recheck_functions(at: Workspace, functions: Sequence[SavedFunction]) -
             each, problem=problem.strip().rpartition("\n")[2], state=each.state if problem else now
         )
         with suppress(OSError):  # a full disk: it is checked again next time
-            FunctionStore(at.settings.kept[each.scope]).put(kept)
+            FunctionStore(at.folders.saved_functions[each.scope]).put(kept)
         found.append(kept)
     return found
 
 
 async def load_usable_functions(at: Workspace) -> tuple[list[SavedFunction], list[str]]:
     """Return the functions for a new kernel, and a line for each function that no longer works here."""
-    functions = load_all_functions(at.settings.kept)[-MOST_LOADED:]
+    functions = load_all_functions(at.folders.saved_functions)[-MOST_LOADED:]
     now = read_current_commit(at)
     stale = [each for each in functions if each.state != now or each.problem]
     fresh = [each for each in functions if each not in stale]

@@ -30,7 +30,7 @@ def detect_go(project: Project) -> str:
 
 
 async def launch_go(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
-    cache = at.settings.cache / "go-build"
+    cache = at.folders.cache / "go-build"
     cache.mkdir(parents=True, exist_ok=True)
     packages, tests = split_go_targets(targets)
     arguments = (*(("-run", f"^({'|'.join(tests)})$") if tests else ()), *(packages or ("./...",)))
@@ -152,7 +152,7 @@ async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], 
     if (
         not (at.root / "target").is_dir() or at.mode is Mode.READ_ONLY
     ):  # without a build folder in the project, build outside it
-        built = at.settings.cache / "cargo" / project.key
+        built = at.folders.cache / "cargo" / project.key
         built.mkdir(parents=True, exist_ok=True)
         env["CARGO_TARGET_DIR"] = str(built)
         writable = (built,)

@@ -71,7 +71,7 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     report = str(reports / "report")
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
     separator = ("--",) if manager[0] == "npm" and (ours or targets) else ()
-    cache = at.settings.cache / "npm"
+    cache = at.folders.cache / "npm"
     cache.mkdir(parents=True, exist_ok=True)
     env = {**shell_environment(), "CI": "true", "npm_config_cache": str(cache)}  # CI: no watch mode
     if framework and framework.options:

@@ -87,7 +87,7 @@ def build_pytest_launch(
     reports: Path,
 ) -> Launch:
     """Build a pytest command line that writes our report; `start` is its beginning, as a user would type it."""
-    cache = at.settings.cache / "pytest" / project.key
+    cache = at.folders.cache / "pytest" / project.key
     cache.mkdir(parents=True, exist_ok=True)
     ours = (
         "--tb=short",

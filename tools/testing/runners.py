@@ -35,7 +35,7 @@ class Runner:
 
 async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) -> Launch:
     """Return the launch of the first runner that fits the project and can run. Raises TestsNotRunnable."""
-    if at.settings.test_command:
+    if at.settings.tests.command:
         return await _launch_named_command(at, Project(at), targets, reports)
     project = Project(at)
     problems: list[str] = []
@@ -53,7 +53,7 @@ def is_python_suite(at: Workspace, targets: Sequence[str]) -> bool:
     """Return whether the tests that would be run are Python tests or unknown."""
     project = Project(at)
     fitting = _find_fitting_runners(project, targets)
-    if at.settings.test_command:
+    if at.settings.tests.command:
         return bool(project.python_tests) or not fitting
     return not fitting or fitting[0].name in _PYTHONS
 
@@ -70,7 +70,7 @@ async def _launch_named_command(
     at: Workspace, project: Project, targets: Sequence[str], reports: Path
 ) -> Launch:
     """Return the launch of the user's command, with a report if its runner is known."""
-    command = at.settings.test_command
+    command = at.settings.tests.command
     try:
         words = tuple(shlex.split(command))
     except ValueError:  # an open quote: bash reports it

@@ -41,7 +41,8 @@ async def run_copy(at: Workspace, seconds: float) -> TestReport:
 
     reports = await asyncio.to_thread(_create_report_folder, at)
     try:
-        limited = replace(at, settings=replace(at.settings, test_timeout=seconds))
+        tests = replace(at.settings.tests, timeout=seconds)
+        limited = replace(at, settings=replace(at.settings, tests=tests))
         return await _run_launch(limited, (), reports, beside=(at.root,))
     finally:
         await asyncio.to_thread(_remove_folder, reports)
@@ -71,14 +72,14 @@ def _build_command(at: Workspace, launch: Launch, reports: Path, beside: tuple[P
         argv=launch.argv,
         cwd=at.root,
         env=launch.env,
-        timeout=at.settings.test_timeout,
+        timeout=at.settings.tests.timeout,
         scope="read-only" if beside or at.mode is Mode.READ_ONLY else "workspace",
         writable=(reports, *beside, *launch.writable),
     )
 
 
 def _create_report_folder(at: Workspace) -> Path:
-    parent = at.settings.cache / "reports"
+    parent = at.folders.cache / "reports"
     parent.mkdir(parents=True, exist_ok=True)
     return Path(tempfile.mkdtemp(dir=parent))
 
@@ -113,7 +114,7 @@ def _build_report(
         start_time=started,
     )
     found = launch.parse(evidence)
-    outcome, note = _judge_outcome(found, completed, launch, at.settings.test_timeout)
+    outcome, note = _judge_outcome(found, completed, launch, at.settings.tests.timeout)
     # failures with locations are complete: the output would repeat them
     told = outcome == "passed" or (found.failures and all(each.file for each in found.failures))
     return TestReport(

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from agent.context.compression import cache_economics, folding, summary
 from agent.context.compression.provenance import mark_foreign_orders
-from agent.context.compression.token_budget import DEFAULT_SHARES, Budget, Shares
+from agent.context.compression.token_budget import Budget
+from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.ledger.state_ledger import render_ledger
 from agent.context.projection import masking, truncation
@@ -42,6 +43,7 @@ Summarise = Callable[[str], Awaitable[str]]
 class Compressor:
     """Compaction decisions for one session.
 
+    settings: sizes at which the history is compacted
     window: current context window of the model, in tokens
     summarise: asks a model for a summary; None: summaries are built by code
     summarise_here: the same at the end of the conversation, by its own model; None if another model summarises
@@ -52,7 +54,7 @@ class Compressor:
     projection: Projection
     facts: Facts
     window: Callable[[], int]
-    shares: Shares = DEFAULT_SHARES
+    settings: ContextSettings = DEFAULT_CONTEXT
     summarise: Summarise | None = None
     summarise_here: Callable[[], Summarise | None] = lambda: None
     list_running_commands: Callable[[], Iterable[str]] = tuple
@@ -157,7 +159,7 @@ class Compressor:
         self._tried_at = self.projection.raw_tokens + self.compute_budget().batch_tokens
 
     def compute_budget(self) -> Budget:
-        return Budget(window=self.window(), fixed=self.projection.fixed_tokens, shares=self.shares)
+        return Budget(window=self.window(), fixed=self.projection.fixed_tokens, settings=self.settings)
 
     @property
     def total_tokens(self) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.context.compression.compressor import Compressor
-from agent.context.compression.token_budget import Shares
+from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection import references
 from agent.context.projection.masking import render_message
@@ -36,9 +36,9 @@ class MissingFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """Shares tried on recorded sessions: cost relative to no compaction, and the share of hard references visible."""
+    """Limits tried on recorded sessions: cost relative to no compaction, and the share of hard references visible."""
 
-    shares: Shares
+    settings: ContextSettings
     cost: float
     visible: float
 
@@ -128,15 +128,17 @@ def diff_guidelines(old: str, new: str) -> str:
     return "".join(lines)
 
 
-async def run_trials(sessions: Sequence[Sequence[Event]], grid: Iterable[Shares], window: int) -> list[Trial]:
-    """Replay recorded sessions under other shares: cost relative to no compaction, and visible references."""
+async def run_trials(
+    sessions: Sequence[Sequence[Event]], grid: Iterable[ContextSettings], window: int
+) -> list[Trial]:
+    """Replay recorded sessions with other limits: cost relative to no compaction, and visible references."""
     base = sum([(await _measure_replay(events, None, window))[0] for events in sessions])
     found = []
-    for shares in grid:
-        results = [await _measure_replay(events, shares, window) for events in sessions]
+    for settings in grid:
+        results = [await _measure_replay(events, settings, window) for events in sessions]
         seen, wanted = sum(r[1] for r in results), sum(r[2] for r in results)
         cost = sum(r[0] for r in results) / max(base, 1.0)
-        found.append(Trial(shares=shares, cost=cost, visible=seen / wanted if wanted else 1.0))
+        found.append(Trial(settings=settings, cost=cost, visible=seen / wanted if wanted else 1.0))
     return found
 
 
@@ -146,12 +148,12 @@ def choose_best_trial(found: Sequence[Trial], least: float = 0.97) -> Trial | No
 
 
 async def _measure_replay(
-    events: Sequence[Event], shares: Shares | None, window: int
+    events: Sequence[Event], settings: ContextSettings | None, window: int
 ) -> tuple[float, int, int]:
     """Return (cost with a cache, visible hard references, all hard references) of one session."""
     projection, facts = Projection([]), Facts()
     compressor = Compressor(
-        projection=projection, facts=facts, window=lambda: window, shares=shares or Shares()
+        projection=projection, facts=facts, window=lambda: window, settings=settings or DEFAULT_CONTEXT
     )
     wanted = _find_used_facts(events)
     before: list[str] = []
@@ -160,7 +162,7 @@ async def _measure_replay(
         if isinstance(event, Compaction):
             continue
         if isinstance(event, MessageEvent):
-            if shares is not None:
+            if settings is not None:
                 async for made in compressor.compact_if_due():
                     number += 1
                     made.id = f"e{number}"

@@ -4,31 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """Token limits of the history, independent of the window.
-
-    Every further step pays for all of them again, and answers get worse with length, so a large window is no
-    reason to fill it. Measured on real runs: see docs/context.md.
-
-    recent: the newest steps up to this size stay verbatim; batch: tokens gathered beyond that before folding
-    """
-
-    recent: int = 3_000
-    batch: int = 8_000
-
-
-DEFAULT_SHARES = Shares()
+from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Shares of one window, in tokens. `fixed`: system prompt and tools."""
+    """Parts of one window, in tokens. `fixed`: system prompt and tools."""
 
     window: int
     fixed: int = 0
-    shares: Shares = DEFAULT_SHARES
+    settings: ContextSettings = DEFAULT_CONTEXT
 
     @property
     def hard_limit(self) -> int:
@@ -42,11 +27,11 @@ class Budget:
 
     @property
     def recent_tokens(self) -> int:
-        return min(self.shares.recent, self.history_tokens // 6)
+        return min(self.settings.recent, self.history_tokens // 6)
 
     @property
     def batch_tokens(self) -> int:
-        return min(self.shares.batch, self.history_tokens // 4)
+        return min(self.settings.batch, self.history_tokens // 4)
 
     @property
     def past_tokens(self) -> int:

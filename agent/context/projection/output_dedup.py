@@ -10,21 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from agent.context.context_settings import Outputs
 from agent.context.projection import references
 from agent.context.projection.digest import KnownWords
 from agent.context.projection.file_views import Line, find_elidable_lines, group_runs, parse_lines
 from agent.context.projection.repeated_lines import LEAST, Reference, VisibleLines
 from agent.model.protocol import AssistantMessage, Message, ToolMessage
 from tools.core.action import Action
-
-Outputs = Literal["whole", "once", "outlined"]
-"""Forms in which outputs enter a request.
-
-whole: unchanged; once: lines that the request already contains become references; outlined: in addition, file
-views are sent without long docstrings and without bodies far from the requested lines.
-"""
 
 NEVER = frozenset({"recall"})
 """Tools whose purpose is to return omitted text."""

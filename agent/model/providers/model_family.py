@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tools.edit.format_registry import FORMATS, Format
+from tools.core.tool_settings import Format
+from tools.edit.format_registry import FORMATS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

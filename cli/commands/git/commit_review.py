@@ -16,8 +16,8 @@ from typing import Any
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.model.routing.roles import Role
+from agent.model_selection import ModelSelection
 from cli.hooks.confinement import choose_confinement
-from cli.model_selection import make_side_calls
 from cli.output.error_output import write_user_error
 from cli.settings.layers import load_settings
 from sandbox.errors import Fault, UserError
@@ -212,10 +212,11 @@ _TEMPLATES = (
 def _ask_model(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role) -> str:
     """Return a model's answer; "" if no model is set up or it fails (which is reported): the fallback is used then."""
     home = Home.from_environment()
-    settings = load_settings(home, git.root, flags)
+    settings = load_settings(home, git.root, flags).session
+    models = ModelSelection(settings=settings, env=os.environ, cache=home.cache)
 
     async def request_answer() -> str:
-        side = make_side_calls(settings, home)
+        side = models.create_side_calls()
         model = side.roles.get_writer(role)
         if model is None:
             return ""

@@ -68,7 +68,7 @@ async def _run_function_tests(
     flags = {**flags, "model": "offline", "actions": "hybrid"}
     invocation = Invocation(folder=folder, flags=flags, commit=False, offer_commit=False)
     home = Home.from_environment()
-    runtime = make_runtime(invocation, home, load_invocation_settings(invocation, home))
+    runtime = make_runtime(invocation, home, load_invocation_settings(invocation, home).session)
     try:
         if runtime.workspace.kernel is None:
             raise UserError(

@@ -66,7 +66,7 @@ def _read_script(file: str) -> str:
 
 async def _run_in_kernel(invocation: Invocation, blocks: list[str], *, go_on: bool, as_json: bool) -> int:
     home = Home.from_environment()
-    runtime = make_runtime(invocation, home, load_invocation_settings(invocation, home))
+    runtime = make_runtime(invocation, home, load_invocation_settings(invocation, home).session)
     if runtime.toolbox.get("python") is None:
         await runtime.close()
         raise UserError(Fault.CONFIGURATION, "there is no kernel in a container", "Set `sandbox` to auto.")

@@ -32,9 +32,9 @@ def explain_command(folder: Path, command: str, flags: Mapping[str, Any], *, as_
 
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
-    settings = load_settings(home, root, flags)
-    sandbox = choose_sandbox(root, settings.sandbox, cache=home.cache)
-    policy = Policy(settings.mode, settings.approval or default_approval(sandbox), settings.rules)
+    access = load_settings(home, root, flags).session.access
+    sandbox = choose_sandbox(root, access.sandbox, cache=home.cache)
+    policy = Policy(access.mode, access.approval or default_approval(sandbox), access.rules)
     confined = sandbox.name != "unconfined"
     judgement = judge_command_line(command, root=root)
     decision = policy.decide_command(judgement, root=root, confined=confined)

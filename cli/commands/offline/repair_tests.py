@@ -107,7 +107,7 @@ def _open_workspace(folder: Path) -> Iterator[Workspace]:
     from sandbox.backends.selection import choose_sandbox
     from sandbox.fs.workspace_tree import Tree
     from tools.core.artifacts import Artifacts
-    from tools.core.tool_settings import ToolSettings
+    from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
 
     if not folder.is_dir():
@@ -121,7 +121,7 @@ def _open_workspace(folder: Path) -> Iterator[Workspace]:
             sandbox=choose_sandbox(root, spill=make_private_folder(place / "spill")),
             artifacts=Artifacts(place / "artifacts"),
             journal=home.get_project_folder(root) / "journal",
-            settings=ToolSettings(cache=place / "cache", shared=home.cache),
+            folders=ToolFolders(cache=place / "cache", shared=home.cache),
         )
     finally:
         shutil.rmtree(place, ignore_errors=True)  # leftovers are only a cache

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from agent.app_dirs import Home
+from agent.model_selection import ModelSelection
+from agent.session_settings import SessionSettings
 from agent.strategy.attempts import AttemptsModel
 from agent.turn.limits import MaxCost
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from cli.invocation import Invocation, make_runtime
-from cli.model_selection import check_prices, find_main_model_name
 from cli.own_command import find_own_command
-from cli.settings.settings_types import Settings
 from sandbox.errors import Fault, UserError
 from tools.git.apply_attempt import bring_back
 from tools.git.broker import Broker
@@ -37,15 +38,16 @@ _LIMITS: Mapping[str, Any] = {
     "max_cost": None,
     "max_time": float("inf"),
     "max_tokens": None,
-    "actions": "tools",
 }
-"""Settings that apply to the attempts, not to the session that waits for them."""
+"""Limits that apply to the attempts, not to the session that waits for them."""
 
 
-def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings, prompt: str) -> Runtime:
+def make_attempts_runtime(
+    invocation: Invocation, home: Home, settings: SessionSettings, prompt: str
+) -> Runtime:
     """Create the runtime of the parent session of the attempts. Raises UserError."""
     root, _ = find_workspace_root(invocation.folder, need_git=True)
-    if settings.mode == "read-only":
+    if settings.access.mode == "read-only":
         raise UserError(
             Fault.USAGE, "--attempts has nothing to bring back in read-only mode", "Leave one of them out."
         )
@@ -55,12 +57,13 @@ def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings
     git = Git(broker.root, alone=True, extra=broker.replacement_environment)
     if not git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
         raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")
-    check_prices(settings, home)
+    models = ModelSelection(settings=settings, env=os.environ, cache=home.cache)
+    models.check_prices()
     made: list[AttemptsModel] = []
 
-    def make_model(home: Home, tell: object) -> AttemptsModel:
+    def make_model(tell: object) -> AttemptsModel:
         found = AttemptsModel(
-            name=find_main_model_name(settings),
+            name=models.main_name,
             count=invocation.attempts,
             prompt=prompt,
             command=[
@@ -70,15 +73,16 @@ def make_attempts_runtime(invocation: Invocation, home: Home, settings: Settings
             git=git,
             subfolder=str(invocation.folder.resolve().relative_to(root.resolve())),
             home=home,
-            max_cost=settings.max_cost,
+            max_cost=settings.limits.max_cost,
         )
         made.append(found)
         return found
 
-    runtime = make_runtime(invocation, home, replace(settings, **_LIMITS), make_model)
+    waiting = replace(settings, limits=replace(settings.limits, **_LIMITS), actions="tools")
+    runtime = make_runtime(invocation, home, waiting, make_model)
     made[0].log_folder = runtime.session.folder / "attempts"
-    if settings.max_cost is not None:  # the attempts' unused budget pays for this session's few calls
-        runtime.limits = [*runtime.limits, MaxCost(settings.max_cost)]
+    if settings.limits.max_cost is not None:  # the attempts' unused budget pays for this session's few calls
+        runtime.limits = [*runtime.limits, MaxCost(settings.limits.max_cost)]
     made[0].artifacts = runtime.workspace.artifacts
     runtime.toolbox.add(accepted=[bring_back])
     return runtime

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -23,23 +24,32 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
     root, _ = find_workspace_root(folder, need_git=commit)
 
     def open_session(session: str, proceed: Callable[[], None]) -> OpenedSession:
-        from dataclasses import replace
-
+        from agent.model_selection import ModelSelection
         from agent.turn.runtime import make_notice_callback
-        from cli.invocation import NO_MODEL, Invocation, load_invocation_settings, make_runtime
-        from cli.model_selection import make_named_model
+        from cli.invocation import (
+            NO_MODEL,
+            Invocation,
+            load_invocation_settings,
+            make_runtime,
+        )
         from cli.tui.conversation.opened_session import OpenedSession
 
-        asked = Invocation(folder=folder, flags=flags, session=session, offer_commit=commit, commit=False)
+        asked = Invocation(
+            folder=folder,
+            flags=flags,
+            session=session,
+            offer_commit=commit,
+            commit=False,
+            attended=True,
+            proceed=proceed,
+        )
         settings = load_invocation_settings(asked, home)
-        asked = replace(asked, approval=settings.approval, proceed=proceed)
-        runtime = make_runtime(asked, home, settings)
+        runtime = make_runtime(asked, home, settings.session)
+        models = ModelSelection(settings=settings.session, env=os.environ, cache=home.cache)
         runtime.session.replayed.proceed = _do_nothing  # already open: readers now read to its end
         return OpenedSession(
             runtime=runtime,
-            make_model=lambda name: make_named_model(
-                name, settings, home, make_notice_callback(runtime.session)
-            ),
+            make_model=lambda name: models.create_model(name, make_notice_callback(runtime.session)),
             settings=settings,
             home=home,
             notice=NO_MODEL,

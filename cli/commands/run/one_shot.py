@@ -11,19 +11,18 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
 from agent.events import End, ErrorEvent, Event, collect_fields, encode_line, render_event
 from agent.exit_codes import Exit
+from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
 from cli.invocation import NO_MODEL, Invocation, load_invocation_settings, make_runtime
 from cli.output.error_output import classify_error, report_error
 from cli.output.notices import Notices
 from cli.output.standard_streams import OutputFailure, write_error, write_line
-from cli.settings.settings_types import Settings
 from sandbox.errors import Fault, UserError
 from sandbox.fs.installation import build_exposure_warning
 from sandbox.sanitize import sanitize_json, sanitize_text
@@ -68,7 +67,7 @@ def run_driven(
     if output != "stream-json":
         raise UserError(Fault.USAGE, "--input stream-json goes with --output stream-json", "Give both.")
     invocation = Invocation(
-        folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, approval=None
+        folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, attended=True
     )
     return run_with_final_event(output, lambda: asyncio.run(_drive_session(invocation)))
 
@@ -78,9 +77,9 @@ async def _drive_session(invocation: Invocation) -> int:
 
     home = Home.from_environment()
     settings = load_invocation_settings(invocation, home)
-    runtime = make_runtime(replace(invocation, approval=settings.approval), home, settings)
+    runtime = make_runtime(invocation, home, settings.session)
     try:
-        _subscribe_output(runtime, settings, "stream-json")
+        _subscribe_output(runtime, settings.session, "stream-json")
         driver = StdioDriver(runtime)
         runtime.loop.gateway.approver = driver
         loop = asyncio.get_running_loop()
@@ -155,12 +154,12 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
     if invocation.attempts > 1:
         from cli.commands.run.attempts import make_attempts_runtime
 
-        runtime = make_attempts_runtime(invocation, home, settings, prompt or "")
+        runtime = make_attempts_runtime(invocation, home, settings.session, prompt or "")
     else:
-        runtime = make_runtime(invocation, home, settings)
+        runtime = make_runtime(invocation, home, settings.session)
     try:
         notices = Notices(runtime)
-        _subscribe_output(runtime, settings, output)
+        _subscribe_output(runtime, settings.session, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)
         for number in _list_end_signals():
@@ -194,7 +193,7 @@ def _handle_interrupt(runtime: Runtime) -> None:
     runtime.interrupt()
 
 
-def _subscribe_output(runtime: Runtime, settings: Settings, output: str) -> None:
+def _subscribe_output(runtime: Runtime, settings: SessionSettings, output: str) -> None:
     if output == "stream-json":
         for event in runtime.session.replayed:
             write_line(render_event(event))

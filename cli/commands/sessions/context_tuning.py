@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent.app_dirs import Home
 from agent.context.compression import guideline_tuning, summary
-from agent.context.compression.token_budget import DEFAULT_SHARES, Shares
+from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 from agent.events import Event
 from agent.model.protocol import Model, Request, UserMessage
 from agent.session.log import read_events
@@ -20,7 +20,9 @@ from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
 GRID = [
-    Shares(recent=recent, batch=batch) for recent in (2_000, 3_000, 5_000) for batch in (4_000, 8_000, 16_000)
+    ContextSettings(recent=recent, batch=batch)
+    for recent in (2_000, 3_000, 5_000)
+    for batch in (4_000, 8_000, 16_000)
 ]
 
 SESSIONS = 20
@@ -79,11 +81,11 @@ async def _try_thresholds(home: Home, root: Path, window: int) -> int:
     tried = await guideline_tuning.run_trials([list(read_events(each.path)) for each in found], GRID, window)
     print(f"{len(found)} sessions, window {window:,}; cost against no compression, hard references visible")
     for each in tried:
-        mark = "  (now)" if each.shares == DEFAULT_SHARES else ""
-        shares = f"recent {each.shares.recent:>6,}  batch {each.shares.batch:>6,}"
-        print(f"{shares}  {each.cost:6.1%}  {each.visible:6.1%}{mark}")
+        mark = "  (now)" if each.settings == DEFAULT_CONTEXT else ""
+        limits = f"recent {each.settings.recent:>6,}  batch {each.settings.batch:>6,}"
+        print(f"{limits}  {each.cost:6.1%}  {each.visible:6.1%}{mark}")
     if (chosen := guideline_tuning.choose_best_trial(tried)) is not None:
-        print(f"\n[context]\nrecent = {chosen.shares.recent}\nbatch = {chosen.shares.batch}")
+        print(f"\n[context]\nrecent = {chosen.settings.recent}\nbatch = {chosen.settings.batch}")
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -117,12 +118,15 @@ def _read_branch(home: Home, root: Path, session: str) -> Iterator[Event]:
 
 
 def _make_model_maker(home: Home, root: Path, flags: Mapping[str, Any]) -> Callable[[str], Model]:
-    from cli.model_selection import make_named_model
+    from agent.model_selection import ModelSelection
     from cli.settings.layers import load_settings
 
-    return lambda name: make_named_model(
-        name, load_settings(home, root, flags), home, lambda text: print(sanitize_text(text))
-    )
+    def make_model(name: str) -> Model:
+        settings = load_settings(home, root, flags).session
+        models = ModelSelection(settings=settings, env=os.environ, cache=home.cache)
+        return models.create_model(name, lambda text: print(sanitize_text(text)))
+
+    return make_model
 
 
 async def _compare_replies(step: ReplayedStep, model: Model) -> str:

@@ -229,17 +229,17 @@ def _check_edit_formats(home: Home, root: Path | None, env: Mapping[str, str]) -
     from cli.settings.layers import load_settings
 
     try:
-        settings = load_settings(home, root, {}, env)
+        settings = load_settings(home, root, {}, env).session
     except UserError as error:
         return Finding(name="settings", verdict="bad", detail=error.message, hint=error.hint)
     model = settings.model or choose_default_model(env) or "offline"
     known = find_family(model)
     why = (
         "as edit.formats says"
-        if settings.edit.formats
+        if settings.tools.edit.formats
         else f"what models of its family ({known.name}) write well"
     )
-    formats = ", ".join(settings.edit.formats or known.formats)
+    formats = ", ".join(settings.tools.edit.formats or known.formats)
     return Finding(name="edits", verdict="good", detail=f"{model} writes {formats}: {why}")
 
 
@@ -303,7 +303,7 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
         return []
     from sandbox.fs.workspace_tree import Tree
     from tools.core.artifacts import Artifacts
-    from tools.core.tool_settings import ToolSettings
+    from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
     from tools.testing.project_files import TestsNotRunnable
     from tools.testing.runners import choose_launch
@@ -314,7 +314,7 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
         sandbox=sandbox,
         artifacts=Artifacts(scratch / "artifacts"),
         journal=scratch / "journal",
-        settings=ToolSettings(cache=scratch),
+        folders=ToolFolders(cache=scratch),
     )
     try:
         launch = asyncio.run(choose_launch(at, (), scratch))

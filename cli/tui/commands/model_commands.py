@@ -53,7 +53,7 @@ def _format_item(item: UsageItem) -> str:
 
 def _list_models(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Yield the available models: of the settings, used before, and of providers with an API key."""
-    settings, seen = chat.settings, {chat.runtime.model.name}
+    settings, seen = chat.settings.session, {chat.runtime.model.name}
     named = [settings.model, settings.models.fast, settings.models.plan, settings.models.judge]
     own = [
         (name, "in your settings") for name in (*named, *settings.models.fallback, *settings.models.catalog)

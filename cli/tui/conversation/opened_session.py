@@ -39,7 +39,7 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
         chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
         chat.view.echo_prompt(prompts[-1].text)
         chat.view.show_last_answer(*_find_last_answer(chat))
-    unnamed = not chat.settings.model and runtime.model.name == "offline"
+    unnamed = not chat.settings.session.model and runtime.model.name == "offline"
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings)):
         chat.show_message(line, "yellow")

@@ -39,7 +39,7 @@ class PromptCompleter(Completer):
         self._chat = chat
         workspace = chat.runtime.workspace
         self._files = FileListing(workspace.root)
-        cache = workspace.settings.shared or workspace.settings.cache
+        cache = workspace.folders.shared or workspace.folders.cache
         self._names = SymbolNames(
             workspace.root, cache, tuple(build_exclusion_options(workspace)), arrived=again
         )

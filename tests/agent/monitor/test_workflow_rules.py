@@ -10,7 +10,8 @@ import pytest
 
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
 from agent.events.event_base import AskedAction
-from agent.monitor.workflow_rules import RULES, RuleLevels, WorkflowMonitor
+from agent.monitor.discipline_settings import DisciplineSettings
+from agent.monitor.workflow_rules import RULES, WorkflowMonitor
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
 
@@ -92,7 +93,7 @@ ACTIONS: dict[str, Any] = {
 def make(at: Any, **levels: Any) -> tuple[WorkflowMonitor, list[Event]]:
     told: list[Event] = []
     return WorkflowMonitor(
-        at, ends=frozenset({"finish"}), levels=RuleLevels(**levels), tell=told.append
+        at, ends=frozenset({"finish"}), levels=DisciplineSettings(**levels), tell=told.append
     ), told
 
 
@@ -203,7 +204,7 @@ def test_a_session_that_is_taken_up_again_keeps_the_rules(at: Any) -> None:
     )
 
     def advised(known: Facts, *actions: str) -> list[str]:
-        discipline = WorkflowMonitor(at, ends=frozenset({"finish"}), levels=RuleLevels())
+        discipline = WorkflowMonitor(at, ends=frozenset({"finish"}), levels=DisciplineSettings())
         discipline.restore_from_facts(known)
         return [note for note in story(" ".join(actions), at, discipline) if note]
 

@@ -11,10 +11,10 @@ import pytest
 from agent.app_dirs import Home
 from cli.commands.setup.doctor import collect_findings
 from cli.settings.layers import load_settings
-from cli.settings.settings_types import EditSettings, Settings
 from sandbox.errors import Fault, UserError
 from tests.support.cli import Result, call, git, run, script
 from tests.support.loopback import Loopback
+from tools.core.tool_settings import EditSettings
 from tools.edit.format_registry import EDITORS
 
 Turns = Sequence[Mapping[str, Any]]
@@ -41,8 +41,8 @@ def configure(text: str) -> Home:
     return home
 
 
-def loaded(text: str) -> Settings:
-    return load_settings(configure(text), None, {}, {})
+def loaded(text: str) -> EditSettings:
+    return load_settings(configure(text), None, {}, {}).session.tools.edit
 
 
 def refused(text: str) -> UserError:
@@ -53,14 +53,12 @@ def refused(text: str) -> UserError:
 
 
 def test_without_settings_the_family_decides_and_errors_are_reported() -> None:
-    assert load_settings(Home.from_environment(), None, {}, {}).edit == EditSettings()
+    assert load_settings(Home.from_environment(), None, {}, {}).session.tools.edit == EditSettings()
     assert EditSettings() == EditSettings(formats=None, syntax_errors="report", lint=True)
 
 
 def test_what_the_user_sets_is_taken() -> None:
-    set_by_user = loaded(
-        '[edit]\nformats = ["lines", "whole"]\nsyntax_errors = "refuse"\nlint = false\n'
-    ).edit
+    set_by_user = loaded('[edit]\nformats = ["lines", "whole"]\nsyntax_errors = "refuse"\nlint = false\n')
     assert set_by_user == EditSettings(formats=["lines", "whole"], syntax_errors="refuse", lint=False)
 
 

@@ -40,13 +40,24 @@ def test_every_kind_of_setting_is_taken_from_the_environment_and_told_as_such(tm
         "PATCHWRIGHT_SANDBOX": "",
         "PATCHWRIGHT_STRESS": "nothing of the settings'",
     }
-    settings = load_settings(Home.from_environment(), tmp_path, {}, env)
-    assert (settings.mode, settings.max_cost, settings.network) == (Mode.READ_ONLY, 0.5, ["pypi.org"])
-    assert (settings.tests.command, settings.edit.lint, settings.model) == ("make test", False, "7")
-    assert settings.sandbox == "auto"
+    settings = load_settings(Home.from_environment(), tmp_path, {}, env).session
+    assert (settings.access.mode, settings.limits.max_cost, settings.access.network) == (
+        Mode.READ_ONLY,
+        0.5,
+        ["pypi.org"],
+    )
+    assert (settings.tools.tests.command, settings.tools.edit.lint, settings.model) == (
+        "make test",
+        False,
+        "7",
+    )
+    assert settings.access.sandbox == "auto"
     assert source_of("tests.command", tmp_path, env) == "PATCHWRIGHT_TESTS__COMMAND"
     assert source_of("sandbox", tmp_path, env) == "built-in"
-    assert load_settings(Home.from_environment(), tmp_path, {"mode": "full"}, env).mode == Mode.FULL
+    assert (
+        load_settings(Home.from_environment(), tmp_path, {"mode": "full"}, env).session.access.mode
+        == Mode.FULL
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,9 +85,12 @@ def test_a_table_of_the_project_leaves_the_rest_of_the_users_as_it_is(tmp_path: 
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text("[tests]\ntimeout = 9.0\ncommand = 'mine'\n")
     (tmp_path / "patchwright.toml").write_text("[tests]\ncommand = 'theirs'\n")
-    tests = load_settings(home, tmp_path, {}, {}).tests
+    tests = load_settings(home, tmp_path, {}, {}).session.tools.tests
     assert (tests.command, tests.timeout) == ("theirs", 9.0)
-    assert load_settings(home, tmp_path, {}, {"PATCHWRIGHT_TESTS__COMMAND": "now"}).tests.command == "now"
+    assert (
+        load_settings(home, tmp_path, {}, {"PATCHWRIGHT_TESTS__COMMAND": "now"}).session.tools.tests.command
+        == "now"
+    )
 
 
 def test_what_a_project_sets_holds_as_long_as_it_is_what_was_trusted(
@@ -92,12 +106,12 @@ def test_what_a_project_sets_holds_as_long_as_it_is_what_was_trusted(
     said = capsys.readouterr().out
     assert 'setting patchwright.toml mode: "read-only"' in said
     assert 'setting patchwright.toml context: {"recent": 2000}' in said
-    settings = load_settings(home, repo.root, {}, {})
-    assert (settings.mode, settings.context.recent) == (Mode.READ_ONLY, 2000)
+    settings = load_settings(home, repo.root, {}, {}).session
+    assert (settings.access.mode, settings.context.recent) == (Mode.READ_ONLY, 2000)
     assert source_of("mode", repo.root, {}) == f"{repo.root / 'patchwright.toml'}:1"
 
     repo.write("patchwright.toml", SETS.replace("make test", "make check"))
-    assert load_settings(home, repo.root, {}, {}).tests.command == "make check", (
+    assert load_settings(home, repo.root, {}, {}).session.tools.tests.command == "make check", (
         "it runs in the sandbox: no word is needed"
     )
     repo.write("patchwright.toml", SETS.replace("read-only", "full"))
@@ -132,7 +146,7 @@ def test_a_linked_work_tree_has_the_word_of_its_repository_and_nothing_else_has(
     home = Home.from_environment()
     grant_trust(repo.root)
     repo.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    assert load_settings(home, tmp_path / "linked", {}, {}).mode == Mode.READ_ONLY
+    assert load_settings(home, tmp_path / "linked", {}, {}).session.access.mode == Mode.READ_ONLY
     other = tmp_path / "claims"
     other.mkdir()
     (other / ".git").write_text((tmp_path / "linked" / ".git").read_text())

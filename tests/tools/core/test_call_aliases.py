@@ -17,7 +17,7 @@ from tools.core.action import Action, Observation
 from tools.core.call_aliases import translate_call
 from tools.core.gateway import Gateway
 from tools.core.registry import Toolbox
-from tools.edit.format_registry import Format
+from tools.core.tool_settings import Format
 
 BEFORE = "a = 1\nb = 2\nc = 3\n"
 AFTER = "a = 1\nb = 20\nc = 3\n"

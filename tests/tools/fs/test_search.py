@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
+from sandbox.policy.rules import Rules, parse_rule
 from sandbox.process import own_programs
 from tests.tools.workspaces import call, refused, workspace
 from tools.fs.search import find_ripgrep, search
@@ -163,10 +164,14 @@ def test_ripgrep_is_found_on_the_path_or_beside_our_python(
     own_programs._search_folders.cache_clear()
 
 
+def unreadable(pattern: str) -> Rules:
+    return Rules((parse_rule(f"read({pattern})", "deny"),))
+
+
 def test_what_may_not_be_read_is_not_found(tmp_path: Path) -> None:
     files = {".env": "token\n", "app/.env": "token\n", "a.py": "token\n"}
-    everywhere = call(search, workspace(tmp_path, files, unreadable=(".env",)), pattern="token").text
+    everywhere = call(search, workspace(tmp_path, files, rules=unreadable(".env")), pattern="token").text
     assert "a.py" in everywhere
     assert ".env" not in everywhere
-    top = call(search, workspace(tmp_path, files, unreadable=("./.env",)), pattern="token").text
+    top = call(search, workspace(tmp_path, files, rules=unreadable("./.env")), pattern="token").text
     assert "app/.env" in top

@@ -31,7 +31,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def at(repo: Repo) -> Workspace:
     found = repo.workspace()
-    found.settings.cache.mkdir(parents=True)
+    found.folders.cache.mkdir(parents=True)
     return found
 
 

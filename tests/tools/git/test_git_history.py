@@ -33,7 +33,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def call(tool: Tool, repo: Repo, **arguments: Any) -> Observation:
     at = repo.workspace()
-    at.settings.trusts = trust_nothing
+    at.trusts = trust_nothing
     return asyncio.run(tool.run(**arguments, at=at))
 
 

@@ -18,6 +18,7 @@ from tools.core.action import Action, Observation
 from tools.core.artifacts import Artifacts
 from tools.core.gateway import Gateway
 from tools.core.registry import Toolbox
+from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import ToolSettings
 from tools.core.workspace import Workspace
 from tools.kernel.kernel_session import KernelSession
@@ -36,7 +37,7 @@ class Kernel:
         box: str = "auto",
         mode: Mode = Mode.FULL,
         rules: Rules = NO_RULES,
-        memory: int = 4 << 30,
+        memory: int = 4096,
     ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         place = root.parent / f"{root.name}-session"
@@ -49,7 +50,8 @@ class Kernel:
             sandbox=choose_sandbox(root, box, spill=place / "spill"),
             artifacts=Artifacts(place / "artifacts"),
             journal=place / "journal",
-            settings=ToolSettings(cache=place / "cache", kernel_memory=memory, kept=kept),
+            settings=ToolSettings(kernel_memory=memory),
+            folders=ToolFolders(cache=place / "cache", saved_functions=kept),
             mode=mode,
         )
         snapshots = None if mode is Mode.READ_ONLY else Snapshots(root, place / "snapshots")

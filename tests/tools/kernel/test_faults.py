@@ -132,7 +132,7 @@ def test_a_kernel_that_ended_between_blocks_is_told_of_by_the_next(kernel: Kerne
 
 
 def test_ten_gigabytes_are_refused_and_the_state_kept(tmp_path: Path) -> None:
-    with Kernel(tmp_path / "shop", memory=1 << 30) as kernel:
+    with Kernel(tmp_path / "shop", memory=1024) as kernel:
         kernel.text("kept = 'kept'")
         observation = kernel.run("held = bytearray(10 << 30)")
         assert "MemoryError" in observation.text

@@ -66,7 +66,7 @@ def test_a_function_that_works_is_there_in_the_next_session(repo: Repo) -> None:
 def test_what_does_not_prove_itself_is_not_kept(kernel: Kernel, source: str, test: str, said: str) -> None:
     observation = kernel.run(f"keep_function({source!r}, {test!r})")
     assert said in observation.text
-    assert load_all_functions(kernel.at.settings.kept) == []
+    assert load_all_functions(kernel.at.folders.saved_functions) == []
     assert (kernel.at.root / "notes.txt").read_text() == "one two\n"
 
 

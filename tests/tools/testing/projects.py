@@ -11,6 +11,7 @@ import pytest
 
 from tests.tools.workspaces import call, put, workspace
 from tools.core.action import Observation
+from tools.core.tool_settings import TestSettings, ToolSettings
 from tools.core.workspace import Workspace
 from tools.testing import run_tests
 from tools.testing.report import TestReport
@@ -29,8 +30,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     python.chmod(0o755)
     monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "venv"))
 
-    def make(files: Mapping[str, str | bytes], **settings: Any) -> Workspace:
-        return workspace(tmp_path, files, **settings)
+    def make(files: Mapping[str, str | bytes], **tests: Any) -> Workspace:
+        return workspace(tmp_path, files, settings=ToolSettings(tests=TestSettings(**tests)))
 
     return make
 

@@ -240,7 +240,7 @@ def test_make_runs_no_single_tests_and_says_so(project: Make) -> None:
 
 
 def test_a_named_make_target_is_not_taken_for_pytest(project: Make) -> None:
-    at = project({"Makefile": "pytest:\n\t@printf '1..1\\nok 1 - a\\n'\n"}, test_command="make pytest")
+    at = project({"Makefile": "pytest:\n\t@printf '1..1\\nok 1 - a\\n'\n"}, command="make pytest")
     assert counts(run(at)[1]) == (1, 0, 0, 0)
 
 

@@ -159,7 +159,7 @@ def test_an_error_in_conftest_is_broken(project: Make) -> None:
 @pytest.mark.slow
 def test_tests_that_hang_are_killed_and_the_last_output_is_shown(project: Make) -> None:
     files = {"test_a.py": "import time\n\ndef test_quick(): pass\n\ndef test_slow():\n    time.sleep(60)\n"}
-    at = project({**files, "pytest.ini": "[pytest]\naddopts = -v\n"}, test_timeout=6.0)
+    at = project({**files, "pytest.ini": "[pytest]\naddopts = -v\n"}, timeout=6.0)
     observation, report = run(at)
     assert report.outcome == "timeout"
     assert "killed after 6 s" in report.note
@@ -196,16 +196,14 @@ def test_many_failures_are_shown_a_few_in_full_and_the_rest_by_name(project: Mak
 
 
 def test_the_settings_command_wins_and_still_reports(project: Make) -> None:
-    at = project(SHOP, test_command=f"{sys.executable} -m pytest -k empty")
+    at = project(SHOP, command=f"{sys.executable} -m pytest -k empty")
     _, report = run(at)
     assert (report.runner, counts(report)) == ("pytest", (1, 0, 0, 0))
     assert report.command.endswith("-m pytest -k empty")
 
 
 def test_any_command_can_run_the_tests(project: Make) -> None:
-    at = project(
-        SHOP, test_command=f"cd tests && PYTHONPATH=.. {sys.executable} -m pytest -q -p no:cacheprovider"
-    )
+    at = project(SHOP, command=f"cd tests && PYTHONPATH=.. {sys.executable} -m pytest -q -p no:cacheprovider")
     _, report = run(at)
     assert (report.runner, report.outcome, counts(report)) == ("tests.command", "failed", (1, 3, 1, 1))
     assert report.failures[0].id == "test_cart.py::TestTotal::test_sum[prices0]"

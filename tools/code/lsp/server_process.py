@@ -59,7 +59,7 @@ class ServerProcess:
     async def start(self, line: CommandLine) -> None:
         """Start the program. A failure to start is reported by the first request. Raises ServerGone."""
         loop = asyncio.get_running_loop()
-        caches = self._at.settings.cache / "servers"  # the server's own caches; the user's stay inaccessible
+        caches = self._at.folders.cache / "servers"  # the server's own caches; the user's stay inaccessible
         try:
             caches.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:

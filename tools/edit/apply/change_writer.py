@@ -253,7 +253,7 @@ def _check_syntax(at: Workspace, tool: str, planned: PlannedFile) -> list[str]:
         return []
     old = planned.old_text if planned.before is not None or planned.source else None
     problem = syntax.format_new_problems(planned.path, old, planned.new_text)
-    if problem and at.settings.refuse_syntax_errors:
+    if problem and at.settings.edit.syntax_errors == "refuse":
         raise ToolFailure(f"{tool}: nothing was written: the result would not parse\n{problem}")
     return [problem] if problem else []
 

@@ -32,7 +32,7 @@ async def add_diagnostics(
     written = [
         each.planned for each in changes if each.planned.has_changes and each.planned.after is not None
     ]
-    notes = await _collect_lint_notes(at, written[:MAX_LINTED]) if at.settings.lint else []
+    notes = await _collect_lint_notes(at, written[:MAX_LINTED]) if at.settings.edit.lint else []
     if at.servers is not None:
         from tools.code.lsp.diagnostics import find_new_diagnostics
 

@@ -90,7 +90,7 @@ async def commit_session(at: Workspace, message: str) -> CommitResult:
     The user's uncommitted changes stay as they were, staged or not. The repository's hooks run if the user trusts
     them. Raises ToolFailure, with the reason, when nothing was committed.
     """
-    broker = Broker.from_path(at.root, at.settings.trusts)
+    broker = Broker.from_path(at.root, at.trusts)
     return await broker.run_in_thread(lambda: _commit_blocking(at, broker, message))
 
 

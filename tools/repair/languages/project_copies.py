@@ -49,8 +49,8 @@ class ProjectCopy:
 @asynccontextmanager
 async def create_copies(at: Workspace, number: int) -> AsyncIterator[list[ProjectCopy]]:
     """Create copies of the workspace with uncommitted changes; deleted afterwards. Raises TooLarge."""
-    await asyncio.to_thread(at.settings.cache.mkdir, parents=True, exist_ok=True)
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="copies-", dir=at.settings.cache))
+    await asyncio.to_thread(at.folders.cache.mkdir, parents=True, exist_ok=True)
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="copies-", dir=at.folders.cache))
     try:
         found = []
         for each in range(number):

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from agent.context.compression.compressor import Compressor
-from agent.context.compression.token_budget import Budget, Shares
+from agent.context.compression.token_budget import Budget
+from agent.context.context_settings import ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection.message_slots import FoldMessage, StateMessage
 from agent.context.projection.projection import Projection
@@ -117,7 +118,7 @@ def test_what_was_left_out_can_be_had_back_by_reference_and_by_words(tmp_path: P
 
 def test_old_steps_keep_in_sight_what_later_ones_may_name(tmp_path: Path) -> None:
     it, model = long_session(tmp_path, 16, 64_000)
-    it.runtime.loop.compressor.shares = Shares(recent=500, batch=1_500)
+    it.runtime.loop.compressor.settings = ContextSettings(recent=500, batch=1_500)
     it.turn("Survey.")
     text = text_of(model.requests[-1])
     assert any(isinstance(m, FoldMessage) for m in model.requests[-1].messages)

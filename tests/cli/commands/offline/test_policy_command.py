@@ -67,7 +67,7 @@ def test_what_is_always_allowed_is_kept_once_and_loaded_again(home: Home) -> Non
     store_rules(home, ("git add *",))
     store_rules(home, ("git add *", "npm test"))
     assert (home.config / STORED).read_text() == "git add *\nnpm test\n"
-    assert [str(rule) for rule in load_settings(home, None, {}).rules.rules] == [
+    assert [str(rule) for rule in load_settings(home, None, {}).session.access.rules.rules] == [
         "shell(git add *)",
         "shell(npm test)",
     ]

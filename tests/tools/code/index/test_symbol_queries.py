@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.policy.rules import Rules, parse_rule
 from tests.support.cli import run
 from tests.tools.workspaces import call, put, refused, workspace
 from tools.code import languages
@@ -99,7 +100,7 @@ def test_an_edit_of_the_same_step_is_in_the_answer(tmp_path: Path) -> None:
 def test_what_a_rule_keeps_from_the_model_is_not_told(tmp_path: Path) -> None:
     at = workspace(tmp_path, SHOP)
     assert "shop/item.py" in call(code, at, action="find", target="price").text
-    at.settings.unreadable = ("shop/item.py",)
+    at.rules = Rules((parse_rule("read(shop/item.py)", "deny"),))
     assert "nothing of that name" in call(code, at, action="find", target="price").text
     assert "return 1" not in call(code, at, action="references", target="price").text
 

@@ -15,6 +15,7 @@ from sandbox.fs.transaction.transaction_plan import plan_transaction
 from sandbox.fs.transaction.transactions import Write
 from sandbox.fs.workspace_tree import Tree
 from tests.tools.workspaces import call, put, refused, workspace
+from tools.core.tool_settings import EditSettings, ToolSettings
 from tools.core.workspace import Workspace
 from tools.edit.edit_tools import apply_patch, edit, edit_lines, edit_symbol
 from tools.fs.file_tools import read, write
@@ -260,7 +261,8 @@ def test_a_parent_that_is_a_file_refuses_and_leaves_nothing(tmp_path: Path) -> N
 
 
 def test_an_edit_that_brings_a_syntax_error_is_refused_where_that_is_wanted(tmp_path: Path) -> None:
-    at = workspace(tmp_path, {"a.py": "def f():\n    return 1\n"}, refuse_syntax_errors=True)
+    refusing = ToolSettings(edit=EditSettings(syntax_errors="refuse"))
+    at = workspace(tmp_path, {"a.py": "def f():\n    return 1\n"}, settings=refusing)
     text = refused(edit_symbol, at, path="a.py", symbol="f", new="def f(:\n    return 2\n")
     assert "nothing was written: the result would not parse" in text
     assert tree(at) == {"a.py": "def f():\n    return 1\n"}

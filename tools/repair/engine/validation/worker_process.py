@@ -141,8 +141,8 @@ class WorkerProcess:
 
     async def __aenter__(self) -> WorkerProcess:
         # The cache folder is patchwright's own, outside the workspace; a fresh folder in it for each worker.
-        await asyncio.to_thread(self._at.settings.cache.mkdir, parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(prefix="repair-", dir=self._at.settings.cache))
+        await asyncio.to_thread(self._at.folders.cache.mkdir, parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix="repair-", dir=self._at.folders.cache))
         self.requests = {mode: RequestPipe(self.folder / mode) for mode in MODES}
         self._write_config()
         self._task = asyncio.create_task(self._run_process())

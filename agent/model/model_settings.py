@@ -1,0 +1,44 @@
+"""Settings of the models beside the main one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sandbox.settings_validation import FORBID_UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogSettings:
+    """The user's entry for a model. window: tokens; input, output, cached: US dollars for a million tokens"""
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    window: int = 0
+    input: float | None = None
+    output: float | None = None
+    cached: float | None = None
+    tools: bool = True
+    images: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """Models beside the main one, by role; "" leaves a role to the main one.
+
+    fast: titles, summaries, messages; plan: plans, and tasks beyond the main model; judge: opinions on work
+    fallback: asked in this order when a model cannot be reached
+    relay: `plan` leads each turn and comes back when things fail; the main model carries it out
+    effort: how much a model is to think; "" leaves it to the provider
+    catalog: window and prices of models by name, where ours are wrong or missing
+    """
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    fast: str = ""
+    plan: str = ""
+    judge: str = ""
+    fallback: list[str] = field(default_factory=list)
+    relay: bool = False
+    effort: Literal["", "low", "medium", "high"] = ""
+    catalog: dict[str, CatalogSettings] = field(default_factory=dict)

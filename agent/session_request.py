@@ -1,0 +1,37 @@
+"""Request of a session: where its caller differs from others with the same settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.model.protocol import Model
+from sandbox.policy.decision import Approver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRequest:
+    """The caller's part of a session.
+
+    working: folder named by -C (or the current one); the workspace is the repository around it
+    session: id of a session to resume, "" for a new one
+    offer_commit: the model may commit, so the folder has to be in a git repository
+    model: creates another main model than the one in the settings; its argument receives one quiet line per retry
+    env: variables that hold the keys and addresses of models
+    apply_doubtful: the offline engine writes changes of low confidence, too
+    version: of the program, for the log
+    approver: a user who can be asked
+    proceed: called repeatedly while an existing session is read; its exceptions end the reading
+    """
+
+    working: Path
+    session: str = ""
+    offer_commit: bool = True
+    model: Callable[[Callable[[str], None]], Model] | None = None
+    env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    apply_doubtful: bool = False
+    version: str = ""
+    approver: Approver | None = None
+    proceed: Callable[[], None] = lambda: None

@@ -1,0 +1,26 @@
+"""Settings of what a session may touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sandbox.policy.decision import Approval, Mode
+from sandbox.policy.rules import NO_RULES, Rules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessSettings:
+    """What a session may touch, and what confines its commands.
+
+    approval: None: `auto` where the kernel confines commands, else `ask`
+    sandbox: backend that confines commands; container_image: of the container, for that backend
+    network: hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty
+    rules: those of the user's `permissions`, and those stored by "always"
+    """
+
+    mode: Mode = Mode.WORKSPACE
+    approval: Approval | None = None
+    sandbox: str = "auto"
+    container_image: str = ""
+    network: list[str] = field(default_factory=list)
+    rules: Rules = NO_RULES

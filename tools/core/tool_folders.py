@@ -1,0 +1,21 @@
+"""Patchwright's own folders that tools use; all are outside the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFolders:
+    """Folders of one session's tools.
+
+    cache: byte code, coverage and reports of this session
+    shared: data shared by all sessions; `cache` if there is none
+    saved_functions: by scope ("project", "user") the functions saved for later sessions; empty to save none
+    """
+
+    cache: Path
+    shared: Path | None = None
+    saved_functions: Mapping[str, Path] = field(default_factory=dict)
