@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.workspaces import call, put, workspace
+from tools.core.tool_settings import EditSettings, ToolSettings
 from tools.core.workspace import Workspace
 from tools.edit.edit_tools import apply_patch, edit
 from tools.fs.file_tools import write
@@ -21,7 +22,7 @@ CONFIGURED = {"pyproject.toml": '[tool.ruff.lint]\nselect = ["F"]\n'}
 
 
 def linted(tmp_path: Path, *, lint: bool = True) -> Workspace:
-    made = workspace(tmp_path, CONFIGURED, lint=lint)
+    made = workspace(tmp_path, CONFIGURED, settings=ToolSettings(edit=EditSettings(lint=lint)))
     if made.sandbox.name == "unconfined":
         pytest.skip("commands cannot be confined here")
     return made
