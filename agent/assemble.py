@@ -80,7 +80,7 @@ def _build_runtime(
     mcp: McpServers | None = None
     if (
         settings.tools.mcp and reach.sandbox.name != "container"
-    ):  # no file descriptor can be passed into a container
+    ):  # which no file descriptor can be passed into
         from tools.mcp.server_tools import McpServers
 
         mcp = McpServers(workspace, settings.tools.mcp)

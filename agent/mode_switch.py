@@ -1,11 +1,25 @@
-"""Switch the mode or the approval of a running session, only at the user's request; both are logged."""
+"""Switch the mode or the approval of a running session, only at the user's request; both are logged.
+
+`read_current_settings` returns its settings as they are after all switches.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agent.events import Signal
+from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode
+
+
+def read_current_settings(runtime: Runtime) -> SessionSettings:
+    """Return the settings that apply now, for a session like this one: mode, approval, rules and model may have changed
+    since it began."""
+    policy, settings = runtime.policy, runtime.settings
+    access = replace(settings.access, mode=policy.mode, approval=policy.approval, rules=policy.rules)
+    return replace(settings, model=runtime.model.name, access=access)
 
 
 def switch_approval(runtime: Runtime, approval: Approval) -> None:

@@ -10,7 +10,8 @@ import pytest
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.events import End, Signal
-from agent.mode_switch import switch_approval, switch_mode
+from agent.mode_switch import read_current_settings, switch_approval, switch_mode
+from agent.model.scripted.scripted_model import ScriptedModel
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
@@ -103,6 +104,27 @@ def test_the_approval_decides_from_the_next_action_on(root: Path) -> None:
     asyncio.run(story())
     assert asked[0] == "write"
     assert (root / ".envrc").exists()
+
+
+def test_a_session_like_this_one_is_allowed_what_this_one_is_now(root: Path) -> None:
+    runtime = session(root, Mode.WORKSPACE, [{"text": "hi"}])
+    other = script(root.parent, [{"text": "other"}], "other.json")
+
+    async def story() -> SessionSettings:
+        await switch_mode(runtime, Mode.READ_ONLY)
+        switch_approval(runtime, Approval.ASK)
+        runtime.policy.rules = runtime.policy.rules.with_allowed_commands(("git add *",))
+        await runtime.switch_model(ScriptedModel(other.removeprefix("scripted:")))
+        return read_current_settings(runtime)
+
+    now = asyncio.run(story())
+    assert (now.access.mode, now.access.approval, now.model) == (Mode.READ_ONLY, Approval.ASK, other)
+    assert [str(rule) for rule in now.access.rules.rules] == ["shell(git add *)"]
+    assert now.tools is runtime.settings.tools
+    asyncio.run(runtime.close())
+    again = assemble_runtime(now, SessionRequest(working=root), Home.from_environment())
+    assert "write" not in told(again)
+    asyncio.run(again.close())
 
 
 def test_a_mode_that_cannot_be_had_changes_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
