@@ -7,6 +7,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import linecache
+import opcode
 import os
 import sys
 import types
@@ -170,13 +171,34 @@ def _list_child_codes(code: types.CodeType) -> list[types.CodeType]:
 
 def _has_same_shell(a: types.CodeType, b: types.CodeType) -> bool:
     def collect_facts(code: types.CodeType) -> tuple[Any, ...]:
-        constants = [repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)]
+        instructions, values = _without_own_line(code)
+        constants = [repr(c) for c in values if not isinstance(c, types.CodeType)]
         table = getattr(code, "co_exceptiontable", b"")
         names = (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars)
         counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
-        return (code.co_name, code.co_code, constants, table, names, counts)
+        return (code.co_name, instructions, constants, table, names, counts)
 
     return collect_facts(a) == collect_facts(b)
+
+
+def _without_own_line(code: types.CodeType) -> tuple[bytes, Sequence[object]]:
+    """Return instructions and constants, without the line that a class body of Python 3.13 and later says it begins at.
+
+    It is a constant or, from 3.14 on, the operand of the instruction that loads it. A constant with other uses stays.
+    """
+    if "__firstlineno__" not in code.co_names:
+        return code.co_code, code.co_consts
+    pairs = list(zip(code.co_code[::2], code.co_code[1::2]))
+    store = (opcode.opmap["STORE_NAME"], code.co_names.index("__firstlineno__"))
+    if store not in pairs:  # a use of the attribute
+        return code.co_code, code.co_consts
+    at = pairs.index(store) - 1
+    instructions, values = bytearray(code.co_code), list(code.co_consts)
+    instructions[2 * at + 1] = 0
+    operation, number = pairs[at]
+    if operation == opcode.opmap["LOAD_CONST"] and pairs.count(pairs[at]) == 1:
+        values[number] = None
+    return bytes(instructions), values
 
 
 def _is_same_code(a: types.CodeType, b: types.CodeType) -> bool:

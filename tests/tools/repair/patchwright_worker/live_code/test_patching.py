@@ -73,6 +73,16 @@ def test_what_stands_behind_a_change_of_several_lines_counts_in_the_new_text(pro
     assert program.Box().size() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(("then", "now"), [("20", "22"), ("1", "2")])
+def test_a_value_of_a_class_that_changes_with_its_line_is_seen(program: Any, then: str, now: str) -> None:
+    """The class begins on line 20, and on line 22 after the change: its value must not pass for its line."""
+    old = TEXT.replace("class Box:\n", f"class Box:\n    kept = {then}\n")
+    new = old.replace("    return n + 1", "    if n:\n        return n + 2\n    return n")
+    swapper = Swapper(str(Path(program.__file__).parent))
+    with pytest.raises(NeedsImport, match="class level"):
+        swapper.swap_functions(program.__file__, old, new.replace(f"kept = {then}", f"kept = {now}"), set())
+
+
 def test_a_change_of_one_line_leaves_the_others_alone(program: Any) -> None:
     kept = program.counted.__code__
     swap(program, "return n + 1", "return n + 2")
