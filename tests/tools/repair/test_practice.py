@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 
 import pytest
 
@@ -82,6 +83,28 @@ NONE = Hints()
 def test_the_fix_is_among_the_candidates(before: str, after: str, told: Hints) -> None:
     wanted = ast.dump(ast.parse(after))
     assert wanted in [ast.dump(ast.parse(each)) for each in results(before, told)]
+
+
+@pytest.mark.parametrize(
+    "literal",
+    [
+        r"r'\d+\.\d+'",
+        r"rb'\d+ \w'",
+        r"'[0-9_A-Z]\\s'",
+        r"b'\\d*\\.\\s+'",
+        r"u'(\\w|\n)\\b'",
+        r"'a\tb'",
+        "b'a'",
+    ],
+)
+def test_no_candidate_has_an_escape_that_python_does_not_know(literal: str) -> None:
+    source = f"A = {literal}\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = results(source)
+    assert found
+    for each in found:
+        compile(each, "a.py", "exec")  # a warning is an error
 
 
 def failed(message: str, error: str = "AssertionError") -> Test:

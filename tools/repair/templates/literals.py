@@ -10,6 +10,10 @@ from tools.repair.templates.support.template_site import Change, Site, template
 
 MOST_ELEMENTS, MOST_OTHERS = 40, 16
 _PREFIX = re.compile(r"^([A-Za-z]*)(?=['\"])")
+# By whether it is raw, and whether it is bytes.
+_PREFIXES = {(False, False): "", (False, True): "b", (True, False): "r", (True, True): "rb"}
+_ESCAPE = re.compile(r"(?s)\\(.)")
+_ESCAPES = "\n\\'\"abfnrtvx01234567"  # those of bytes: of text, `\N` and `\u` are not worth a rule
 
 
 @template(prior=0.4, precision=0.9)
@@ -22,11 +26,22 @@ def string_kind(site: Site) -> Iterator[Change]:
         found = _PREFIX.match(site.get_text(node))
         if found is None:
             continue
-        old = found[1].lower()
-        for new in ("b", "") if "\\" not in site.get_text(node) else ("b", "r", ""):
-            if new != old:
-                why = f"`{site.get_text(node)[:40]}` is of the wrong kind: `{new or 'no'}` prefix"
-                yield Change(start=start, end=start + len(old), text=new, why=why)
+        text = site.get_text(node)
+        for new in _list_other_prefixes(found[1].lower(), text):
+            why = f"`{text[:40]}` is of the wrong kind: `{new or 'no'}` prefix"
+            yield Change(start=start, end=start + len(found[1]), text=new, why=why)
+
+
+def _list_other_prefixes(old: str, text: str) -> list[str]:
+    """Return the prefixes that make a literal bytes or text, or raw or not raw if that makes a difference.
+
+    A raw literal stays raw, and one with escapes that only a regular expression knows does, too.
+    """
+    is_raw, is_bytes = "r" in old, "b" in old
+    found = [_PREFIXES[is_raw, not is_bytes]]
+    if "\\" in text and (not is_raw or all(each in _ESCAPES for each in _ESCAPE.findall(text))):
+        found.append(_PREFIXES[not is_raw, is_bytes])
+    return found
 
 
 @template(prior=0.35, precision=0.8)

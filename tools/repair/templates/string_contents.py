@@ -10,7 +10,7 @@ import ast
 import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tools.repair.templates.support.rewording import find_rewordings
 from tools.repair.templates.support.template_site import Change, Site, template
@@ -98,25 +98,42 @@ def _iter_literal_pieces(site: Site, node: ast.expr) -> Iterator[tuple[int, str,
 
 
 def _iter_variants(start: int, body: str, raw: bool) -> Iterator[Change]:
-    for pattern, others in _EDITS:
-        for match in re.finditer(pattern, body):
+    pattern, offsets = (body, range(len(body) + 1)) if raw else _collapse_backslashes(body)
+    for first, last, text in _iter_edits(pattern):
+        yield _create_change(start, body, offsets[first], offsets[last], _escape_text(text, raw))
+
+
+def _collapse_backslashes(body: str) -> tuple[str, Sequence[int]]:
+    """Return the text of a literal that is not raw with `\\\\` as one backslash, and the offsets of its characters.
+
+    An edit must not begin between the two: it would leave an escape that no Python knows.
+    """
+    written = list(re.finditer(r"(?s)\\(\\)|.", body))
+    pattern = "".join(each[1] or each[0] for each in written)
+    return pattern, [*(each.start() for each in written), len(body)]
+
+
+def _iter_edits(pattern: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, replacement) for each part of a regular expression."""
+    for wrong, others in _EDITS:
+        for match in re.finditer(wrong, pattern):
             for other in others:
-                if _escape_text(other, raw) != match[0]:
-                    yield _create_change(start, body, match.start(), match.end(), _escape_text(other, raw))
+                if other != match[0]:
+                    yield match.start(), match.end(), other
     for text in ("$", r"\b", r"\Z", r"\s*"):
-        if not body.endswith(text):
-            yield _create_change(start, body, len(body), len(body), _escape_text(text, raw))
+        if not pattern.endswith(text):
+            yield len(pattern), len(pattern), text
     for text in ("^", r"\b", r"\s*"):
-        if not body.startswith(text):
-            yield _create_change(start, body, 0, 0, _escape_text(text, raw))
-    for match in re.finditer(r"(?<!\\)\]", body):
+        if not pattern.startswith(text):
+            yield 0, 0, text
+    for match in re.finditer(r"(?<!\\)\]", pattern):
         for text in _MEMBERS:
-            yield _create_change(start, body, match.start(), match.start(), _escape_text(text, raw))
-    for match in re.finditer(r"(?<!\\)\)(?![*+?{])", body):
+            yield match.start(), match.start(), text
+    for match in re.finditer(r"(?<!\\)\)(?![*+?{])", pattern):
         for text in ("?", "*", "+"):
-            yield _create_change(start, body, match.end(), match.end(), text)
-    for match in re.finditer(r"\\[dwsS](?![*+?{])|[^\\\W](?=[^*+?{\w]|$)|[^\w\s\\()[\]{}*+?^$|.]$", body):
-        yield _create_change(start, body, match.end(), match.end(), "?")
+            yield match.end(), match.end(), text
+    for match in re.finditer(r"\\[dwsS](?![*+?{])|[^\\\W](?=[^*+?{\w]|$)|[^\w\s\\()[\]{}*+?^$|.]$", pattern):
+        yield match.end(), match.end(), "?"
 
 
 def _create_change(start: int, body: str, first: int, last: int, text: str) -> Change:
