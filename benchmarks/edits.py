@@ -150,7 +150,7 @@ def tree_with_diff(root: Path) -> str:
 
 
 def in_process(root: Path, patch: Path) -> None:
-    from cli.commands.offline.apply_edits import apply_edits
+    from cli.commands.offline.apply import apply_edits
 
     with contextlib.redirect_stdout(io.StringIO()):
         code = apply_edits(root, str(patch), form="auto", check=False, exact=False, as_json=False)

@@ -19,7 +19,7 @@ def main() -> int:
     import os
 
     # Starting makes objects by the hundred thousand and drops none: looking for garbage meanwhile is a sixth
-    # of a run's start. `cli.commands.run.one_shot` turns the collector on again.
+    # of a run's start. `cli.invocation` turns the collector on again.
     gc.disable()
     open_floors()
     # Looking for pydantic's plugins reads the metadata of every installed package (27 ms); we use none.

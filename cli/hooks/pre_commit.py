@@ -44,7 +44,7 @@ def run_pre_commit(arguments: Sequence[str]) -> int:
     if found:
         print("\n".join(format_findings(found, stops=bool(stops))), file=sys.stderr)
     if model and not stops:
-        from cli.commands.git.commit_review import ask_review_opinion
+        from cli.commands.git.change_review import ask_review_opinion
         from sandbox.sanitize import sanitize_text
 
         print(

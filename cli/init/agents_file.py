@@ -1,8 +1,7 @@
-"""`patchwright init`: a draft of AGENTS.md, from the repository's own files."""
+"""A draft of AGENTS.md, from the repository's own files."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from cli.init.conventions import measure_conventions
@@ -14,21 +13,6 @@ from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
 FILE = "AGENTS.md"
-
-
-def init_project(folder: Path, *, force: bool, show: bool) -> int:
-    """Write the draft into the repository around `folder`, or print it. Raises UserError."""
-    from agent.workspace_root import find_workspace_root
-
-    root, _ = find_workspace_root(folder, need_git=False)
-    if show:
-        sys.stdout.write(build_draft(root))
-        return 0
-    path = write_draft(root, force=force)
-    print(
-        f"{sanitize_text(str(path))} is a draft: read it, correct it, fill in what is marked, and commit it."
-    )
-    return 0
 
 
 def write_draft(root: Path, *, force: bool) -> Path:

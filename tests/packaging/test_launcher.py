@@ -12,7 +12,19 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[2]
 
-HEAVY = {"litellm", "git", "prompt_toolkit", "tree_sitter", "httpx", "pydantic", "rich", "asyncio"}
+HEAVY = {
+    "litellm",
+    "git",
+    "prompt_toolkit",
+    "tree_sitter",
+    "httpx",
+    "pydantic",
+    "rich",
+    "asyncio",
+    "json",
+    "tempfile",
+}
+HEAVY |= {"tools", "agent.model", "agent.session", "agent.turn", "cli.invocation", "cli.settings", "cli.tui"}
 
 
 def python(cwd: Path, code: str, **env: str) -> str:

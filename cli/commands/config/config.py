@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.app_dirs import Home
+from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_json, sanitize_text
+
+if TYPE_CHECKING:
+    from cli.settings.setting_sources import SettingRow
 
 
 class Shell(StrEnum):
@@ -43,22 +51,19 @@ def add(app: typer.Typer) -> None:
 
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON lines.")]
+
 Key = Annotated[str, typer.Argument(metavar="KEY", help="A setting, with dots: tests.command.")]
 
 
 def show(context: typer.Context, folder: Folder = Path("."), as_json: AsJson = False) -> None:
     """Show each setting, its value, and where that comes from."""
     if context.invoked_subcommand is None:
-        from cli.commands.config import config_output
-
-        raise typer.Exit(config_output.print_settings(folder, as_json=as_json))
+        raise typer.Exit(print_settings(folder, as_json=as_json))
 
 
 def get(key: Key, folder: Folder = Path(".")) -> None:
     """Print the value of one setting."""
-    from cli.commands.config import config_output
-
-    raise typer.Exit(config_output.print_setting(folder, key))
+    raise typer.Exit(print_setting(folder, key))
 
 
 def set_(
@@ -68,30 +73,22 @@ def set_(
     ],
 ) -> None:
     """Set one in your settings file; comments in it stay."""
-    from cli.commands.config import config_output
-
-    raise typer.Exit(config_output.set_setting(key, value))
+    raise typer.Exit(set_setting(key, value))
 
 
 def unset(key: Key) -> None:
     """Take one out of your settings file."""
-    from cli.commands.config import config_output
-
-    raise typer.Exit(config_output.remove_setting(key))
+    raise typer.Exit(remove_setting(key))
 
 
 def path() -> None:
     """Print where your settings file is."""
-    from cli.commands.config import config_output
-
-    raise typer.Exit(config_output.print_path())
+    raise typer.Exit(print_path())
 
 
 def keys() -> None:
     """List the actions for [terminal.keys], and their keys."""
-    from cli.commands.config import config_output
-
-    raise typer.Exit(config_output.print_key_actions())
+    raise typer.Exit(print_key_actions())
 
 
 def schema(
@@ -122,3 +119,70 @@ def completion(
 
     print(build_completion_script(shell.value), end="")
     raise typer.Exit
+
+
+def print_settings(folder: Path, *, as_json: bool) -> int:
+    """Print all settings, those that differ from the defaults last, where they are seen."""
+    rows = _load_rows(folder)
+    if as_json:
+        import json
+
+        for row in rows:
+            fields = {"key": row.key, "value": row.value, "source": row.source}
+            print(sanitize_json(json.dumps(fields, ensure_ascii=False, default=str)))
+        return 0
+    widest = max(len(row.key) for row in rows)
+    for row in sorted(rows, key=lambda row: row.source != "built-in"):
+        source = "" if row.source == "built-in" else f"  # {row.source}"
+        print(sanitize_text(f"{row.key:<{widest}} = {row.formatted_value}{source}"))
+    return 0
+
+
+def print_setting(folder: Path, key: str) -> int:
+    """Print one value, strings without quotes."""
+    row = next((row for row in _load_rows(folder) if row.key == key), None)
+    if row is None:
+        raise UserError(Fault.CONFIGURATION, f"unknown setting {key!r}", "All of them: patchwright config")
+    print(sanitize_text(row.value if isinstance(row.value, str) else row.formatted_value))
+    return 0
+
+
+def set_setting(key: str, value: str) -> int:
+    """Write a setting to the user's file."""
+    from cli.settings.setting_sources import store_setting
+
+    place = store_setting(Home.from_environment(), key, value)
+    print(sanitize_text(f"{key} is set in {place}"), file=sys.stderr)
+    return 0
+
+
+def remove_setting(key: str) -> int:
+    """Remove a setting from the user's file."""
+    from cli.settings.setting_sources import unset_setting
+
+    place = unset_setting(Home.from_environment(), key)
+    print(sanitize_text(f"{key} is no longer set in {place}"), file=sys.stderr)
+    return 0
+
+
+def print_path() -> int:
+    """Print the path of the user's file, existing or not."""
+    from cli.settings.settings_files import FILE
+
+    print(sanitize_text(str(Home.from_environment().config / FILE)))
+    return 0
+
+
+def print_key_actions() -> int:
+    """Print one row per action that a key can be bound to."""
+    from cli.settings.key_actions import ACTIONS, MEANING
+
+    for action, bound in ACTIONS.items():
+        print(f"{action:<10} {', '.join(bound):<22} {MEANING[action]}")
+    return 0
+
+
+def _load_rows(folder: Path) -> list[SettingRow]:
+    from cli.settings.setting_sources import explain_settings
+
+    return explain_settings(Home.from_environment(), find_workspace_root(folder, need_git=False)[0])

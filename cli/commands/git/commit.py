@@ -1,19 +1,26 @@
-"""`patchwright commit`, `review` and `pr`."""
+"""`patchwright commit`: commit the staged changes with a message in the log's style, with or without a model."""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.exit_codes import Exit
 from cli.commands.options import ApiBase, Folder, Model, collect_flags
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from tools.git.git_process import Git
 
 
 def add(app: typer.Typer) -> None:
-    """Add these commands to the program's."""
-    for each in (commit, review, pr):
-        app.command()(each)
+    """Add the command to the program's."""
+    app.command()(commit)
 
 
 def commit(
@@ -26,44 +33,60 @@ def commit(
     ] = False,
 ) -> None:
     """Commit staged changes, with a message in the log's style."""
-    from cli.commands.git.commit_review import commit_staged
-
     raise typer.Exit(
         commit_staged(folder, collect_flags(model=model, api_base=api_base), show=show, edit=edit)
     )
 
 
-def review(
-    target: Annotated[str, typer.Argument(metavar="[COMMIT]", help="A commit to review.")] = "",
-    folder: Folder = Path("."),
-    base: Annotated[str, typer.Option("--base", metavar="REF", help="This branch's changes since REF.")] = "",
-    staged: Annotated[bool, typer.Option("--staged", help="The staged changes.")] = False,
-    model: Model = None,
-    api_base: ApiBase = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
-) -> None:
-    """Review a change, by default all uncommitted changes.
+def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: bool) -> int:
+    """Commit the staged changes with a generated message. Returns the exit code.
 
-    Checks without a model, and a model's opinion if one is set up.
+    show: print the message and commit nothing; edit: open it in the user's editor first
     """
-    from cli.commands.git.commit_review import print_review
+    from agent.model.routing.roles import Role
+    from cli.commands.git.model_text import ask_model, read_diff_excerpt
+    from sandbox.fs.repository import read_branch
+    from sandbox.secrets.child_environment import redact
+    from tools.git.git_change import read_staged_change
+    from tools.git.git_process import Git
+    from tools.git.messages.message_prompts import build_message_prompt, clean_message
+    from tools.git.messages.message_style import find_ticket, learn_style
+    from tools.git.messages.message_summary import compose_message
 
-    flags = collect_flags(model=model, api_base=api_base)
-    raise typer.Exit(print_review(folder, flags, target, base=base, cached=staged, as_json=as_json))
-
-
-def pr(
-    folder: Folder = Path("."),
-    base: Annotated[str, typer.Option("--base", metavar="REF", help="Target branch.")] = "",
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Output file; in git's folder if not given.")
-    ] = None,
-    model: Model = None,
-    api_base: ApiBase = None,
-) -> None:
-    """Draft a pull request's title and description into a file."""
-    from cli.commands.git.commit_review import draft_pull_request
-
-    raise typer.Exit(
-        draft_pull_request(folder, collect_flags(model=model, api_base=api_base), base=base, out=out)
+    git = Git.from_folder(folder)
+    change = read_staged_change(git)
+    if not change.files:
+        print("patchwright: nothing is staged: git add what is to be committed", file=sys.stderr)
+        return int(Exit.NOTHING_TO_DO)
+    style = learn_style(git)
+    prompt = build_message_prompt(style, read_diff_excerpt(git, "--cached"))
+    message = clean_message(ask_model(git, flags, prompt, "commit message", Role.FAST))
+    message = (
+        redact(message or compose_message(change, style, find_ticket(read_branch(git.root)))).rstrip() + "\n"
     )
+    if show:
+        print(sanitize_text(message), end="")
+        return int(Exit.DONE)
+    return _run_git_commit(git, message, edit=edit and sys.stdin.isatty())
+
+
+def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
+    """Run `git commit` with the user's hooks, signing and identity."""
+    import tempfile
+
+    from sandbox.process.git_runner import run_in_terminal
+
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
+        file.write(message)
+        file.flush()
+        how = ["--edit"] if edit else ["--cleanup=whitespace"]
+        environment = os.environ if _has_hooks(git) else None
+        code = run_in_terminal(git.root, "commit", *how, f"--file={file.name}", environment=environment)
+    return int(Exit.DONE if code == 0 else Exit.NOT_ACHIEVED)
+
+
+def _has_hooks(git: Git) -> bool:
+    """Return whether the user has hooks; they may need the whole PATH."""
+    configured = git.read_setting("core.hooksPath", "path")
+    folder = Path(git.root, configured or f"{git.run_text('rev-parse', '--git-common-dir')}/hooks")
+    return folder.is_dir() and any(each.suffix != ".sample" for each in folder.iterdir())

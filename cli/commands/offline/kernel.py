@@ -1,26 +1,31 @@
-"""`patchwright kernel` and `functions`: run code in a kernel without a model; manage saved functions."""
+"""`patchwright kernel`: run a script of blocks in a kernel, bounded and logged like a session; needs no model."""
 
 from __future__ import annotations
 
+import re
+import signal
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.app_dirs import Home
+from agent.exit_codes import Exit
 from cli.commands.options import Folder, Mode, Sandbox, collect_flags
+from cli.output.standard_streams import write_line
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_json, sanitize_text
+
+if TYPE_CHECKING:
+    from cli.invocation import Invocation
+    from tools.core.action import Observation
 
 
 def add(app: typer.Typer) -> None:
-    """Declare the commands of this theme."""
+    """Add the command to the program's."""
     app.command()(kernel)
-    kept = typer.Typer(
-        rich_markup_mode=None, help="Functions kept from earlier sessions.", no_args_is_help=True
-    )
-    app.add_typer(kept, name="functions")
-    kept.command("list")(functions_list)
-    kept.command("show")(functions_show)
-    kept.command("verify")(functions_verify)
-    kept.command("remove")(functions_remove)
 
 
 def kernel(
@@ -43,54 +48,98 @@ def kernel(
 
     Sandboxed, bounded, with the tools as functions. Needs no model.
     """
-    from cli.commands.offline.kernel_script import run_blocks
-
     flags = collect_flags(mode=mode, sandbox=sandbox, shell_timeout=timeout, kernel_memory=memory)
     raise typer.Exit(run_blocks(folder, file, flags, go_on=go_on, as_json=as_json))
 
 
-def functions_list(
-    query: Annotated[
-        str, typer.Argument(metavar="[WORDS]", help="Only those in which all words occur.")
-    ] = "",
-    folder: Folder = Path("."),
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
-) -> None:
-    """List or search the functions of this project and its user."""
-    from cli.commands.offline.kept_functions import list_functions
+_CELL = re.compile(r"^# ?%%.*$", re.MULTILINE)
+"""Separator of the blocks of a Python script, as in Spyder, VS Code and Jupytext."""
 
-    raise typer.Exit(list_functions(folder, query, as_json=as_json))
+_FENCED = re.compile(r"^(`{3,})python[ \t]*\n(.*?)^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
-def functions_show(
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    folder: Folder = Path("."),
-) -> None:
-    """Show the source of a function and of its test."""
-    from cli.commands.offline.kept_functions import show_function
-
-    raise typer.Exit(show_function(folder, name))
+def split_blocks(text: str, *, markdown: bool) -> Iterator[str]:
+    """Yield the blocks of a script: cells between `# %%` lines, or the fenced Python of a Markdown text."""
+    parts = (found[2] for found in _FENCED.finditer(text)) if markdown else _CELL.split(text)
+    return (part for part in parts if part.strip())
 
 
-def functions_verify(
-    folder: Folder = Path("."),
-    sandbox: Sandbox = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
-) -> None:
-    """Run the tests of all functions again.
+def run_blocks(folder: Path, file: str, flags: Mapping[str, Any], *, go_on: bool, as_json: bool) -> int:
+    """Run every block and print its result. Returns DONE, or NOT_ACHIEVED if one failed. Raises UserError.
 
-    One that fails is not offered until it passes. Exit 1 if one fails.
+    go_on: continue after a block that fails
     """
-    from cli.commands.offline.kept_functions import verify_functions
+    import asyncio
 
-    raise typer.Exit(verify_functions(folder, collect_flags(sandbox=sandbox), as_json=as_json))
+    from cli.commands.run.final_event import run_with_final_event
+    from cli.invocation import Invocation
+
+    invocation = Invocation(
+        folder=folder,
+        flags={**flags, "model": "offline", "actions": "hybrid"},
+        commit=False,
+        offer_commit=False,
+    )
+    blocks = list(split_blocks(_read_script(file), markdown=file.endswith((".md", ".markdown"))))
+    if not blocks:
+        raise UserError(
+            Fault.USAGE, f"no blocks in {file!r}", "Write Python, with `# %%` lines between the blocks."
+        )
+    return run_with_final_event(
+        "text", lambda: asyncio.run(_run_in_kernel(invocation, blocks, go_on=go_on, as_json=as_json))
+    )
 
 
-def functions_remove(
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    folder: Folder = Path("."),
-) -> None:
-    """Keep a function no longer."""
-    from cli.commands.offline.kept_functions import remove_function
+def _read_script(file: str) -> str:
+    if file == "-":
+        return sys.stdin.read()
+    try:
+        return Path(file).read_text("utf-8")
+    except OSError as error:
+        raise UserError(Fault.USAGE, f"cannot read {file!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(Fault.USAGE, f"not a text in UTF-8: {file!r}") from None
 
-    raise typer.Exit(remove_function(folder, name))
+
+async def _run_in_kernel(invocation: Invocation, blocks: list[str], *, go_on: bool, as_json: bool) -> int:
+    import asyncio
+
+    from cli.invocation import load_invocation_settings, make_runtime
+
+    home = Home.from_environment()
+    runtime = make_runtime(invocation, home, load_invocation_settings(invocation, home).session)
+    if runtime.toolbox.get("python") is None:
+        await runtime.close()
+        raise UserError(Fault.CONFIGURATION, "there is no kernel in a container", "Set `sandbox` to auto.")
+    task = asyncio.current_task()
+    if task is not None:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(each, task.cancel)
+    failed = False
+    try:
+        for number, code in enumerate(blocks, 1):
+            observation = await runtime.run_person_action("python", {"code": code})
+            _print_block(number, observation, as_json=as_json)
+            failed = failed or observation.failed
+            if observation.data.get("ends") is True or (failed and not go_on):
+                break
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    finally:
+        await runtime.close()
+    return Exit.NOT_ACHIEVED if failed else Exit.DONE
+
+
+def _print_block(number: int, observation: Observation, *, as_json: bool) -> None:
+    import json
+
+    if as_json:
+        fields = {"block": number, **observation.data, "text": observation.text}
+        write_line(
+            sanitize_json(json.dumps(fields, ensure_ascii=False, default=str)).encode("utf-8", "replace")
+            + b"\n"
+        )
+    else:
+        write_line(
+            sanitize_text(f"[{number}] {observation.text}").rstrip().encode("utf-8", "replace") + b"\n"
+        )

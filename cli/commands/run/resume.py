@@ -1,51 +1,62 @@
-"""`patchwright sessions` and `patchwright resume`."""
+"""`patchwright resume`: continue a session."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from agent.app_dirs import Home
-from agent.session.session_preview import NO_SUCH, SessionPreview, preview_session
 from agent.workspace_root import find_workspace_root
+from cli.commands.options import (
+    ApiBase,
+    Folder,
+    Mode,
+    Model,
+    NoCommit,
+    Output,
+    OutputOption,
+    Sandbox,
+    Tests,
+    collect_flags,
+)
 from sandbox.errors import Fault, UserError
-from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
-    from agent.session.session_index import SessionSummary
+    from agent.session.session_preview import SessionPreview
 
 
-def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
-    """Print the sessions of a project (or of all)."""
-    root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
-    from agent.session.session_index import load_session_summaries
-
-    found = load_session_summaries(Home.from_environment(), root)
-    if as_json:
-        import json
-        from dataclasses import asdict
-
-        for each in found:
-            print(sanitize_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
-        return 0
-    if not found:
-        print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)
-    for each in found:
-        print(format_session_line(each, with_project=all_projects))
-    return 0
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(resume)
 
 
-def format_session_line(summary: SessionSummary, *, with_project: bool = False) -> str:
-    """Format a session on one line: id, time, outcome, steps, cost, title."""
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
-    cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
-    where = f"  {summary.project}" if with_project else ""
-    steps = f"{summary.steps} step{'' if summary.steps == 1 else 's'}"
-    return sanitize_text(
-        f"{summary.id}  {when}  {summary.outcome:<12}  {steps:>9}{cost}{where}  {summary.title}"
+def resume(
+    session: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The session; the newest of this project if not given.")
+    ] = "",
+    prompt: Annotated[
+        str | None, typer.Option("-p", "--prompt", metavar="PROMPT", help="Say this, instead of going on.")
+    ] = None,
+    folder: Folder = Path("."),
+    model: Model = None,
+    api_base: ApiBase = None,
+    output: OutputOption = Output.text,
+    mode: Mode = None,
+    sandbox: Sandbox = None,
+    tests: Tests = None,
+    no_commit: NoCommit = False,
+) -> None:
+    """Continue a session.
+
+    An unfinished turn is continued, a finished one waits for your next words.
+    """
+    flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
+    raise typer.Exit(
+        resume_session(folder, session, prompt, flags, output=output.value, commit=not no_commit)
     )
 
 
@@ -65,7 +76,7 @@ def resume_session(
             from cli.commands.run.interactive import open_interactive
 
             return open_interactive(folder, _add_session_model(flags, state), session=state.id, commit=commit)
-    from cli.commands.run.one_shot import run_with_final_event
+    from cli.commands.run.final_event import run_with_final_event
 
     return run_with_final_event(
         output, lambda: _resume_without_terminal(folder, session, prompt, flags, output=output, commit=commit)
@@ -83,7 +94,7 @@ def _resume_without_terminal(
 ) -> int:
     state = _read_state(folder, session)
     flags = _add_session_model(flags, state)
-    from cli.commands.run.one_shot import continue_turn, run_one_shot
+    from cli.commands.run.run import continue_turn, run_one_shot
 
     if prompt is not None:
         return run_one_shot(folder, prompt, flags, output=output, commit=commit, session=state.id)
@@ -109,6 +120,8 @@ def find_newest_session(home: Home, root: Path) -> str:
 
 def _read_state(folder: Path, session: str) -> SessionPreview:
     """Return the preview of the session with this id, or of the newest one."""
+    from agent.session.session_preview import NO_SUCH, preview_session
+
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
     session = session or find_newest_session(home, root)

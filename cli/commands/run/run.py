@@ -1,12 +1,17 @@
-"""`patchwright run`, `resume` and `sessions`: run tasks, resume and list sessions."""
+"""`patchwright run` and its one-shot runs: a prompt in, an answer out, and an exit code for the outcome."""
 
 from __future__ import annotations
 
+import signal
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agent.app_dirs import Home
+from agent.exit_codes import Exit
 from cli.commands.options import (
     Actions,
     ApiBase,
@@ -25,12 +30,20 @@ from cli.commands.options import (
     Tests,
     collect_flags,
 )
+from cli.output.standard_streams import write_error, write_line
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_json, sanitize_text
+
+if TYPE_CHECKING:
+    from agent.events import End
+    from agent.session_settings import SessionSettings
+    from agent.turn.runtime import Runtime
+    from cli.invocation import Invocation
 
 
 def add(app: typer.Typer) -> None:
-    """Add these commands to the program's."""
-    for each in (run, resume, sessions):
-        app.command()(each)
+    """Add the command to the program's."""
+    app.command()(run)
 
 
 def run(
@@ -79,8 +92,6 @@ def run(
     ] = False,
 ) -> None:
     """Do one task without asking; the exit code says how it went."""
-    from cli.commands.run.one_shot import run_one_shot
-
     flags = collect_flags(
         model=model,
         api_base=api_base,
@@ -101,8 +112,6 @@ def run(
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply does not go with --input")
     if input_ is Input.stream_json:
-        from cli.commands.run.one_shot import run_driven
-
         if text is not None or schema is not None:
             raise typer.BadParameter("with --input stream-json prompts come as lines, without a schema")
         raise typer.Exit(
@@ -124,40 +133,176 @@ def run(
     )
 
 
-def resume(
-    session: Annotated[
-        str, typer.Argument(metavar="[ID]", help="The session; the newest of this project if not given.")
-    ] = "",
-    prompt: Annotated[
-        str | None, typer.Option("-p", "--prompt", metavar="PROMPT", help="Say this, instead of going on.")
-    ] = None,
-    folder: Folder = Path("."),
-    model: Model = None,
-    api_base: ApiBase = None,
-    output: OutputOption = Output.text,
-    mode: Mode = None,
-    sandbox: Sandbox = None,
-    tests: Tests = None,
-    no_commit: NoCommit = False,
-) -> None:
-    """Continue a session.
+def run_one_shot(
+    folder: Path,
+    prompt: str | None,
+    flags: Mapping[str, Any],
+    *,
+    output: str,
+    commit: bool,
+    session: str = "",
+    schema: Path | None = None,
+    attempts: int = 1,
+    apply_doubtful: bool = False,
+) -> int:
+    """Run one prompt to its end. Returns the exit code; every path emits a final event."""
+    from cli.commands.run.final_event import run_with_final_event
+    from cli.commands.run.prompt_input import read_prompt
+    from cli.invocation import Invocation
 
-    An unfinished turn is continued, a finished one waits for your next words.
-    """
-    from cli.commands.run.resume import resume_session
-
-    flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
-    raise typer.Exit(
-        resume_session(folder, session, prompt, flags, output=output.value, commit=not no_commit)
+    invocation = Invocation(
+        folder=folder,
+        flags=flags,
+        commit=commit,
+        offer_commit=commit,
+        session=session,
+        schema=schema,
+        attempts=attempts,
+        apply_doubtful=apply_doubtful,
     )
+    return run_with_final_event(output, lambda: _run_prompt(invocation, read_prompt(prompt), output))
 
 
-def sessions(
-    folder: Folder = Path("."),
-    all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
-) -> None:
-    """List the sessions of this project, the newest first."""
-    from cli.commands.run.resume import list_sessions
+def run_driven(
+    folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str = ""
+) -> int:
+    """Run a session driven by lines on standard input. Returns the exit code of the last turn."""
+    import asyncio
 
-    raise typer.Exit(list_sessions(folder, all_projects=all_projects, as_json=as_json))
+    from cli.commands.run.final_event import run_with_final_event
+    from cli.invocation import Invocation
+
+    if output != "stream-json":
+        raise UserError(Fault.USAGE, "--input stream-json goes with --output stream-json", "Give both.")
+    invocation = Invocation(
+        folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, attended=True
+    )
+    return run_with_final_event(output, lambda: asyncio.run(_drive_session(invocation)))
+
+
+async def _drive_session(invocation: Invocation) -> int:
+    import asyncio
+
+    from cli.commands.run.final_event import list_end_signals
+    from cli.invocation import load_invocation_settings, make_runtime
+    from cli.protocols.stdio_driver import StdioDriver
+
+    home = Home.from_environment()
+    settings = load_invocation_settings(invocation, home)
+    runtime = make_runtime(invocation, home, settings.session)
+    try:
+        _subscribe_output(runtime, settings.session, "stream-json")
+        driver = StdioDriver(runtime)
+        runtime.loop.gateway.approver = driver
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, runtime.interrupt)
+        for number in list_end_signals():
+            loop.add_signal_handler(number, driver.end_session)
+        return await driver.run()
+    finally:
+        await runtime.close()
+
+
+def continue_turn(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
+    """Continue the interrupted turn of a session. Returns the exit code."""
+    from cli.commands.run.final_event import run_with_final_event
+    from cli.invocation import Invocation
+
+    invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
+    return run_with_final_event(output, lambda: _run_prompt(invocation, None, output))
+
+
+def _run_prompt(invocation: Invocation, prompt: str | None, output: str) -> int:
+    import asyncio
+
+    return asyncio.run(_run_turn(invocation, prompt, output))
+
+
+async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> int:
+    import asyncio
+    import json
+
+    from cli.commands.run.final_event import list_end_signals
+    from cli.invocation import load_invocation_settings, make_runtime
+    from cli.output.notices import Notices
+
+    home = Home.from_environment()
+    settings = load_invocation_settings(invocation, home)
+    structure = None
+    if invocation.schema is not None:
+        from cli.output.output_schema import AnswerSchema
+
+        structure = AnswerSchema.from_file(invocation.schema)
+    if invocation.attempts > 1:
+        from cli.commands.run.attempts import make_attempts_runtime
+
+        runtime = make_attempts_runtime(invocation, home, settings.session, prompt or "")
+    else:
+        runtime = make_runtime(invocation, home, settings.session)
+    try:
+        notices = Notices(runtime)
+        _subscribe_output(runtime, settings.session, output)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)
+        for number in list_end_signals():
+            loop.add_signal_handler(number, runtime.stop)
+        if structure is not None and prompt is not None:
+            prompt = structure.extend_prompt(prompt)
+        end = await runtime.run_turn(prompt)
+        more: dict[str, Any] = {"notices": notices.found}
+        if structure is not None:
+            from cli.output.output_schema import obtain_valid_answer
+
+            end, more["structured"] = await obtain_valid_answer(structure, runtime, end)
+        if output == "json":
+            write_line(_build_json_result(end, runtime, more))
+        elif output == "text" and more.get("structured") is not None:
+            write_line(sanitize_json(json.dumps(more["structured"], ensure_ascii=False)).encode() + b"\n")
+        elif output == "text" and end.summary and end.exit_code in _ANSWERS:
+            write_line(sanitize_text(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
+        return end.exit_code
+    finally:
+        await runtime.close()
+
+
+_ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED}
+"""Outcomes whose summary is the model's answer (the others are reported on standard error)."""
+
+
+def _handle_interrupt(runtime: Runtime) -> None:
+    if runtime.loop.is_stepping:
+        write_error("patchwright: stopping this step; Ctrl-C again ends the turn\n")
+    runtime.interrupt()
+
+
+def _subscribe_output(runtime: Runtime, settings: SessionSettings, output: str) -> None:
+    from agent.events import render_event
+    from cli.invocation import NO_MODEL
+    from sandbox.fs.installation import build_exposure_warning
+
+    if output == "stream-json":
+        for event in runtime.session.replayed:
+            write_line(render_event(event))
+        runtime.session.subscribe(lambda event: write_line(render_event(event)))
+        return
+    if output == "json":
+        return
+    from cli.output.event_lines import LineView
+    from cli.output.style.terminal import Terminal
+
+    terminal = Terminal.from_stream(sys.stderr)
+    view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
+    for warning in filter(
+        None, (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
+    ):
+        write_error(f"patchwright: {warning}\n")
+    if not settings.model and runtime.model.name == "offline":
+        write_error(f"patchwright: {NO_MODEL}\n")
+    runtime.session.subscribe(view.show_event)
+
+
+def _build_json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> bytes:
+    from agent.events import collect_fields, encode_line
+
+    head = {"session": runtime.session.id, "model": runtime.model.name}
+    return encode_line({**head, **collect_fields(end), **more})

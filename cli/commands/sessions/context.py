@@ -1,13 +1,24 @@
-"""`patchwright context …`: tuning of compaction."""
+"""`patchwright context tune`: proposals for the guideline and the thresholds, from recorded sessions."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agent.app_dirs import Home
+from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from agent.context.compression import guideline_tuning
+    from agent.events import Event
+    from agent.model.protocol import Model
 
 
 def add(app: typer.Typer) -> None:
@@ -41,6 +52,109 @@ def tune(
     With pairs (one succeeded with all of its history, one failed with a shortened one): an edit of the summaries'
     guideline, as a diff. Without: thresholds, tried on this project's sessions. Nothing is changed.
     """
-    from cli.commands.sessions.context_tuning import propose_tuning
-
     raise typer.Exit(propose_tuning(folder, pairs or [], model, window))
+
+
+GRID = [(recent, batch) for recent in (2_000, 3_000, 5_000) for batch in (4_000, 8_000, 16_000)]
+"""Tokens of the newest history and of a batch."""
+
+SESSIONS = 20
+"""Newest sessions on which thresholds are tried: each is replayed once per entry of the grid."""
+
+
+def propose_tuning(folder: Path, pairs: Sequence[str], model: str, window: int) -> int:
+    """Print a diff of the guideline (with pairs of sessions) or better thresholds, tried on recorded sessions."""
+    import asyncio
+
+    home = Home.from_environment()
+    root, _ = find_workspace_root(folder, need_git=False)
+    if pairs:
+        return asyncio.run(_propose_guideline(home, home.get_project_folder(root) / "sessions", pairs, model))
+    return asyncio.run(_try_thresholds(home, root, window))
+
+
+async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], model: str) -> int:
+    from agent.context.compression import guideline_tuning, summary
+
+    lacking = []
+    for pair in pairs:
+        whole, _, shortened = pair.partition(":")
+        if not whole or not shortened:
+            raise UserError(
+                Fault.USAGE, f"{pair!r} is no pair", "Like this: FULL:SHORTENED, two ids of sessions"
+            )
+        lacking += guideline_tuning.find_missing_facts(
+            _read_events(sessions, whole), _read_events(sessions, shortened)
+        )
+    old = summary.GUIDELINE.read_text("utf-8")
+    asked = _make_model(model, home) if model else None
+    try:
+        new = await guideline_tuning.propose_guideline(
+            old, lacking, write=None if asked is None else _make_writer(asked)
+        )
+    finally:
+        if asked is not None:
+            await asked.close()
+    for each in lacking:
+        print(sanitize_text(f"# lacked: {each.kind} {each.word} (from {each.tool})"))
+    print(
+        sanitize_text(
+            guideline_tuning.diff_guidelines(old, new)
+            or "# nothing to propose: the shortened runs lacked nothing"
+        ),
+        end="",
+    )
+    if not lacking:
+        print()
+    return 0
+
+
+async def _try_thresholds(home: Home, root: Path, window: int) -> int:
+    from agent.context.compression import guideline_tuning
+    from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
+    from agent.session.log import read_events
+    from agent.session.session_index import load_session_summaries
+
+    found = [each for each in load_session_summaries(home, root)[:SESSIONS] if each.steps > 1]
+    if not found:
+        raise UserError(
+            Fault.USAGE, f"no session to learn from in {str(root)!r}", "Work with it first, or name pairs."
+        )
+    grid = [ContextSettings(recent=recent, batch=batch) for recent, batch in GRID]
+    tried = await guideline_tuning.run_trials([list(read_events(each.path)) for each in found], grid, window)
+    print(f"{len(found)} sessions, window {window:,}; cost against no compression, hard references visible")
+    for each in tried:
+        mark = "  (now)" if each.settings == DEFAULT_CONTEXT else ""
+        limits = f"recent {each.settings.recent:>6,}  batch {each.settings.batch:>6,}"
+        print(f"{limits}  {each.cost:6.1%}  {each.visible:6.1%}{mark}")
+    if (chosen := guideline_tuning.choose_best_trial(tried)) is not None:
+        print(f"\n[context]\nrecent = {chosen.settings.recent}\nbatch = {chosen.settings.batch}")
+    return 0
+
+
+def _read_events(sessions: Path, session: str) -> list[Event]:
+    from agent.session.log import read_events
+
+    try:
+        return list(read_events(sessions / Path(session).name))
+    except FileNotFoundError:
+        raise UserError(
+            Fault.USAGE, f"no session {session!r} in this project", "List them: patchwright sessions"
+        ) from None
+
+
+def _make_model(name: str, home: Home) -> Model:
+    from agent.model.model_factory import resolve_model
+
+    return resolve_model(name, os.environ.get("PATCHWRIGHT_API_BASE"), os.environ, home.cache)
+
+
+def _make_writer(model: Model) -> guideline_tuning.Write:
+    from agent.model.protocol import Request, UserMessage
+    from agent.turn.side_calls import collect_reply
+
+    async def write(prompt: str) -> str:
+        reply = await collect_reply(model, Request(system="", messages=[UserMessage(text=prompt)]))
+        return reply.text
+
+    return write

@@ -1,13 +1,19 @@
-"""`patchwright session …`: find, copy, name, move and remove sessions."""
+"""`patchwright session …`: search, copy, rename, move and remove sessions."""
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from agent.app_dirs import Home
+from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_json, sanitize_text
 
 Id = Annotated[
     str, typer.Argument(metavar="[ID]", help="The session; the newest of this project if not given.")
@@ -36,8 +42,6 @@ def search(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
     """Search prompts, actions and outputs of sessions, best first."""
-    from cli.commands.sessions.session_actions import search_sessions
-
     raise typer.Exit(
         search_sessions(folder, " ".join(words), all_projects=all_projects, limit=limit, as_json=as_json)
     )
@@ -55,8 +59,6 @@ def fork(
 
     Its id is printed; the other stays as it is.
     """
-    from cli.commands.sessions.session_actions import fork_session
-
     raise typer.Exit(fork_session(folder, session, at))
 
 
@@ -66,8 +68,6 @@ def title(
     folder: Folder = Path("."),
 ) -> None:
     """Give a session a title."""
-    from cli.commands.sessions.session_actions import rename_session
-
     raise typer.Exit(rename_session(folder, session, text))
 
 
@@ -79,8 +79,6 @@ def export(
     folder: Folder = Path("."),
 ) -> None:
     """Write a session, every output whole, as JSON lines."""
-    from cli.commands.sessions.session_actions import write_export
-
     raise typer.Exit(write_export(folder, session, to))
 
 
@@ -89,8 +87,6 @@ def import_(
     folder: Folder = Path("."),
 ) -> None:
     """Take an exported session into this project; print its id."""
-    from cli.commands.sessions.session_actions import import_session
-
     raise typer.Exit(import_session(folder, source))
 
 
@@ -107,8 +103,133 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list sessions to remove.")] = False,
 ) -> None:
     """Remove old sessions; never one that is open."""
-    from cli.commands.sessions.session_actions import prune_sessions
-
     if older_than is None and keep is None:
         raise typer.BadParameter("say which: --older-than DAYS, --keep MB, or both")
     raise typer.Exit(prune_sessions(folder, older_than, keep, all_projects=all_projects, dry=dry_run))
+
+
+_MB = 1 << 20
+
+
+def search_sessions(folder: Path, words: str, *, all_projects: bool, limit: int, as_json: bool) -> int:
+    """Print the matches that contain all the words. Returns 3 if there are none."""
+    from agent.session.session_search import search_logs
+
+    home = Home.from_environment()
+    project = (
+        None if all_projects else home.get_project_folder(find_workspace_root(folder, need_git=False)[0])
+    )
+    hits = search_logs(home, words, project=project, limit=limit)
+    for hit in hits:
+        if as_json:
+            import json
+
+            fields = {"session": hit.path.name, "event": hit.event, "kind": hit.kind, "time": hit.time}
+            print(sanitize_json(json.dumps({**fields, "excerpt": hit.excerpt}, ensure_ascii=False)))
+        else:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(hit.time))
+            print(sanitize_text(f"{hit.path.name}  {when}  {hit.event:<6} {hit.kind:<11}  {hit.excerpt}"))
+    if not hits:
+        print(sanitize_text(f"nothing found for {words!r}"), file=sys.stderr)
+    return 0 if hits else 3
+
+
+def fork_session(folder: Path, session: str, at: str) -> int:
+    """Copy a session's history into a new one."""
+    from agent.session.export_import import create_fork
+
+    made = create_fork(_find_session_folder(folder, session), at)
+    made.close()
+    print(made.id)
+    return 0
+
+
+def rename_session(folder: Path, session: str, title: str) -> int:
+    """Store a session's title."""
+    from agent.session.log import Session
+
+    if not title.strip():
+        raise UserError(Fault.USAGE, "the title is empty", "Say what to call the session.")
+    opened = Session.open(_find_session_folder(folder, session))
+    try:
+        opened.rename(title)
+    finally:
+        opened.close()
+    return 0
+
+
+def write_export(folder: Path, session: str, to: str) -> int:
+    """Write a session's export to a new file, or to standard output."""
+    from agent.session.export_import import export_to_stream
+
+    path = _find_session_folder(folder, session)
+    if to == "-":
+        export_to_stream(path, sys.stdout.buffer)
+        return 0
+    try:
+        with Path(to).open("xb") as file:
+            export_to_stream(path, file)
+    except FileExistsError:
+        raise UserError(Fault.USAGE, f"{to!r} exists", "Name a new file.") from None
+    except OSError as error:
+        raise UserError(Fault.USAGE, f"cannot write {to!r}: {error.strerror}") from None
+    return 0
+
+
+def import_session(folder: Path, source: str) -> int:
+    """Create a session from an export."""
+    from agent.session.export_import import import_from_stream
+
+    root, _ = find_workspace_root(folder, need_git=False)
+    sessions = Home.from_environment().get_project_folder(root) / "sessions"
+    if source == "-":
+        made = import_from_stream(sys.stdin.buffer, sessions)
+    else:
+        try:
+            with Path(source).open("rb") as file:
+                made = import_from_stream(file, sessions)
+        except OSError as error:
+            raise UserError(Fault.USAGE, f"cannot read {source!r}: {error.strerror}") from None
+    made.close()
+    print(made.id)
+    return 0
+
+
+def prune_sessions(
+    folder: Path, older_than: float | None, keep: float | None, *, all_projects: bool, dry: bool
+) -> int:
+    """Remove sessions by age (days) and size (MB)."""
+    from agent.session.session_index import load_session_summaries
+    from agent.session.session_pruning import prune_snapshots, remove_old_sessions
+    from cli.commands.sessions.sessions import format_session_line
+
+    root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
+    done = remove_old_sessions(
+        load_session_summaries(Home.from_environment(), root),
+        older_than=None if older_than is None else older_than * 86_400,
+        keep_bytes=None if keep is None else int(keep * _MB),
+        dry=dry,
+    )
+    for each, _ in done.removed:
+        print(f"{'would remove' if dry else 'removed'} {format_session_line(each)}")
+    size = sum(bytes_ for _, bytes_ in done.removed)
+    verb = "would be removed" if dry else "removed"
+    if not dry:
+        for project in {each.path.parent.parent for each, _ in done.removed}:
+            prune_snapshots(project)
+    print(f"{len(done.removed)} {verb} ({size / _MB:.1f} MB), {done.kept / _MB:.1f} MB kept")
+    return 0
+
+
+def _find_session_folder(folder: Path, session: str) -> Path:
+    from cli.commands.run.resume import find_newest_session
+
+    home = Home.from_environment()
+    root, _ = find_workspace_root(folder, need_git=False)
+    name = session or find_newest_session(home, root)
+    path = home.get_project_folder(root) / "sessions" / name
+    if "/" in name or not (path / "log.jsonl").is_file():
+        raise UserError(
+            Fault.USAGE, f"no session {name!r} in this project", "List them: patchwright sessions"
+        )
+    return path

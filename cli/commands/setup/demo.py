@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
+from typing import Annotated
 
-from cli.commands.run.one_shot import run_one_shot
-from cli.commands.setup.demo_repository import create_demo_repository
-from sandbox.process.git_runner import run_in_terminal
+import typer
+
+from cli.commands.options import ApiBase, Model
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(demo)
+
+
+def demo(
+    folder: Annotated[
+        Path | None, typer.Option("-C", metavar="DIR", help="Put the example project here, and keep it.")
+    ] = None,
+    model: Model = None,
+    api_base: ApiBase = None,
+) -> None:
+    """Fix an example project's failing tests while you watch."""
+    raise typer.Exit(run_demo(folder, model=model or "offline", api_base=api_base))
+
 
 PROMPT = "make the failing tests pass"
 
 
 def run_demo(folder: Path | None, *, model: str, api_base: str | None) -> int:
     """Copy the example project, run the agent on it, and show the result with git commands."""
+    import tempfile
+
+    from cli.commands.run.run import run_one_shot
+    from cli.commands.setup.demo_repository import create_demo_repository
+
     keep = folder is not None
     with tempfile.TemporaryDirectory(prefix="patchwright-demo-", ignore_cleanup_errors=True) as temporary:
         target = folder if folder is not None else Path(temporary) / "ledger"
@@ -38,5 +60,7 @@ def _print_flushed(text: str) -> None:
 
 
 def _run_git(repository: Path, *arguments: str) -> None:
+    from sandbox.process.git_runner import run_in_terminal
+
     sys.stdout.flush()
     run_in_terminal(repository, "--no-pager", *arguments)

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
-import platform
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
 
 from agent.app_dirs import Home, make_private_folder
 from agent.exit_codes import Exit
-from cli.output.style.paint import MARKS, Style, make_painter
-from cli.output.style.terminal import Terminal
+from cli.commands.options import Folder
 from sandbox.errors import UserError
-from sandbox.process.own_programs import build_search_path
 from sandbox.sanitize import sanitize_json, sanitize_text
-from tools.git.git_process import Git
 
 if TYPE_CHECKING:
+    from cli.output.style.paint import Style
+    from cli.output.style.terminal import Terminal
     from sandbox.process.command import Sandbox
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(doctor)
+
+
+def doctor(
+    folder: Folder = Path("."),
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Check this machine; report missing parts and how to get them."""
+    raise typer.Exit(run_doctor(folder, as_json=as_json))
+
 
 Health = Literal["good", "warn", "bad"]
 
@@ -47,7 +57,10 @@ class Finding:
 
 def run_doctor(folder: Path, *, as_json: bool) -> int:
     """Print the findings; the exit code says whether the agent can work here. Raises UserError: no folder."""
+    import json
+
     from agent.workspace_root import find_workspace_root
+    from cli.output.style.terminal import Terminal
 
     find_workspace_root(folder, need_git=False)
     found = collect_findings(folder, Home.from_environment(), os.environ)
@@ -62,6 +75,9 @@ def run_doctor(folder: Path, *, as_json: bool) -> int:
 
 def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[Finding]:
     """Run all checks. Keys are named, never shown; only local servers are asked for models."""
+    import asyncio
+    import tempfile
+
     from sandbox.fs.repository import find_root
 
     folder = folder.resolve()
@@ -85,6 +101,8 @@ def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[F
 
 
 def _check_python() -> Finding:
+    import platform
+
     version = platform.python_version()
     return Finding(name="python", verdict="good", detail=f"{version} ({sys.executable})")
 
@@ -104,6 +122,8 @@ def _check_installation(root: Path) -> list[Finding]:
 
 
 def _check_git(root: Path) -> list[Finding]:
+    from tools.git.git_process import Git
+
     git = Git(root if root.is_dir() else Path.cwd())
     try:
         version = git.run_text("--version", timeout=10)
@@ -126,6 +146,10 @@ def _check_git(root: Path) -> list[Finding]:
 
 def _read_first_line(*argv: str) -> str:
     """Return the first line of a program's output, "" when it fails."""
+    import subprocess
+
+    from sandbox.process.own_programs import build_search_path
+
     try:
         done = subprocess.run(
             argv,
@@ -143,6 +167,8 @@ def _read_first_line(*argv: str) -> str:
 
 def _check_sandbox(root: Path, scratch: Path, home: Home) -> tuple[Sandbox | None, Finding]:
     """Return the backend in use, tested with a command; for a weaker one, the reason why the better is not used."""
+    import asyncio
+
     from sandbox.backends.selection import choose_sandbox
     from sandbox.process.command import Command
 
@@ -188,6 +214,8 @@ def _check_ripgrep() -> Finding:
 
 
 def _check_data_folder(home: Home) -> Finding:
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=make_private_folder(home.data)):
             return Finding(name="data", verdict="good", detail=f"{home.data} can be written")
@@ -244,6 +272,8 @@ def _check_edit_formats(home: Home, root: Path | None, env: Mapping[str, str]) -
 
 
 async def _find_local_servers() -> list[Finding]:
+    import asyncio
+
     answers = await asyncio.gather(*(_list_models_on(port) for _, port in LOCAL_SERVERS))
     found = []
     for (program, port), names in zip(LOCAL_SERVERS, answers, strict=True):
@@ -256,6 +286,9 @@ async def _find_local_servers() -> list[Finding]:
 
 async def _list_models_on(port: int) -> list[str]:
     """Return the ids that a local server lists at /v1/models; none without a valid answer."""
+    import asyncio
+    import json
+
     request = f"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n"
     try:
         async with asyncio.timeout(PATIENCE):
@@ -275,6 +308,8 @@ async def _list_models_on(port: int) -> list[str]:
 
 
 def _check_terminal() -> Finding:
+    from cli.output.style.terminal import Terminal
+
     terminal = Terminal.from_stream(sys.stdout)
     if not terminal.tty:
         return Finding(name="terminal", verdict="good", detail="none: standard output goes elsewhere")
@@ -299,6 +334,8 @@ def _check_project(folder: Path, root: Path | None) -> Finding:
 
 def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path) -> list[Finding]:
     """Report how this project's tests would be run, without running them."""
+    import asyncio
+
     if root is None or sandbox is None:
         return []
     from sandbox.fs.workspace_tree import Tree
@@ -328,6 +365,8 @@ _STYLES: dict[Health, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
 
 
 def _format_page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str:
+    from cli.output.style.paint import MARKS, make_painter
+
     paint, column = make_painter(colour=terminal.colour), 0 if terminal.unicode else 1
     lines = []
     for each in found:

@@ -4,17 +4,45 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
-from cli.settings.project_settings import find_settings_to_trust
-from cli.settings.settings_files import PROJECT_FILE
-from sandbox.policy.trust import Definition, TrustStore, compute_digest
+from cli.commands.options import Folder
 from sandbox.sanitize import sanitize_for_approval
+
+if TYPE_CHECKING:
+    from sandbox.policy.trust import Definition, TrustStore
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(trust)
+
+
+def trust(
+    folder: Folder = Path("."),
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Show it and other trusted ones; trust nothing.")
+    ] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke its trust.")] = False,
+) -> None:
+    """Let a repository's own hooks and filters run at commits.
+
+    Signing programs too; and let its `patchwright.toml` apply. All of it is shown.
+    """
+    if list_only and revoke:
+        raise typer.BadParameter("--list and --revoke: give one of them")
+    act = show_trust if list_only else revoke_trust if revoke else grant_trust
+    raise typer.Exit(act(folder))
 
 
 def grant_trust(folder: Path) -> int:
     """Trust the current definitions of the repository around `folder`, and show their effects."""
+    from cli.settings.settings_files import PROJECT_FILE
+
     root, found, settings = _find_definitions(folder)
     if not found and not settings:
         _print_exactly(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
@@ -33,6 +61,7 @@ def grant_trust(folder: Path) -> int:
 
 def revoke_trust(folder: Path) -> int:
     """Revoke trust in the repository around `folder`, which may be broken or removed by now."""
+    from cli.settings.settings_files import PROJECT_FILE
     from sandbox.fs.repository import find_root
 
     root = find_root(folder) or folder
@@ -43,6 +72,9 @@ def revoke_trust(folder: Path) -> int:
 
 def show_trust(folder: Path) -> int:
     """Print the programs and settings of the repository around `folder`, its trust, and other trusted ones."""
+    from cli.settings.settings_files import PROJECT_FILE
+    from sandbox.policy.trust import compute_digest
+
     root, found, settings = _find_definitions(folder)
     store = _open_store()
     parts = [
@@ -66,6 +98,7 @@ def show_trust(folder: Path) -> int:
 def _find_definitions(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definition, ...]]:
     """Return the repository's root, the programs it would run, and the settings it would apply."""
     from agent.workspace_root import find_workspace_root
+    from cli.settings.project_settings import find_settings_to_trust
     from tools.git.broker import Broker
 
     root, _ = find_workspace_root(folder, need_git=True, without="")
@@ -77,6 +110,8 @@ def _format_definitions(found: tuple[Definition, ...]) -> list[str]:
 
 
 def _open_store() -> TrustStore:
+    from sandbox.policy.trust import TrustStore
+
     return TrustStore(Home.from_environment().config)
 
 

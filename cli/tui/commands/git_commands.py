@@ -25,7 +25,8 @@ async def commit(chat: Conversation, argument: str) -> None:
 async def review(chat: Conversation, argument: str) -> None:
     """Review the uncommitted changes, or a commit."""
     from agent.model.routing.roles import Role
-    from cli.commands.git.commit_review import LONGEST, PATIENCE, check_change
+    from cli.commands.git.change_review import check_change
+    from cli.commands.git.model_text import LONGEST, PATIENCE
 
     found = await asyncio.to_thread(check_change, chat.runtime.workspace.root, argument)
     if found is None:

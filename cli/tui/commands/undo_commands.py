@@ -33,7 +33,7 @@ async def redo(chat: Conversation, argument: str) -> None:
 async def rewind(chat: Conversation, argument: str) -> None:
     """List the steps that changed files, or rewind to before one of them."""
     from agent.session.undo import rewind_conversation, rewind_steps
-    from cli.commands.sessions.undo_files import FORGOTTEN, format_steps, parse_step_number
+    from cli.commands.sessions.undo_report import FORGOTTEN, format_steps, parse_step_number
 
     timeline = chat.history.timeline
     step, _, what = argument.partition(" ")
@@ -55,7 +55,7 @@ async def _apply_action(
     chat: Conversation, act: Callable[[Snapshots, Timeline], UndoOutcome], *, conversation: bool = False
 ) -> None:
     from agent.session.undo import log_outcome
-    from cli.commands.sessions.undo_files import describe_uncovered, format_outcome
+    from cli.commands.sessions.undo_report import describe_uncovered, format_outcome
 
     outcome = await asyncio.to_thread(act, _require_snapshots(chat), chat.history.timeline)
     log_outcome(chat.runtime.session, outcome, conversation=conversation)

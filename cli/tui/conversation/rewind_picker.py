@@ -55,7 +55,7 @@ async def offer_rewind(chat: Conversation) -> None:
 async def _rewind_files(chat: Conversation, first: int) -> bool:
     """Undo the steps from number `first` on; return False if there are conflicts or no snapshots."""
     from agent.session.undo import rewind_steps
-    from cli.commands.sessions.undo_files import describe_uncovered, format_outcome
+    from cli.commands.sessions.undo_report import describe_uncovered, format_outcome
     from sandbox.snapshots.workspace_snapshots import Snapshots
 
     snapshots, timeline = chat.runtime.snapshots, chat.history.timeline

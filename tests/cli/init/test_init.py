@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.init.agents_file import build_draft, init_project, write_draft
+from cli.commands.setup.init import init_project
+from cli.init.agents_file import build_draft, write_draft
 from sandbox.errors import Fault, UserError
 from tests.support.cli import git
 

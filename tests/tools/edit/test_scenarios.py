@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from agent.exit_codes import Exit
-from cli.commands.offline.apply_edits import apply_edits
+from cli.commands.offline.apply import apply_edits
 from sandbox.errors import UserError
 from tests.sandbox.trees import image
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.exit_codes import Exit
-from cli.commands.offline.apply_edits import apply_edits
+from cli.commands.offline.apply import apply_edits
 from tests.sandbox.trees import image
 from tests.support.cli import PATCHWRIGHT, environment
 from tests.tools.edit.drawn import Drawn, edits

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.offline.kernel_script import split_blocks
+from cli.commands.offline.kernel import split_blocks
 from tests.support.cli import run
 from tests.support.confined import needs_confinement
 from tests.support.repo import Repo

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from cli.commands.offline.policy_check import explain_command
+from cli.commands.offline.policy import explain_command
 from cli.settings.layers import load_settings
 from cli.settings.permission_rules import STORED, store_rules
 from sandbox.errors import UserError

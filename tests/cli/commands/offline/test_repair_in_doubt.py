@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.exit_codes import Exit
-from cli.commands.offline.repair_tests import repair_failing_tests
+from cli.commands.offline.repair import repair_failing_tests
 from tools.repair.engine import repair_engine
 from tools.repair.result import LOW, Fix, Outcome, RepairResult
 

@@ -1,0 +1,113 @@
+"""`patchwright pr`: draft a pull request from a branch's commits, with or without a model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent.exit_codes import Exit
+from cli.commands.options import ApiBase, Folder, Model, collect_flags
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+
+if TYPE_CHECKING:
+    from tools.git.git_process import Git
+    from tools.git.messages.message_style import Style
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(pr)
+
+
+def pr(
+    folder: Folder = Path("."),
+    base: Annotated[str, typer.Option("--base", metavar="REF", help="Target branch.")] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Output file; in git's folder if not given.")
+    ] = None,
+    model: Model = None,
+    api_base: ApiBase = None,
+) -> None:
+    """Draft a pull request's title and description into a file."""
+    raise typer.Exit(
+        draft_pull_request(folder, collect_flags(model=model, api_base=api_base), base=base, out=out)
+    )
+
+
+def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
+    """Draft the title and the body of a pull request into a file, and print its path."""
+    from agent.model.routing.roles import Role
+    from cli.commands.git.change_review import resolve_commit
+    from cli.commands.git.model_text import DIFF, ask_model, read_diff_excerpt
+    from sandbox.secrets.child_environment import redact
+    from tools.git.git_process import Git
+    from tools.git.messages.message_prompts import build_pull_request_prompt, clean_message
+    from tools.git.messages.message_style import learn_style
+
+    git = Git.from_folder(folder)
+    base = base or _find_default_base(git)
+    start = resolve_commit(git, base)
+    fork = git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start
+    log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
+    text = log.decode("utf-8", "replace").strip()
+    if not text:
+        print(sanitize_text(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
+        return int(Exit.NOTHING_TO_DO)
+    style = learn_style(git)
+    asked = build_pull_request_prompt(style, redact(text)[:DIFF], read_diff_excerpt(git, fork, "HEAD"))
+    draft = clean_message(ask_model(git, flags, asked, "pull request", Role.FAST)) or _draft_without_model(
+        git, fork, style
+    )
+    place = out or Path(git.root, git.run_text("rev-parse", "--git-path", "patchwright-pr.md"))
+    try:
+        place.write_text(redact(draft).rstrip() + "\n", "utf-8")
+    except OSError as error:
+        raise UserError(Fault.READ_ONLY, f"cannot write {str(place)!r}: {error.strerror}") from None
+    print(sanitize_text(str(place)))
+    return int(Exit.DONE)
+
+
+def _draft_without_model(git: Git, fork: str, style: Style) -> str:
+    """Draft from the commit messages and the changed symbols, without a model."""
+    from sandbox.fs.repository import read_branch
+    from tools.git.git_change import read_committed_change
+    from tools.git.messages.message_style import find_ticket
+    from tools.git.messages.message_summary import compose_message
+
+    subjects = git.run_text("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
+    change = read_committed_change(git, fork, "HEAD")
+    own = compose_message(change, style, find_ticket(read_branch(git.root)))
+    title = subjects[0] if len(subjects) == 1 else own.partition("\n")[0]
+    template = next((path for each in _TEMPLATES if (path := git.root / each).is_file()), None)
+    parts = [title, "## Commits\n\n" + "\n".join(f"- {each}" for each in subjects)]
+    if listed := own.partition("\n\n")[2]:
+        parts.append(f"## Files\n\n{listed.strip()}")
+    if template is not None:
+        parts.append(template.read_text("utf-8", "replace").strip())
+    return "\n\n".join(parts)
+
+
+_TEMPLATES = (
+    ".github/pull_request_template.md",
+    ".github/PULL_REQUEST_TEMPLATE.md",
+    "pull_request_template.md",
+    ".gitlab/merge_request_templates/Default.md",
+)
+
+
+def _find_default_base(git: Git) -> str:
+    """Return the default target branch of a pull request."""
+    head = git.run_text("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
+    for each in (head, "origin/main", "origin/master", "main", "master"):
+        if (
+            each
+            and each != "origin/HEAD"
+            and git.run_text("rev-parse", "--verify", "--quiet", each, ok=(0, 1, 128))
+        ):
+            return each
+    raise UserError(Fault.USAGE, "no base branch was found", "Name it: patchwright pr --base BRANCH")

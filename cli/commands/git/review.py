@@ -1,0 +1,58 @@
+"""`patchwright review`: print a review of a change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent.exit_codes import Exit
+from cli.commands.options import ApiBase, Folder, Model, collect_flags
+from sandbox.sanitize import sanitize_json
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(review)
+
+
+def review(
+    target: Annotated[str, typer.Argument(metavar="[COMMIT]", help="A commit to review.")] = "",
+    folder: Folder = Path("."),
+    base: Annotated[str, typer.Option("--base", metavar="REF", help="This branch's changes since REF.")] = "",
+    staged: Annotated[bool, typer.Option("--staged", help="The staged changes.")] = False,
+    model: Model = None,
+    api_base: ApiBase = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Review a change, by default all uncommitted changes.
+
+    Checks without a model, and a model's opinion if one is set up.
+    """
+    flags = collect_flags(model=model, api_base=api_base)
+    raise typer.Exit(print_review(folder, flags, target, base=base, cached=staged, as_json=as_json))
+
+
+def print_review(
+    folder: Path, flags: Mapping[str, Any], target: str, *, base: str, cached: bool, as_json: bool
+) -> int:
+    """Print a review of a commit, of a branch's changes since `base`, of the staged changes or (by default) of all
+    uncommitted changes. Exit code 1 if a check found an error; a model's opinion does not affect it."""
+    import json
+
+    from cli.commands.git.change_review import review_change
+
+    found = review_change(folder, flags, target, base=base, cached=cached)
+    if found is None:
+        print("patchwright: nothing to review", file=sys.stderr)
+        return int(Exit.NOTHING_TO_DO)
+    if as_json:
+        findings = [{key: getattr(each, key) for key in each.__dataclass_fields__} for each in found.findings]
+        report = {"summary": found.summary, "findings": findings, "review": found.opinion}
+        print(sanitize_json(json.dumps(report, ensure_ascii=False)))
+    else:
+        print(found.format_text())
+    return int(Exit.TESTS_FAIL if any(each.severity == "error" for each in found.findings) else Exit.DONE)

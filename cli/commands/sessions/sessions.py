@@ -1,0 +1,63 @@
+"""`patchwright sessions`: list the sessions of a project."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent.app_dirs import Home
+from agent.workspace_root import find_workspace_root
+from cli.commands.options import Folder
+from sandbox.sanitize import sanitize_json, sanitize_text
+
+if TYPE_CHECKING:
+    from agent.session.session_index import SessionSummary
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(sessions)
+
+
+def sessions(
+    folder: Folder = Path("."),
+    all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
+) -> None:
+    """List the sessions of this project, the newest first."""
+    raise typer.Exit(list_sessions(folder, all_projects=all_projects, as_json=as_json))
+
+
+def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
+    """Print the sessions of a project (or of all)."""
+    root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
+    from agent.session.session_index import load_session_summaries
+
+    found = load_session_summaries(Home.from_environment(), root)
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        for each in found:
+            print(sanitize_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
+        return 0
+    if not found:
+        print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)
+    for each in found:
+        print(format_session_line(each, with_project=all_projects))
+    return 0
+
+
+def format_session_line(summary: SessionSummary, *, with_project: bool = False) -> str:
+    """Format a session on one line: id, time, outcome, steps, cost, title."""
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
+    cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
+    where = f"  {summary.project}" if with_project else ""
+    steps = f"{summary.steps} step{'' if summary.steps == 1 else 's'}"
+    return sanitize_text(
+        f"{summary.id}  {when}  {summary.outcome:<12}  {steps:>9}{cost}{where}  {summary.title}"
+    )

@@ -1,0 +1,72 @@
+"""Texts about undone steps, for the commands and for the terminal."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from pathlib import Path
+
+from agent.session.log import read_events
+from agent.session.undo import Timeline, UndoOutcome
+from sandbox.errors import Fault, UserError
+from tools.core.text import format_count
+
+FORGOTTEN = "the conversation goes on from before that step; the files stay as they are"
+
+
+def parse_step_number(text: str, timeline: Timeline) -> int:
+    """Parse a step number given by the user. Raises UserError."""
+    if text.isdecimal() and 1 <= int(text) <= len(timeline.active_steps):
+        return int(text)
+    there = f"there are {len(timeline.active_steps)}" if timeline.active_steps else "there is none"
+    raise UserError(Fault.USAGE, f"no step {text!r}: {there}", "List them: patchwright rewind")
+
+
+def format_steps(timeline: Timeline) -> list[str]:
+    """Return a line for each step that can be undone, under its turn's prompt."""
+    lines: list[str] = []
+    turn = 0
+    for number, step in enumerate(timeline.active_steps, 1):
+        if step.turn != turn:
+            turn = step.turn
+            prompt = step.prompt.strip().partition("\n")[0]
+            lines.append(f"> {prompt if len(prompt) <= 70 else prompt[:69] + '…'}")
+        lines.append(f"  {number:>3}  {step.label}")
+    return lines or ["no step of this session has changed a file"]
+
+
+def format_outcome(outcome: UndoOutcome) -> list[str]:
+    """Format the outcome of an undo as lines for the user."""
+    if outcome.clashes:
+        reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
+        return ["nothing was undone: some files have changed since that turn", *reasons]
+    what = {
+        "undo": "as before that turn",
+        "redo": "brought back",
+        "rewind": "as before that step",
+    }[outcome.action]
+    lines = [f"{format_count(len(outcome.paths), 'file')} {what}:", *(f"  {path}" for path in outcome.paths)]
+    if not outcome.paths:
+        lines.append("  (it had been done already)")
+    if outcome.commits:
+        lines.append(
+            f"The commit {outcome.commits[-1][:7]} stays in the history; git revert would take that back."
+        )
+    return lines
+
+
+def describe_uncovered(root: Path, place: Path) -> list[str]:
+    """Describe files of nested repositories, which commands may have changed and undo does not cover.
+
+    place: folder of the session; changes since its start count
+    """
+    from tools.git.nested_repositories import find_nested_changes
+
+    with suppress(FileNotFoundError, UserError):
+        start = next(iter(read_events(place)), None)
+        return [
+            f"not undone: {format_count(len(paths), 'file')} of the repository in {folder!r} changed since the session"
+            f" began (git -C {shlex.quote(folder)} status)"
+            for folder, paths in find_nested_changes(root, start.time if start else 0.0).items()
+        ]
+    return []
