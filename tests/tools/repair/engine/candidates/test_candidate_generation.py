@@ -227,140 +227,147 @@ def test_a_template_that_lends_what_is_no_python_stops_nothing() -> None:
     assert [change.text for _, name, change, _ in found if name == "lending"] == ["return 7"]
 
 
+USED_BY_EVERY_TEMPLATE = PROGRAM + dedent("""\
+
+
+    def rest(word, items):
+        total = 0
+        seen = []
+        if not word:
+            return False
+        for item in items:
+            if item == "x": continue
+            total = total + item.size
+            area(total, items)
+        total == 3
+        nowhere.log(items[totl])
+        node = node.next
+        try:
+            found = sorted(items), self.nothing(totl, "x"), area(totl, 2) == 0
+            return totl + area(total, scale=2)
+        except KeyError:
+            items.appendd("y")
+            return
+
+
+    import functools
+    import math
+    from practice import counted, _counted, wrod
+    from bb import paint
+    from collections import Mapping
+    NAMES = ["word", "items"]
+
+
+    def painted(kind):
+        return wrod(kind)
+
+
+    class Words:
+        def __eq__(self, other):
+            return self.word.__name__ == other.word
+
+        def first(self, strict, kind):
+            self.check("first")
+            for name in list(set(kind)):
+                if counted(name, painted):
+                    return True
+                else:
+                    return False
+            return re.match(r"(\\w+)-\\w+$", kind) or "an old text"
+
+        def second(self, kind):
+            self.check("second")
+            if isinstance(kind, str) and kind in NAMES:
+                return counted({"word": [kind, 2, 3]})
+            if kind.other:
+                return re.sub("[ab]+", "b", kind["kind"], count=1)
+            return kind
+
+        def third(self, kind):
+            _counted(kind)
+            low = min(kind, 1)
+            high = min(low, 2)
+            if low == kind and high == kind:
+                low = low.append(high)
+            del kind["x"]
+            if kind < high and kind.startswith("x"):
+                return "one" + kind
+            return counted(self) != ("one"), base64.encodestring(kind)
+
+        def fourth(self, scale, step):
+            area(1, 2), step.area(deep=True), Words.word, self.word.keys, rex(self), draw(step)
+            if step.kind != 2:
+                items.appendd("z")
+
+        def reset(self):
+            self.count = self.wide // 2
+            return paint("word", []), paint(word=self.word, colour=1)
+
+        def named(self, sort):
+            def sorting(*given):
+                return sort(*given)
+            return sorting
+
+        def clear(self, wide):
+            self.wide = paint(self.word), isinstance(self, (ast.Add, ast.Sub)), ast.Mult
+            if self.kind == "one" or self.kind == "two":
+                self.kind = draw(paint(self.kind, 1))
+            for self.deep, self.scale in step["x"]:
+                self.wide = 7
+            try:
+                self.word.flush()
+            except OSError:
+                self.wide = 0
+
+
+    class Words2(Words):
+        def fifth(self, kind):
+            names = {"word": kind}
+            for name in names.get(kind):
+                self.sorts.append(lambda: name)
+            return "no {kind}", names, next(self.word)
+
+        def sixth(self, kind=[]):
+            kind.append(1)
+            kind.sort()
+            kind.reverse()
+            if kind[0] % 200 + 1 == self.wide[0]:
+                return kind or self.wide
+            return self.kind
+
+        def seventh(self):
+            total = 0
+
+            def one():
+                total += 1
+
+        async def eighth(self):
+            return draw(self)
+    """)
+
+
+HINTS_FOR_EVERY_TEMPLATE = Hints(
+    missing_attributes=frozenset({"appendd", "encodestring"}),
+    missing_names=frozenset({"totl", "re", "rex", "wrod", "Mapping"}),
+    missing_modules=frozenset({"bb"}),
+    errors=frozenset({"IndexError", "UnboundLocalError"}),
+    texts=(("an old text", "a new text"),),
+    missing_members=frozenset({("int", "startswith")}),
+    type_error_messages=(
+        'can only concatenate str (not "int") to str',
+        "'<' not supported between instances of 'NoneType' and 'int'",
+        "unsupported operand type(s) for +: 'method' and 'int'",
+    ),
+)
+
+
 @pytest.mark.slow
 def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
-    program = PROGRAM + dedent("""\
-
-
-        def rest(word, items):
-            total = 0
-            seen = []
-            if not word:
-                return False
-            for item in items:
-                if item == "x": continue
-                total = total + item.size
-                area(total, items)
-            total == 3
-            nowhere.log(items[totl])
-            node = node.next
-            try:
-                found = sorted(items), self.nothing(totl, "x"), area(totl, 2) == 0
-                return totl + area(total, scale=2)
-            except KeyError:
-                items.appendd("y")
-                return
-
-
-        import functools
-        import math
-        from practice import counted, _counted, wrod
-        from bb import paint
-        from collections import Mapping
-        NAMES = ["word", "items"]
-
-
-        def painted(kind):
-            return wrod(kind)
-
-
-        class Words:
-            def __eq__(self, other):
-                return self.word.__name__ == other.word
-
-            def first(self, strict, kind):
-                self.check("first")
-                for name in list(set(kind)):
-                    if counted(name, painted):
-                        return True
-                    else:
-                        return False
-                return re.match(r"(\\w+)-\\w+$", kind) or "an old text"
-
-            def second(self, kind):
-                self.check("second")
-                if isinstance(kind, str) and kind in NAMES:
-                    return counted({"word": [kind, 2, 3]})
-                if kind.other:
-                    return re.sub("[ab]+", "b", kind["kind"], count=1)
-                return kind
-
-            def third(self, kind):
-                _counted(kind)
-                low = min(kind, 1)
-                high = min(low, 2)
-                if low == kind and high == kind:
-                    low = low.append(high)
-                del kind["x"]
-                if kind < high and kind.startswith("x"):
-                    return "one" + kind
-                return counted(self) != ("one"), base64.encodestring(kind)
-
-            def fourth(self, scale, step):
-                area(1, 2), step.area(deep=True), Words.word, self.word.keys, rex(self), draw(step)
-                if step.kind != 2:
-                    items.appendd("z")
-
-            def reset(self):
-                self.count = self.wide // 2
-                return paint("word", []), paint(word=self.word, colour=1)
-
-            def named(self, sort):
-                def sorting(*given):
-                    return sort(*given)
-                return sorting
-
-            def clear(self, wide):
-                self.wide = paint(self.word), isinstance(self, (ast.Add, ast.Sub)), ast.Mult
-                if self.kind == "one" or self.kind == "two":
-                    self.kind = draw(paint(self.kind, 1))
-                for self.deep, self.scale in step["x"]:
-                    self.wide = 7
-                try:
-                    self.word.flush()
-                except OSError:
-                    self.wide = 0
-
-
-        class Words2(Words):
-            def fifth(self, kind):
-                names = {"word": kind}
-                for name in names.get(kind):
-                    self.sorts.append(lambda: name)
-                return "no {kind}", names, next(self.word)
-
-            def sixth(self, kind=[]):
-                kind.append(1)
-                kind.sort()
-                kind.reverse()
-                if kind[0] % 200 + 1 == self.wide[0]:
-                    return kind or self.wide
-                return self.kind
-
-            def seventh(self):
-                total = 0
-
-                def one():
-                    total += 1
-
-            async def eighth(self):
-                return draw(self)
-        """)
     beside = "def paint(word, thick=False):\n    draw(word, deep=True).flush()\n"
-    told = Hints(
-        missing_attributes=frozenset({"appendd", "encodestring"}),
-        missing_names=frozenset({"totl", "re", "rex", "wrod", "Mapping"}),
-        missing_modules=frozenset({"bb"}),
-        errors=frozenset({"IndexError", "UnboundLocalError"}),
-        texts=(("an old text", "a new text"),),
-        missing_members=frozenset({("int", "startswith")}),
-        type_error_messages=(
-            'can only concatenate str (not "int") to str',
-            "'<' not supported between instances of 'NoneType' and 'int'",
-            "unsupported operand type(s) for +: 'method' and 'int'",
-        ),
-    )
-    used = {candidate.template for candidate in everything(program, told, beside)}
+    used = {
+        candidate.template
+        for candidate in everything(USED_BY_EVERY_TEMPLATE, HINTS_FOR_EVERY_TEMPLATE, beside)
+    }
     unused = {template.name for template in TEMPLATES} - used
     assert unused == {"as_committed", "as_it_was"}, "these wait for a past"
 
