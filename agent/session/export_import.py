@@ -171,7 +171,7 @@ def _check_header(line: bytes) -> None:
         version = json.loads(line)["patchwright_export"]
     except (ValueError, TypeError, KeyError):
         raise UserError(
-            Fault.USAGE, "this is no export of a session", "Make one: patchwright session export ID"
+            Fault.USAGE, "this is not an export of a session", "Make one: patchwright session export ID"
         ) from None
     if version not in (EXPORT_FORMAT, WITH_IMAGES):
         raise UserError(

@@ -188,7 +188,7 @@ class AttemptsModel:
         best = min(done, key=lambda each: (each.exit_code, each.number))
         for fault, code in BY_FAULT.items():
             if best.exit_code == code:
-                raise UserError(fault, f"no attempt came to an end: {best.end.get('summary', '')}")
+                raise UserError(fault, f"no attempt finished: {best.end.get('summary', '')}")
         status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(
             Exit(best.exit_code), "not achieved"
         )

@@ -68,10 +68,11 @@ Model = Annotated[
 ApiBase = Annotated[
     str | None, typer.Option("--api-base", metavar="URL", help="Base URL of an OpenAI-compatible server.")
 ]
-Mode = Annotated[ModeOption | None, typer.Option("--mode", help="How far the session may reach.")]
+Mode = Annotated[ModeOption | None, typer.Option("--mode", help="Permission mode of the session.")]
 Sandbox = Annotated[SandboxOption | None, typer.Option("--sandbox", help="Sandbox for commands.")]
 Tests = Annotated[
-    str | None, typer.Option("--tests", metavar="COMMAND", help="How to run the tests; found if not given.")
+    str | None,
+    typer.Option("--tests", metavar="COMMAND", help="Command that runs the tests; detected if not given."),
 ]
 NoCommit = Annotated[bool, typer.Option("--no-commit", help="Leave the changes uncommitted.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Format of standard output.")]
@@ -86,7 +87,7 @@ class ActionsOption(StrEnum):
 
 
 Actions = Annotated[
-    ActionsOption | None, typer.Option("--actions", help="Act by calls of tools, by code, or by both.")
+    ActionsOption | None, typer.Option("--actions", help="Action format: tool calls, Python code, or both.")
 ]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many steps.")]
 MaxCost = Annotated[

@@ -92,7 +92,7 @@ def refuse_managed(
         cannot = f"{manager.name} cannot call {', '.join(manager.unable)}."
         raise UserError(
             Fault.CONFIGURATION,
-            f"{manager.name} looks after this repository's hooks, so none is installed beside it",
+            f"{manager.name} manages this repository's hooks, so none is installed beside it",
             _format_hint(manager.calls, folder, can, options) if can else cannot,
         )
     place = folder.resolve()

@@ -129,7 +129,7 @@ def _check_keys(keys: Mapping[str, list[str]], where: Callable[[str], str]) -> N
             name = f"terminal.keys.{action}"
             raise UserError(
                 Fault.CONFIGURATION,
-                f"setting {name!r}{where(name)}: there is no such thing to bind keys to",
+                f"setting {name!r}{where(name)}: there is no such action",
                 f"There are: {', '.join(ACTIONS)}.",
             )
 

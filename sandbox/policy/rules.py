@@ -109,7 +109,7 @@ def parse_rule(text: str, verdict: Permission) -> Rule:
     kind = next((each for each in EXAMPLES if found and each == found[1]), None)
     if found is None or kind is None or not found[2].strip():
         forms = ", ".join(EXAMPLES.values())
-        raise UserError(Fault.CONFIGURATION, f"{text!r} is no rule", f"Rules look like these: {forms}.")
+        raise UserError(Fault.CONFIGURATION, f"{text!r} is not a rule", f"Rules look like these: {forms}.")
     if kind in ("read", "edit") and posixpath.normpath(found[2].strip()).startswith(".."):
         raise UserError(
             Fault.CONFIGURATION,

@@ -69,15 +69,15 @@ def get(key: Key, folder: Folder = Path(".")) -> None:
 def set_(
     key: Key,
     value: Annotated[
-        str, typer.Argument(metavar="VALUE", help='As in TOML; a bare word is text: \'["a", "b"]\'.')
+        str, typer.Argument(metavar="VALUE", help='A TOML value; a bare word is text: \'["a", "b"]\'.')
     ],
 ) -> None:
-    """Set one in your settings file; comments in it stay."""
+    """Set a value in your settings file; comments in it stay."""
     raise typer.Exit(set_setting(key, value))
 
 
 def unset(key: Key) -> None:
-    """Take one out of your settings file."""
+    """Remove a setting from your settings file."""
     raise typer.Exit(remove_setting(key))
 
 

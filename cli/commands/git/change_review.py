@@ -83,7 +83,7 @@ def _select_change(
 ) -> Iterator[tuple[Git, tuple[str, str] | None]]:
     """Return (git, two commits), or (git, None) if the index is to be reviewed."""
     if sum(map(bool, (target, base, cached))) > 1:
-        raise UserError(Fault.USAGE, "a commit, --base and --staged: give one of them")
+        raise UserError(Fault.USAGE, "give only one of COMMIT, --base and --staged")
     if target:
         chosen = resolve_commit(git, target)
         parent = git.run_text("rev-parse", "--verify", "--quiet", f"{chosen}^", ok=(0, 1, 128))

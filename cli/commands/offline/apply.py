@@ -35,10 +35,12 @@ def apply(
         str, typer.Argument(metavar="FILE", help="File with the edits; `-` reads standard input.")
     ],
     folder: Folder = Path("."),
-    check: Annotated[bool, typer.Option("--check", help="Say what would happen, write nothing.")] = False,
-    exact: Annotated[bool, typer.Option("--exact", help="Only edits that fit to the letter.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Report what would change; write nothing.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Only edits whose old text matches exactly.")
+    ] = False,
     form: Annotated[
-        EditFormat, typer.Option("--format", help="Format of the edits; found out if not given.")
+        EditFormat, typer.Option("--format", help="Format of the edits; detected if not given.")
     ] = EditFormat.auto,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def add(app: typer.Typer) -> None:
     """Add these commands to the program's."""
     kept = typer.Typer(
-        rich_markup_mode=None, help="Functions kept from earlier sessions.", no_args_is_help=True
+        rich_markup_mode=None, help="Functions saved in earlier sessions.", no_args_is_help=True
     )
     app.add_typer(kept, name="functions")
     kept.command("list")(functions_list)
@@ -34,7 +34,7 @@ def add(app: typer.Typer) -> None:
 
 def functions_list(
     query: Annotated[
-        str, typer.Argument(metavar="[WORDS]", help="Only those in which all words occur.")
+        str, typer.Argument(metavar="[WORDS]", help="Only functions that contain all these words.")
     ] = "",
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
@@ -67,7 +67,7 @@ def functions_remove(
     name: Annotated[str, typer.Argument(metavar="NAME")],
     folder: Folder = Path("."),
 ) -> None:
-    """Keep a function no longer."""
+    """Remove a saved function."""
     raise typer.Exit(remove_function(folder, name))
 
 
@@ -147,7 +147,7 @@ def _find_functions(folder: Path, name: str) -> list[SavedFunction]:
     found = [each for each in load_all_functions(find_function_folders(folder)) if each.name == name]
     if not found:
         raise UserError(
-            Fault.USAGE, f"no kept function is called {name!r}", "See: patchwright functions list"
+            Fault.USAGE, f"no saved function is called {name!r}", "See: patchwright functions list"
         )
     return found
 

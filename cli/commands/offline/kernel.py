@@ -41,10 +41,10 @@ def kernel(
     sandbox: Sandbox = None,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1, help="Seconds for each block.")] = None,
     memory: Annotated[int | None, typer.Option("--memory", min=64, help="MiB for the kernel.")] = None,
-    go_on: Annotated[bool, typer.Option("--keep-going", help="Go on after a block that fails.")] = False,
+    go_on: Annotated[bool, typer.Option("--keep-going", help="Continue after a block that fails.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """Run blocks of Python as an agent's.
+    """Run blocks of Python in the agent's kernel.
 
     Sandboxed, bounded, with the tools as functions. Needs no model.
     """

@@ -38,7 +38,7 @@ def check(
     sandbox: Sandbox = None,
     approval: Annotated[
         ApprovalOption | None,
-        typer.Option("--approval", help="Who would be asked; as in a session if not given."),
+        typer.Option("--approval", help="Approval policy; as in a session if not given."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:

@@ -175,7 +175,9 @@ def _parse_seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", text.strip())
     seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0.0
     if not SHORTEST <= seconds <= LONGEST:
-        raise UserError(Fault.USAGE, f"--budget {text!r} is no time from 1s to 1h", "For example 60s, or 5m.")
+        raise UserError(
+            Fault.USAGE, f"--budget {text!r} is not a time from 1s to 1h", "For example 60s, or 5m."
+        )
     return seconds
 
 

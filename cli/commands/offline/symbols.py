@@ -59,13 +59,13 @@ def localize(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Say where in the code a text or failing tests point to.
+    """Find the code that a text or failing tests point to.
 
     Which files and functions a text speaks of, or which lines make tests fail. Needs no model.
     """
     if tests:
         if text is not None or issue is not None:
-            raise typer.BadParameter("--tests and a text: give one of them")
+            raise typer.BadParameter("give either a text or --tests")
         from cli.commands.offline.repair import localize_failing_tests
 
         raise typer.Exit(localize_failing_tests(folder, tests, as_json=as_json))
@@ -76,7 +76,9 @@ def map_(
     text: Annotated[
         str, typer.Argument(metavar="[TEXT]", help="Topic; the whole project if not given.")
     ] = "",
-    tokens: Annotated[int, typer.Option("--tokens", min=100, help="How long it may get, about.")] = 2000,
+    tokens: Annotated[
+        int, typer.Option("--tokens", min=100, help="Size of the map in tokens, about.")
+    ] = 2000,
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:

@@ -49,7 +49,7 @@ def make_attempts_runtime(
     root, _ = find_workspace_root(invocation.folder, need_git=True)
     if settings.access.mode == "read-only":
         raise UserError(
-            Fault.USAGE, "--attempts has nothing to bring back in read-only mode", "Leave one of them out."
+            Fault.USAGE, "--attempts cannot apply a patch in read-only mode", "Leave one of them out."
         )
     from sandbox.policy.trust import TrustStore
 

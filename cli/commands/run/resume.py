@@ -39,7 +39,10 @@ def resume(
         str, typer.Argument(metavar="[ID]", help="The session; the newest of this project if not given.")
     ] = "",
     prompt: Annotated[
-        str | None, typer.Option("-p", "--prompt", metavar="PROMPT", help="Say this, instead of going on.")
+        str | None,
+        typer.Option(
+            "-p", "--prompt", metavar="PROMPT", help="Send this prompt instead of continuing the turn."
+        ),
     ] = None,
     folder: Folder = Path("."),
     model: Model = None,

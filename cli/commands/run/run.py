@@ -62,7 +62,7 @@ def run(
     tests: Tests = None,
     no_commit: NoCommit = False,
     session: Annotated[
-        str, typer.Option("--session", metavar="ID", help="Go on in this session instead of a new one.")
+        str, typer.Option("--session", metavar="ID", help="Continue this session instead of a new one.")
     ] = "",
     actions: Actions = None,
     max_steps: MaxSteps = None,
@@ -108,12 +108,14 @@ def run(
         raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
     text = prompt if prompt is not None else option_prompt
     if attempts > 1 and (input_ is Input.stream_json or schema is not None or session):
-        raise typer.BadParameter("--attempts goes with neither --input, --output-schema nor --session")
+        raise typer.BadParameter("--attempts cannot be combined with --input, --output-schema or --session")
     if apply and input_ is Input.stream_json:
-        raise typer.BadParameter("--apply does not go with --input")
+        raise typer.BadParameter("--apply cannot be combined with --input stream-json")
     if input_ is Input.stream_json:
         if text is not None or schema is not None:
-            raise typer.BadParameter("with --input stream-json prompts come as lines, without a schema")
+            raise typer.BadParameter(
+                "--input stream-json takes neither PROMPT nor --output-schema: send prompts as JSON lines"
+            )
         raise typer.Exit(
             run_driven(folder, flags, output=output.value, commit=not no_commit, session=session)
         )
@@ -173,7 +175,7 @@ def run_driven(
     from cli.invocation import Invocation
 
     if output != "stream-json":
-        raise UserError(Fault.USAGE, "--input stream-json goes with --output stream-json", "Give both.")
+        raise UserError(Fault.USAGE, "--input stream-json needs --output stream-json", "Give both.")
     invocation = Invocation(
         folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, attended=True
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def add(app: typer.Typer) -> None:
     """Add these commands to the program's."""
     group = typer.Typer(
-        rich_markup_mode=None, help="How long histories are kept within bounds.", no_args_is_help=True
+        rich_markup_mode=None, help="Tune how long histories are compacted.", no_args_is_help=True
     )
     group.callback()(_group)
     group.command()(tune)
@@ -43,9 +43,13 @@ def tune(
     folder: Folder = Path("."),
     model: Annotated[
         str,
-        typer.Option("--model", "-m", metavar="NAME", help="Writes the proposal; code does if not given."),
+        typer.Option(
+            "--model", "-m", metavar="NAME", help="Model that writes the proposal; by code if not given."
+        ),
     ] = "",
-    window: Annotated[int, typer.Option("--window", min=4000, help="Of the model, in tokens.")] = 128_000,
+    window: Annotated[
+        int, typer.Option("--window", min=4000, help="Context window of the model, in tokens.")
+    ] = 128_000,
 ) -> None:
     """Propose changes to keep more history at less cost.
 
@@ -81,7 +85,9 @@ async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], m
         whole, _, shortened = pair.partition(":")
         if not whole or not shortened:
             raise UserError(
-                Fault.USAGE, f"{pair!r} is no pair", "Like this: FULL:SHORTENED, two ids of sessions"
+                Fault.USAGE,
+                f"{pair!r} is not a pair of sessions",
+                "Like this: FULL:SHORTENED, two ids of sessions",
             )
         lacking += guideline_tuning.find_missing_facts(
             _read_events(sessions, whole), _read_events(sessions, shortened)

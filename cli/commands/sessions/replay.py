@@ -33,7 +33,7 @@ def replay(
     session: Annotated[str, typer.Argument(metavar="ID", help="The session.")],
     folder: Folder = Path("."),
     until: Annotated[
-        int | None, typer.Option("--until", metavar="STEP", min=1, help="Only up to this call of a model.")
+        int | None, typer.Option("--until", metavar="STEP", min=1, help="Only up to this request.")
     ] = None,
     model: ModelOption = None,
     api_base: ApiBase = None,
@@ -42,7 +42,7 @@ def replay(
         typer.Option("--cassette", metavar="FILE", help="Record it into a file for --model cassette:FILE."),
     ] = None,
 ) -> None:
-    """Make a session's requests again; compare them with those sent.
+    """Rebuild a session's requests; compare them with those sent.
 
     With --model, that model is sent the last of them, and its answer is compared with the one given then.
     """
@@ -79,7 +79,7 @@ def replay_session(
         )
     )
     if not found:
-        raise UserError(Fault.USAGE, f"session {session!r} has no request that could be made again")
+        raise UserError(Fault.USAGE, f"session {session!r} has no request to replay")
     for step in found:
         print(sanitize_text(format_step(step)))
     differing = [step for step in found if step.changed_parts]

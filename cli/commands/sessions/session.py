@@ -35,9 +35,11 @@ def add(app: typer.Typer) -> None:
 
 
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="All of them have to occur.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS", help="Words that a match contains, all of them.")
+    ],
     folder: Folder = Path("."),
-    all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
+    all_projects: Annotated[bool, typer.Option("--all", help="Sessions of every project.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many matches.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
@@ -86,25 +88,26 @@ def import_(
     source: Annotated[str, typer.Argument(metavar="FILE", help="An export; `-` reads standard input.")],
     folder: Folder = Path("."),
 ) -> None:
-    """Take an exported session into this project; print its id."""
+    """Import an exported session into this project; print its id."""
     raise typer.Exit(import_session(folder, source))
 
 
 def prune(
     older_than: Annotated[
         float | None,
-        typer.Option("--older-than", metavar="DAYS", min=0, help="Not touched for so many days."),
+        typer.Option("--older-than", metavar="DAYS", min=0, help="Sessions not used for so many days."),
     ] = None,
     keep: Annotated[
-        float | None, typer.Option("--keep", metavar="MB", min=0, help="The oldest beyond this size in all.")
+        float | None,
+        typer.Option("--keep", metavar="MB", min=0, help="The oldest sessions beyond this size in total."),
     ] = None,
     folder: Folder = Path("."),
-    all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
+    all_projects: Annotated[bool, typer.Option("--all", help="Sessions of every project.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list sessions to remove.")] = False,
 ) -> None:
     """Remove old sessions; never one that is open."""
     if older_than is None and keep is None:
-        raise typer.BadParameter("say which: --older-than DAYS, --keep MB, or both")
+        raise typer.BadParameter("give --older-than DAYS, --keep MB, or both")
     raise typer.Exit(prune_sessions(folder, older_than, keep, all_projects=all_projects, dry=dry_run))
 
 

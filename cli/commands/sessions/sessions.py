@@ -25,7 +25,7 @@ def add(app: typer.Typer) -> None:
 
 def sessions(
     folder: Folder = Path("."),
-    all_projects: Annotated[bool, typer.Option("--all", help="Of every project.")] = False,
+    all_projects: Annotated[bool, typer.Option("--all", help="Sessions of every project.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
     """List the sessions of this project, the newest first."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 SessionOption = Annotated[
-    str, typer.Option("--session", metavar="ID", help="Of this session; found if not given.")
+    str, typer.Option("--session", metavar="ID", help="Session to undo in; found if not given.")
 ]
 
 
@@ -58,7 +58,7 @@ def rewind(
 ) -> None:
     """Undo the file changes of a step and of all later ones."""
     if conversation and both:
-        raise typer.BadParameter("--conversation and --both: give one of them")
+        raise typer.BadParameter("give either --conversation or --both")
     what: Literal["files", "conversation", "both"] = (
         "both" if both else "conversation" if conversation else "files"
     )

@@ -24,9 +24,7 @@ def add(app: typer.Typer) -> None:
 
 def trust(
     folder: Folder = Path("."),
-    list_only: Annotated[
-        bool, typer.Option("--list", help="Show it and other trusted ones; trust nothing.")
-    ] = False,
+    list_only: Annotated[bool, typer.Option("--list", help="List what is trusted; change nothing.")] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Revoke its trust.")] = False,
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
@@ -34,7 +32,7 @@ def trust(
     Signing programs too; and let its `patchwright.toml` apply. All of it is shown.
     """
     if list_only and revoke:
-        raise typer.BadParameter("--list and --revoke: give one of them")
+        raise typer.BadParameter("give either --list or --revoke")
     act = show_trust if list_only else revoke_trust if revoke else grant_trust
     raise typer.Exit(act(folder))
 

@@ -81,8 +81,8 @@ COMPACTION = b'"compaction","tokens_before":9,"tokens_after":1,"reason":"r"'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"", "no export"),
-        (b"[]\n", "no export"),
+        (b"", "not an export"),
+        (b"[]\n", "not an export"),
         (b'{"patchwright_export":99}\n', "format 99"),
         (HEAD, "holds no events"),
         (HEAD + b"nonsense\n", "line 2 of the export is damaged"),

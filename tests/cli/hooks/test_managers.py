@@ -95,7 +95,7 @@ def commit(repo: Repo) -> tuple[int, str]:
 def test_husky_keeps_running_and_calls_ours_by_the_line_that_is_said(repo: Repo) -> None:
     use_husky(repo)
     said = refusal(repo)
-    assert "husky looks after this repository's hooks" in said
+    assert "husky manages this repository's hooks" in said
     line = "patchwright hook run pre-commit"
     assert f"add this line to .husky/pre-commit: {line}" in said
     repo.write("bad.py", BROKEN)
@@ -146,7 +146,7 @@ def test_other_managers_are_named_with_what_to_write(
 ) -> None:
     there(repo)
     told = refusal(repo)
-    assert f"{manager} looks after this repository's hooks" in told
+    assert f"{manager} manages this repository's hooks" in told
     assert said in told
     assert "(and so for prepare-commit-msg, commit-msg)" in told
 

@@ -83,8 +83,8 @@ def test_changes_can_be_looked_at_only_and_be_limited_to_some_tests(tmp_path: Pa
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("--budget", "soon"), 2, "--budget 'soon' is no time from 1s to 1h"),
-        (("--budget", "2h"), 2, "no time from 1s to 1h"),
+        (("--budget", "soon"), 2, "--budget 'soon' is not a time from 1s to 1h"),
+        (("--budget", "2h"), 2, "not a time from 1s to 1h"),
         (("-C", "nowhere"), 2, "no such folder: 'nowhere'"),
     ],
 )

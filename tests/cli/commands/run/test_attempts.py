@@ -92,7 +92,7 @@ def test_the_attempt_that_the_tests_like_best_comes_back_beside_the_users_own_ch
 def test_what_no_attempt_can_do_is_told_and_changes_nothing(shop: Repo) -> None:
     refused = attempt(shop, [{"error": "credentials"}])
     assert refused.code == 8
-    assert "no attempt came to an end" in refused.err
+    assert "no attempt finished" in refused.err
     answered = attempt(shop, [{"text": "It is a cart."}])
     assert (answered.code, answered.out) == (0, "It is a cart.\n")
     assert shop.git("status", "--porcelain") == ""
@@ -112,7 +112,7 @@ def test_what_changed_here_meanwhile_is_not_overwritten_and_the_patch_is_kept(sh
     ("arguments", "words"),
     [
         (("--mode", "read-only"), "read-only"),
-        (("--session", "x"), "--attempts goes with neither"),
+        (("--session", "x"), "--attempts cannot be combined"),
         (("--attempts", "17"), "17"),
     ],
 )

@@ -214,4 +214,4 @@ def test_what_comes_too_late_for_a_turn_is_the_next_prompt(repo: Path) -> None:
 def test_input_as_lines_wants_output_as_lines(repo: Path) -> None:
     result = run("run", "--input", "stream-json", cwd=repo)
     assert result.code == 2
-    assert "goes with --output stream-json" in result.err
+    assert "needs --output stream-json" in result.err

@@ -99,6 +99,6 @@ def test_without_pairs_thresholds_are_tried_on_recorded_sessions(ledger: Path) -
 
 @pytest.mark.slow
 def test_what_is_no_pair_is_refused(ledger: Path) -> None:
-    for wrong, said in (("abc", "is no pair"), ("a:b", "no session 'a'")):
+    for wrong, said in (("abc", "is not a pair"), ("a:b", "no session 'a'")):
         result = run("context", "tune", wrong, cwd=ledger)
         assert (result.code, said in result.err) == (2, True)
