@@ -14,13 +14,14 @@ from typing import Protocol
 
 from benchmarks.edit_mutations.catalogue import Case, Form
 from sandbox.fs.text_file import decode_text, encode_text
-from tools.edit.apply import edit_engine, locate_edit
+from tools.edit.apply import edit_engine
 from tools.edit.apply.edit_engine import edit_text
 from tools.edit.apply.line_endings import create_origins
+from tools.edit.decide import decision
 from tools.edit.edit_model import Edit, Hunk, Replace
-from tools.edit.match import approximate
+from tools.edit.match import anchors
 from tools.edit.match.matchers import Source
-from tools.edit.match.refusal_messages import EditRefused
+from tools.edit.refusal import EditRefused
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -76,8 +77,8 @@ def hurry() -> None:
     """From now on our engine keeps how it sees a text, since many edits of the same one follow each other, and what
     refuses an edit names no nearest place. What it answers is the same."""
     edit_engine.Source = lru_cache(8)(Source)  # type: ignore[misc, assignment]
-    locate_edit.format_not_found = _in_short
-    approximate._measure_likeness = lru_cache(400_000)(approximate._measure_likeness)
+    decision.format_not_found = _in_short
+    anchors._measure_likeness = lru_cache(400_000)(anchors._measure_likeness)
 
 
 def _in_short(source: Source, old: str) -> str:

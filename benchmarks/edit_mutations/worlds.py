@@ -12,7 +12,7 @@ from random import Random
 from benchmarks.edit_mutations.catalogue import Case
 from benchmarks.edit_mutations.draft import Draft, Source, Text, new_lines, old_lines
 from tools.edit.edit_model import Line
-from tools.edit.match.hunk_diff import diff_lines
+from tools.edit.hunk_diff import diff_lines
 
 KINDS = (
     "alpha(one);",

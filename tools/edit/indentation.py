@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
+from tools.edit.look_alikes import LOOK_ALIKES
+
 Mapping = Callable[[str], str | None]
 """From the model's indentation of a line to the file's; None where the evidence does not decide."""
 
@@ -21,6 +23,12 @@ WIDTHS = (2, 3, 4, 8)
 def indent_of(line: str) -> str:
     """Return the leading white space of a line."""
     return line[: len(line) - len(line.lstrip())]
+
+
+def normalize_indent(text: str) -> str:
+    """Return the indentation of a model's line, with look-alikes of a space as spaces."""
+    indent = indent_of(text)
+    return indent if indent.isascii() else indent.translate(LOOK_ALIKES)
 
 
 def fit_indent_mapping(

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sandbox.fs.workspace_tree import Tree
+from tests.support.edit_rendering import render_blocks, render_diff, render_patch
 from tests.tools.edit.drawn import Drawn, as_block, edits, joined, lines_of
 from tests.tools.edit.slips import SLIPS, Slip
 from tools.edit.apply.edit_engine import EditRefused, edit_text
@@ -19,7 +20,6 @@ from tools.edit.apply.edit_plan import PlanRefused
 from tools.edit.apply.planner import plan_changes
 from tools.edit.edit_model import Edit, FileChange, Hunk, Line, Replace, Update
 from tools.edit.formats import parse_edits
-from tools.edit.formats.format_rendering import render_blocks, render_diff, render_patch
 
 pytestmark = pytest.mark.slow
 

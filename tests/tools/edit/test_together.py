@@ -16,11 +16,11 @@ from agent.exit_codes import Exit
 from cli.commands.offline.apply import apply_edits
 from tests.sandbox.trees import image
 from tests.support.cli import PATCHWRIGHT, environment
+from tests.support.edit_rendering import render_patch
 from tests.tools.edit.drawn import Drawn, edits
 from tests.tools.workspaces import call, workspace
 from tools.edit.edit_model import Update
 from tools.edit.edit_tools import edit
-from tools.edit.formats.format_rendering import render_patch
 
 pytestmark = pytest.mark.slow
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from tools.edit.apply.apply_site import LocatedEdit
 from tools.edit.apply.line_endings import Origins, update_origins
-from tools.edit.apply.locate_edit import locate_hunk, locate_lines, locate_replace, locate_symbol
-from tools.edit.apply.splicing import TextSplice, merge_splices
-from tools.edit.edit_model import Edit, Hunk, Lines, Replace, Symbol
+from tools.edit.edit_model import Edit, Hunk, Lines, Replace
 from tools.edit.match.matchers import Rung, Source
-from tools.edit.match.refusal_messages import EditRefused, format_overlap
+from tools.edit.pipeline import locate_edit
+from tools.edit.refusal import EditRefused
+from tools.edit.refusal_messages import format_overlap
+from tools.edit.splicing import TextSplice, merge_splices
+from tools.edit.stage_values import LocatedEdit
 
 __all__ = ["EditRefused", "EditedText", "Place", "edit_text"]
 
@@ -68,7 +69,7 @@ def edit_text(
             if len(edits) > 1 and _is_no_op(edits[number]):
                 continue
             try:
-                found.append((number, _locate_edit(source, edits[number], path, written, strictest)))
+                found.append((number, locate_edit(source, edits[number], path, written, strictest=strictest)))
             except EditRefused as refusal:
                 refusal.edit = number
                 raise
@@ -94,20 +95,6 @@ def _is_no_op(edit: Edit) -> bool:
     these.
     """
     return isinstance(edit, Replace) and edit.old == edit.new
-
-
-def _locate_edit(
-    source: Source, edit: Edit, path: str, written: Sequence[tuple[int, int]], strictest: bool
-) -> LocatedEdit:
-    match edit:
-        case Replace():
-            return locate_replace(source, edit, path, written, strictest)
-        case Hunk():
-            return locate_hunk(source, edit, strictest)
-        case Lines():
-            return locate_lines(source, edit)
-        case Symbol():
-            return locate_symbol(source, edit, path)
 
 
 def _collect_origin_splices(

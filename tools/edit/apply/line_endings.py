@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sandbox.fs.text_file import pair_lines
-from tools.edit.apply.splicing import TextSplice
+from tools.edit.splicing import TextSplice
 
 Origins = tuple[int | None, ...]
 """For each line of a text, the line of the original (from 0) whose ending it has; None if it is new."""

@@ -1,4 +1,4 @@
-"""Parsers and renderers of the edit formats that models write.
+"""Parsers of the edit formats that models write.
 
 Three formats: search/replace blocks (`blocks`), `*** Begin Patch` (`patch`) and unified diffs (`diff`).
 """
@@ -11,14 +11,13 @@ from typing import Literal
 from tools.edit.edit_model import FileChange, MalformedEdit
 from tools.edit.formats import format_detection
 from tools.edit.formats.cleanup import undo_escapes
-from tools.edit.formats.format_rendering import render_blocks, render_diff, render_patch
 from tools.edit.formats.parse_errors import build_no_edit_found
 from tools.edit.formats.parse_result import ParsedEdits
 from tools.edit.formats.patch_format import parse_patch
 from tools.edit.formats.search_replace import parse_blocks
 from tools.edit.formats.unified_diff import parse_diff
 
-__all__ = ["Form", "MalformedEdit", "parse_edits", "render_blocks", "render_diff", "render_patch"]
+__all__ = ["Form", "MalformedEdit", "parse_edits"]
 
 Form = Literal["auto", "blocks", "patch", "diff"]
 

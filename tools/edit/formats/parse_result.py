@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tools.edit.edit_model import FileChange, Update
@@ -34,12 +34,6 @@ def merge_updates(changes: Iterable[FileChange]) -> list[FileChange]:
         latest[change.path] = len(result)
         result.append(change)
     return result
-
-
-def refuse_duplicate_updates(changes: Sequence[FileChange]) -> None:
-    """Raise ValueError if rendered changes would be parsed as fewer."""
-    if len(merge_updates(changes)) != len(changes):
-        raise ValueError("two updates of one file: bring them together in one Update")
 
 
 def _is_same_target(before: Update, after: Update) -> bool:

@@ -1,1 +1,1 @@
-"""Location of an edit's old text in a file: matchers from exact to approximate."""
+"""Stage 2 of the pipeline: the places of an edit's old text, by matchers from exact to approximate."""

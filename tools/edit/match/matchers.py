@@ -2,7 +2,7 @@
 
 A rung compares lines by a `key`. Lines that are equal under the key of a rung correspond to one another
 there. The difference between the model's line and the file's is learned from the match and undone in the
-lines that the model adds (see `tools.edit.apply.hunk_merge`).
+lines that the model adds (see `tools.edit.reindent`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, pairwise
+
+from tools.edit.look_alikes import LOOK_ALIKES
 
 
 class Rung(StrEnum):
@@ -41,6 +43,11 @@ class Site:
     first: int
     end: int
     pairs: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of_lines(cls, first: int, count: int) -> Site:
+        """Return the site of `count` wanted lines that all follow one another from a row on."""
+        return cls(first=first, end=first + count, pairs=tuple((i, first + i) for i in range(count)))
 
 
 class Source:
@@ -78,6 +85,31 @@ class Source:
     def line_at(self, offset: int) -> int:
         """Return the number, from 0, of the line that contains an offset."""
         return self.text.count("\n", 0, offset)
+
+    def line_start(self, offset: int) -> int:
+        """Return the offset at which the line that contains an offset begins."""
+        return self.text.rfind("\n", 0, offset) + 1
+
+    def before(self, offset: int) -> str:
+        """Return the text of an offset's line before it."""
+        return self.text[self.line_start(offset) : offset]
+
+    def behind(self, offset: int) -> str:
+        """Return the text of an offset's line from it on, without the line end."""
+        end = self.text.find("\n", offset)
+        return self.text[offset : end if end >= 0 else len(self.text)]
+
+    def is_line_rest(self, start: int, old: str) -> bool:
+        """Return whether a text that occurs at `start` is whole lines except for the first one's indentation."""
+        return not self.before(start).strip() and self._is_ended(start, old)
+
+    def is_whole_lines(self, start: int, old: str) -> bool:
+        """Return whether a text that occurs at `start` is whole lines."""
+        return start == self.line_start(start) and self._is_ended(start, old)
+
+    def _is_ended(self, start: int, old: str) -> bool:
+        end = start + len(old)
+        return old.endswith("\n") or end == len(self.text) or self.text[end] == "\n"
 
     def view(self, step: Step) -> View:
         name = (step.key.__name__, step.skips_blank)
@@ -123,31 +155,6 @@ def normalize_tokens(line: str) -> str:
     return _NEEDLESS.sub("", plain).replace('"', "'") if " " in plain else plain.replace('"', "'")
 
 
-LOOK_ALIKES: dict[int, str | None] = {
-    **dict.fromkeys(map(ord, "‘’‚‛′ʼ＇"), "'"),
-    **dict.fromkeys(map(ord, "“”„‟″＂"), '"'),
-    **dict.fromkeys(map(ord, "‐‑‒–—―−﹣－"), "-"),
-    **dict.fromkeys(
-        map(ord, "\u00a0\u1680\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"), " "
-    ),
-    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"), None),
-    ord("…"): "...",
-    ord("（"): "(",
-    ord("）"): ")",
-    ord("，"): ",",
-    ord("："): ":",
-    ord("；"): ";",
-    ord("！"): "!",
-    ord("？"): "?",
-    ord("×"): "x",
-    ord("→"): "->",
-    ord("⇒"): "=>",
-    ord("≠"): "!=",
-    ord("≤"): "<=",
-    ord("≥"): ">=",
-}
-"""Characters that editors, chats and models write for an ASCII one; None: invisible."""
-
 STEPS: tuple[Step, ...] = (
     Step(rung=Rung.EXACT, key=keep_as_is),
     Step(rung=Rung.TRAILING, key=strip_trailing),
@@ -159,6 +166,11 @@ STEPS: tuple[Step, ...] = (
     Step(rung=Rung.WHITE_SPACE, key=normalize_tokens, skips_blank=True),
 )
 """From strict to lenient; elision and anchors, which do not compare single lines, come after these."""
+
+
+def first_step(rung: Rung) -> Step:
+    """Return the strictest comparison of a rung."""
+    return next(step for step in STEPS if step.rung is rung)
 
 
 def find_sites(

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sandbox.fs.workspace_tree import Tree
 from tools.edit.apply.line_endings import create_origins, update_origins
 from tools.edit.apply.planner import plan_changes
-from tools.edit.apply.splicing import TextSplice
 from tools.edit.edit_model import Create, Edit, Hunk, Line, Replace, Update
+from tools.edit.splicing import TextSplice
 
 
 def result(folder: Path, content: bytes, *edits: Edit) -> bytes | None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
+from tests.support.edit_rendering import render_blocks, render_diff, render_patch
 from tools.edit.edit_model import (
     Create,
     Delete,
@@ -22,7 +23,7 @@ from tools.edit.edit_model import (
     Symbol,
     Update,
 )
-from tools.edit.formats import Form, parse_edits, render_blocks, render_diff, render_patch
+from tools.edit.formats import Form, parse_edits
 
 MARKERS = [
     "<<<<<<< SEARCH",
