@@ -38,7 +38,7 @@ TOOLS = (
 """Module and name of each. They are imported when a session needs them, not with this module."""
 
 UNTOLD = (
-    ("tools.edit.multi_edit", "edit_several"),
+    ("tools.edit.edit_tools", "edit_several"),
     ("tools.git.bisect", "git_bisect"),
     ("tools.git.history_tools", "git_log"),
     ("tools.git.history_tools", "git_show"),

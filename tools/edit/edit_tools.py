@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox.policy.effects import Effect
@@ -22,14 +23,38 @@ async def edit(path: str, old: str, new: str, all: bool = False, *, at: Workspac
     """
     if not old:
         raise ToolFailure(_describe_empty_old(at, path))
-    part = Replace(old=old.replace("\r\n", "\n"), new=new.replace("\r\n", "\n"), all=all)
-    return await _execute_changes(at, "edit", [Update(path=path, edits=(part,))])
+    part = Part(old=old, new=new, all=all)
+    return await _execute_changes(at, "edit", [Update(path=path, edits=(part.as_edit(),))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of several replacements in a file."""
+
+    old: str
+    new: str
+    all: bool = False
+
+    def as_edit(self) -> Replace:
+        return Replace(old=_unify_newlines(self.old), new=_unify_newlines(self.new), all=self.all)
+
+
+@tool(effect="write")
+async def edit_several(path: str, edits: list[Part], *, at: Workspace) -> Observation:
+    """Replace several texts in a file, one after the other: all or none."""
+    # never offered, but called by models that know such a tool from elsewhere
+    if not edits or not all(each.old for each in edits):
+        raise ToolFailure(
+            f"edit_several: {path}: no change: each of `edits` needs the text to replace in `old`"
+        )
+    change: FileChange = Update(path=path, edits=tuple(each.as_edit() for each in edits))
+    return await _execute_changes(at, "edit_several", [change])
 
 
 @tool(effect="write")
 async def edit_symbol(path: str, symbol: str, new: str, *, at: Workspace) -> Observation:
     """Replace a whole function, method or class, e.g. "Cart.total", with new code."""
-    change: FileChange = Update(path=path, edits=(Symbol(name=symbol, new=new.replace("\r\n", "\n")),))
+    change: FileChange = Update(path=path, edits=(Symbol(name=symbol, new=_unify_newlines(new)),))
     return await _execute_changes(at, "edit_symbol", [change])
 
 
@@ -42,7 +67,7 @@ async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspac
             f"edit_lines: {relative}: no change: read the file first, line numbers come from there"
         )
     change: FileChange = Update(
-        path=relative, edits=(Lines(first=first, last=last, new=new.replace("\r\n", "\n")),)
+        path=relative, edits=(Lines(first=first, last=last, new=_unify_newlines(new)),)
     )
     return await _execute_changes(at, "edit_lines", [change])
 
@@ -73,6 +98,10 @@ async def _execute_changes(at: Workspace, tool: str, changes: list[FileChange]) 
     from tools.edit.apply.execute import execute_changes
 
     return await execute_changes(at, tool, changes)
+
+
+def _unify_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n")
 
 
 def _parse_patch(patch: str) -> list[FileChange]:

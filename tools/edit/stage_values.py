@@ -177,6 +177,21 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """The match of an edit, and its alignment at the first of its places."""
+
+    source: Source
+    parsed: Parsed
+    match: Match
+    aligned: Alignment
+
+    @property
+    def start(self) -> int | None:
+        """Offset of the text, if it was found exactly and not as a part of a block's line."""
+        return None if self.match.is_part or not self.match.starts else self.match.starts[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedEdit:
     """Result of `decide`: the rung at which an edit was found, and its splices.
 

@@ -10,9 +10,8 @@ from tests.tools.workspaces import call, put, refused, workspace
 from tools.builtin_tools import load_accepted_tools, load_default_tools
 from tools.core.registry import Toolbox
 from tools.core.tool_settings import Format
-from tools.edit.edit_tools import apply_patch
+from tools.edit.edit_tools import apply_patch, edit_several
 from tools.edit.format_registry import FORMATS, WAYS, describe_edit_tool
-from tools.edit.multi_edit import edit_several
 
 CART = """\
 class Cart:

@@ -10,8 +10,7 @@ from tools.edit.apply.line_endings import Origins, update_origins
 from tools.edit.edit_model import Edit, Hunk, Lines, Replace
 from tools.edit.match.matchers import Rung, Source
 from tools.edit.pipeline import locate_edit
-from tools.edit.refusal import EditRefused
-from tools.edit.refusal_messages import format_overlap
+from tools.edit.refusal import EditRefused, format_overlap
 from tools.edit.splicing import TextSplice, merge_splices
 from tools.edit.stage_values import LocatedEdit
 

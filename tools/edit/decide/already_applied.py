@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tools.edit.decide.case import Case
 from tools.edit.edit_model import Hunk
 from tools.edit.match.exact_match import find_occurrences, find_whole_lines, has_word_boundaries
 from tools.edit.match.matchers import Rung, Source, find_sites, first_step
 from tools.edit.refusal import EditRefused
 from tools.edit.splicing import LineSplice
+from tools.edit.stage_values import Case
 
 
 def refuse_repeated_insertion(case: Case) -> None:

@@ -13,7 +13,6 @@ from tools.edit.decide.already_applied import (
     refuse_new_lines_in_place,
     refuse_repeated_insertion,
 )
-from tools.edit.decide.case import Case
 from tools.edit.decide.slip_table import LINES, ORDER, PARTS, PLACES, TEXTS
 from tools.edit.decide.unintended_lines import refuse_unintended_lines
 from tools.edit.edit_model import Hunk
@@ -21,11 +20,10 @@ from tools.edit.hunk_diff import find_extreme_diffs
 from tools.edit.match.matchers import Rung, Source
 from tools.edit.match.site_search import MAX_COMPARED
 from tools.edit.parse.readings import reading_to_hunk
-from tools.edit.refusal import AmbiguousEdit, EditRefused
-from tools.edit.refusal_messages import format_not_found, format_several_places
+from tools.edit.refusal import AmbiguousEdit, EditRefused, format_not_found, format_several_places
 from tools.edit.reindent.text_fitting import fit_text
 from tools.edit.splicing import apply_splices, to_text_splice
-from tools.edit.stage_values import Fit, LineAlignment, LocatedEdit, Match, Parsed, PartAlignment
+from tools.edit.stage_values import Case, Fit, LineAlignment, LocatedEdit, Match, Parsed, PartAlignment
 
 
 def decide(source: Source, parsed: Parsed, match: Match | None, fits: Sequence[Fit]) -> LocatedEdit:

@@ -15,8 +15,7 @@ from tools.edit.indentation import (
 )
 from tools.edit.match.matchers import has_distinctive_word
 from tools.edit.refusal import AmbiguousEdit
-from tools.edit.reindent.indent_fitting import find_odd_first
-from tools.edit.reindent.style_adapter import has_new_line_before, map_old_lines
+from tools.edit.reindent.style_adapter import find_odd_first, has_new_line_before, map_old_lines
 from tools.edit.stage_values import LineAlignment
 
 _BLOCK = ("{", ":")

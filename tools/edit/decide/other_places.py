@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tools.edit.align.site_alignment import has_missing_newline
-from tools.edit.decide.case import Case
 from tools.edit.formats.cleanup import undo_escapes
 from tools.edit.match.anchors import find_anchored_sites
 from tools.edit.match.exact_match import find_whole_lines
@@ -19,9 +18,9 @@ from tools.edit.match.matchers import (
     first_step,
     has_distinctive_word,
 )
-from tools.edit.match.site_search import judge_trailing_space
-from tools.edit.refusal import EditRefused
-from tools.edit.refusal_messages import format_several_places
+from tools.edit.match.site_search import filter_sites, judge_trailing_space
+from tools.edit.refusal import EditRefused, format_several_places
+from tools.edit.stage_values import Case
 
 PARTED = 3
 """Other lines that may occur between the wanted ones."""
@@ -75,7 +74,7 @@ def refuse_blank_line_twins(case: Case) -> None:
         first, hunk = match.sites[0].first, match.hunk
         if not (at is STEPS[0] and hunk.counted and hunk.start == first + 1):
             rung, found = _find_twins(source, hunk.old, at)
-            _refuse_twins(source, first, rung, case.filter_sites(found))
+            _refuse_twins(source, first, rung, _filter_sites(case, found))
 
 
 def refuse_end_blank_twins(case: Case) -> None:
@@ -102,7 +101,7 @@ def refuse_deeper_lines(case: Case) -> None:
     """The lines were found but for blank ones, and all of them occur at another depth."""
     match, deeper = case.match, first_step(Rung.INDENTATION)
     if len(match.sites) == 1 and match.step == STEPS[2]:
-        found = case.filter_sites(find_sites(case.source, match.hunk.old, deeper))
+        found = _filter_sites(case, find_sites(case.source, match.hunk.old, deeper))
         if found:
             places = [match.sites[0].first, *(site.first for site in found)]
             _refuse_places(case.source, places, f" ({deeper.rung})")
@@ -180,6 +179,10 @@ def refuse_escaped_lines(case: Case) -> None:
     places = find_whole_lines(source.text, plain.strip("\n").split("\n")) if plain else []
     if places:
         _refuse_places(source, [source.line_at(case.start), *places], " (as letters, and as line ends)")
+
+
+def _filter_sites(case: Case, sites: Sequence[Site]) -> list[Site]:
+    return filter_sites(case.source, case.match.hunk, case.match.scopes, sites)
 
 
 def _refuse_places(source: Source, rows: Sequence[int], how: str, hint: str = "") -> None:

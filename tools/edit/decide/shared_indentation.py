@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tools.edit.align.old_indentation import pair_shared_lines
-from tools.edit.decide.case import Case
 from tools.edit.formats.cleanup import FENCES
 from tools.edit.indentation import indent_of
 from tools.edit.refusal import EditRefused
+from tools.edit.stage_values import Case
 
 
 def refuse_lost_indentation(case: Case) -> None:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tools.edit.decide import indentation_slips, line_slips, other_places, shared_indentation
-from tools.edit.decide.case import Case
-from tools.edit.stage_values import LineAlignment, PartAlignment
+from tools.edit.stage_values import Case, LineAlignment, PartAlignment
 
 Subject = TypeVar("Subject")
 

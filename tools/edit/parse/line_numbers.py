@@ -10,8 +10,7 @@ from tools.edit.formats.cleanup import parse_first_line_number, strip_line_numbe
 from tools.edit.match import exact_match
 from tools.edit.match.matchers import Source
 from tools.edit.parse.readings import NUMBERED, split_reading, strip_numbers_keeping_space
-from tools.edit.refusal import EditRefused
-from tools.edit.refusal_messages import format_several_places
+from tools.edit.refusal import EditRefused, format_several_places
 from tools.edit.stage_values import Reading
 
 _WAYS: Sequence[Callable[[str, str], str | None]] = (strip_line_numbers, strip_numbers_keeping_space)

@@ -7,13 +7,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tools.edit.indentation import indent_of, is_tab_indented, normalize_indent
+from tools.edit.indentation import (
+    Mapping,
+    fit_indent_mapping,
+    has_mixed_indentation,
+    indent_of,
+    is_tab_indented,
+    normalize_indent,
+)
 from tools.edit.match.matchers import Rung
 from tools.edit.refusal import AmbiguousEdit
 from tools.edit.reindent.characters import CharacterAdapter
-from tools.edit.reindent.indent_fitting import find_odd_first, fit_indentation
 from tools.edit.reindent.token_merge import merge_words, pair_versions
-from tools.edit.stage_values import LineAlignment
+from tools.edit.stage_values import IndentPair, LineAlignment
 
 APPROXIMATE = (Rung.PUNCTUATION, Rung.ANCHORS)
 """Rungs at which words of the file and of the model's old lines differ, so that the new lines are merged with
@@ -29,7 +35,7 @@ class StyleAdapter:
     def __init__(self, aligned: LineAlignment) -> None:
         self._aligned = aligned
         self._source, self._lines, self._row_of = aligned.source, aligned.lines, aligned.row_of
-        self._map_indent = fit_indentation(aligned)
+        self._map_indent = _fit_indentation(aligned)
         self._odd_first = find_odd_first(aligned)
         self._merges = aligned.rung in APPROXIMATE
         self._known = map_old_lines(aligned)
@@ -139,6 +145,17 @@ class StyleAdapter:
         return meant.pop() if len(meant) == 1 else None
 
 
+def find_odd_first(aligned: LineAlignment) -> IndentPair | None:
+    """Return the indentation of the first line if it alone lacks some: a model that starts copying within the
+    indentation gives only this line without all of it.
+    """
+    pairs = list(aligned.indents.values())
+    if len(pairs) < 2 or any(given != there for given, there in pairs[1:]):
+        return None
+    given, there = pairs[0]
+    return pairs[0] if given != there and there.endswith(given) else None
+
+
 def has_new_line_before(aligned: LineAlignment, number: int) -> bool:
     """Return whether a line of the new text that is not blank precedes this one."""
     return any(line.op != "-" and line.text.strip() for line in aligned.lines[:number])
@@ -156,6 +173,17 @@ def map_old_lines(aligned: LineAlignment) -> dict[str, str]:
     more = Counter(aligned.added)
     more.subtract(line.text for line in aligned.lines if line.op == "-")
     return {text: lines.pop() for text, lines in known.items() if len(lines) == 1 and more[text] <= 0}
+
+
+def _fit_indentation(aligned: LineAlignment) -> Mapping | None:
+    """Return the mapping for added lines; None if no simple one fits all lines."""
+    given = [indent_of(text) for text in aligned.added if text.strip()]
+    if aligned.is_exact and not has_mixed_indentation(given, aligned.source.tabs):
+        return str  # unchanged: no quoted line is indented differently
+    pairs = list(aligned.indents.values())
+    if find_odd_first(aligned):
+        pairs = pairs[1:]
+    return fit_indent_mapping(pairs, aligned.added, aligned.source.lines, aligned.source.tabs)
 
 
 def _has_spurious_trailing_space(aligned: LineAlignment) -> bool:
