@@ -156,18 +156,6 @@ def refuse_trailing_space_twin(case: Case) -> None:
         _refuse_places(source, places, f" ({step.rung})")
 
 
-def refuse_made_up_blank(case: Case) -> None:
-    """Whole lines occur at several places without a blank one before them, which `new` lacks: it may be only a
-    way to quote.
-    """
-    old, new = case.match.reading.old, case.match.reading.new
-    wanted = old.strip("\n").split("\n")
-    if case.start is None or not old.startswith("\n") or new.startswith("\n") or not new:
-        return
-    if has_distinctive_word(wanted[0]) and len(places := find_whole_lines(case.source.text, wanted)) > 1:
-        _refuse_places(case.source, places, " (but for a blank line)")
-
-
 def refuse_escaped_lines(case: Case) -> None:
     """The letters \\n match in one line, and lines that they may mean occur somewhere: a model that escapes
     twice means lines by them.

@@ -40,7 +40,6 @@ PLACES: tuple[Slip[Case], ...] = (
         other_places.refuse_interleaved_lines,
     ),
     Slip("a part of a line", "there, or where it is a line", other_places.refuse_cut_lines),
-    Slip("a blank line before", "one of the file, or a way to quote", other_places.refuse_made_up_blank),
     Slip("letters `\\n`", "letters, or ends of lines", other_places.refuse_escaped_lines),
 )
 """Where the old text is."""
@@ -58,7 +57,7 @@ PARTS: tuple[Slip[PartAlignment], ...] = (
 
 ORDER: tuple[Slip[LineAlignment], ...] = (
     Slip("a line that is in both texts only", "made up, or to be added", line_slips.refuse_invented_line),
-    Slip("a line that `old` lacks", "above the change, or below", line_slips.refuse_floating_change),
+    Slip("a line that `old` lacks", "the change is above it, or below", line_slips.refuse_floating_change),
     Slip(
         "lines that are alike in `old` only",
         "one is removed, or the other",
@@ -78,9 +77,13 @@ LINES: tuple[Slip[LineAlignment], ...] = (
         indentation_slips.refuse_first_line_or_levels,
     ),
     Slip("a bracket's indentation", "that one, or another", indentation_slips.refuse_bracket_at_other_depth),
-    Slip("first line and others", "new lines as deep as either", indentation_slips.refuse_two_slips),
+    Slip(
+        "indentation of the first line, and of others",
+        "new lines follow the one, or the others",
+        indentation_slips.refuse_two_slips,
+    ),
     Slip("several depths, one in the file", "those lines, or others", indentation_slips.refuse_merged_depths),
-    Slip("indentation of a new block", "as given, or lost", indentation_slips.refuse_flat_block),
+    Slip("a new block without indentation", "as given, or lost", indentation_slips.refuse_flat_block),
     Slip("dots in place of lines", "they go, or stay", line_slips.refuse_elided_removal),
     Slip(
         "a line that `old` lacks", "moved with its neighbours, or forgotten", line_slips.refuse_skipped_lines
