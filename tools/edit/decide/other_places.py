@@ -32,7 +32,8 @@ def refuse_final_line_twin(case: Case) -> None:
     if case.start is None or not old.endswith("\n") or source.ends_with_newline:
         return
     last = len(source.text) - len(old) + 1
-    if source.text.endswith(old[:-1]) and source.is_whole_lines(last, old[:-1]):
+    is_last = source.text.endswith(old[:-1]) and source.is_whole_lines(last, old[:-1])
+    if is_last and case.start != last:
         _refuse_places(source, [source.line_at(start) for start in (case.start, last)], "")
 
 

@@ -172,6 +172,11 @@ def test_an_edit_with_the_two_explanations_of_a_row_is_refused_by_it(slip: Slip[
         edit_text(text, [edit])
 
 
+def test_wrapped_lines_at_the_end_of_a_file_without_a_final_newline_are_one_place() -> None:
+    edit = block("```\na = 1\n```\n", "```\na = 1\nb = 2\n```\n")
+    assert edit_text("c\na = 1", [edit]).text == "c\na = 1\nb = 2"
+
+
 def test_the_decision_lists_the_rows_of_the_table() -> None:
     decision = next((Path(__file__).parents[4] / "docs/decisions").glob("0009-*")).read_text("utf-8")
     rows = [f"| {slip.differs} | {slip.explanations} | `{slip.check.__name__}` |" for slip in SLIPS]
