@@ -18,6 +18,7 @@ from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import Modes, resolve_action_mode
 from agent.turn.limits import build_limits
+from agent.turn.purse import Purse
 from agent.turn.resume import find_last_untracked_place, restore_changes
 from agent.turn.runtime import Runtime, make_notice_callback
 from agent.workspace_root import find_workspace_root
@@ -45,7 +46,7 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
     opened: list[Session] = []
     create = request.model or partial(models.create_main_model, apply_doubtful=request.apply_doubtful)
     model = create(lambda text: make_notice_callback(opened[0])(text))
-    session = _open_session(request, home.get_project_folder(root))
+    session = _open_session(request, request.sessions or home.get_project_folder(root) / "sessions")
     opened.append(session)
     try:
         place = SessionEnvironment(
@@ -53,7 +54,7 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
             home=home,
             root=root,
             is_git=is_git,
-            offer_commit=request.offer_commit,
+            request=request,
             model=model.name,
             folder=session.folder,
         )
@@ -63,8 +64,7 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
         raise
 
 
-def _open_session(request: SessionRequest, project: Path) -> Session:
-    sessions = project / "sessions"
+def _open_session(request: SessionRequest, sessions: Path) -> Session:
     if not request.session:
         return Session.create(sessions)
     return Session.open(sessions / request.session, request.proceed)
@@ -101,7 +101,7 @@ def _build_runtime(
         settings=settings,
         approver=request.approver,
         apply_action_format=partial(_apply_action_format, settings.actions, reach.toolbox),
-        limits=build_limits(settings.limits),
+        purse=request.purse or Purse(build_limits(settings.limits)),
         environment=place,
         mcp=mcp,
         roles=models.build_role_makers(make_notice_callback(session)),
@@ -211,19 +211,23 @@ def _create_session_start(
     from sandbox.fs.repository import find_root, read_branch
 
     root, settings = place.root, place.settings
+    system = build_system_prompt(
+        root,
+        request.working.resolve(),
+        mode=settings.access.mode,
+        sandbox=workspace.sandbox.name,
+        branch=read_branch(root) or ("(detached HEAD)" if find_root(root) else ""),
+        commits=toolbox.get("git_commit") is not None,
+    )
+    if request.instructions:
+        system += f"\n\n# Your part\n\n{request.instructions.strip()}\n"
     return SessionStart(
         session=session.id,
+        started_by=request.parent or None,
         project=str(root),
         model=place.model,
         mode=settings.access.mode,
         version=request.version,
         outputs=settings.context.outputs,
-        system=build_system_prompt(
-            root,
-            request.working.resolve(),
-            mode=settings.access.mode,
-            sandbox=workspace.sandbox.name,
-            branch=read_branch(root) or ("(detached HEAD)" if find_root(root) else ""),
-            commits=toolbox.get("git_commit") is not None,
-        ),
+        system=system,
     )

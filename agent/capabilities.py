@@ -15,6 +15,7 @@ from tools.core.registry import Tool, Toolbox
 
 if TYPE_CHECKING:
     from agent.app_dirs import Home
+    from agent.session_request import SessionRequest
     from agent.session_settings import SessionSettings
     from sandbox.process.command import Sandbox
     from sandbox.snapshots.workspace_snapshots import Snapshots
@@ -35,16 +36,13 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnvironment:
-    """Settings, workspace and model of a session: all that its capabilities depend on besides the mode.
-
-    offer_commit: the model may commit
-    """
+    """Settings, request, workspace and model of a session: all that its capabilities depend on besides the mode."""
 
     settings: SessionSettings
+    request: SessionRequest
     home: Home
     root: Path
     is_git: bool
-    offer_commit: bool
     model: str
     folder: Path
 
@@ -83,12 +81,19 @@ class SessionEnvironment:
             withheld.add("python")
         if in_container or not self.settings.tools.language_servers:
             withheld.add("rename")
-        if not (self.offer_commit and self.is_git):
+        if not (self.request.offer_commit and self.is_git):
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
             withheld |= {"git_commit", "rename", *(tool.name for tool in accepted if not tool.reads_only)}
+        if (only := self.request.tools) is not None:
+            always = {tool.name for tool in accepted if tool.ends}
+            withheld |= {tool.name for tool in accepted} - only - always
         formats = self.settings.tools.edit.formats or find_family(self.model).formats
-        tools = [tool for tool in load_default_tools(formats) if tool.name not in withheld]
+        tools = [
+            tool
+            for tool in load_default_tools(formats)
+            if tool.name not in withheld and (only is None or tool.name in only or tool.ends)
+        ]
         by_calls = resolve_action_mode(self.model, self.settings.actions) == "tools"
         unlisted = [tool for tool in tools if by_calls and tool.name == "python"]
         return Toolbox(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.model.protocol import Model
+from agent.turn.purse import Purse
 from sandbox.policy.decision import Approver
 
 
@@ -22,6 +23,10 @@ class SessionRequest:
     env: variables that hold the keys and addresses of models
     apply_doubtful: the offline engine writes changes of low confidence, too
     version: of the program, for the log
+    purse: pays for the session's turns; None: one with the limits of the settings
+    parent, depth: id of the session that starts this one, and how many are above it; "" and 0 for a person's
+    sessions: folder for its log, if not that of the workspace; tools: names of those that are offered, None for all
+    instructions: added to the system prompt
     approver: a user who can be asked
     proceed: called repeatedly while an existing session is read; its exceptions end the reading
     """
@@ -33,5 +38,11 @@ class SessionRequest:
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     apply_doubtful: bool = False
     version: str = ""
+    parent: str = ""
+    depth: int = 0
+    sessions: Path | None = None
+    tools: frozenset[str] | None = None
+    instructions: str = ""
+    purse: Purse | None = None
     approver: Approver | None = None
     proceed: Callable[[], None] = lambda: None

@@ -8,6 +8,7 @@ Events are plain dataclasses, so that a run that only writes them need not impor
 time to its first request).
 """
 
+from agent.events.child_events import ChildEvent, ChildProgress
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.serialization import NewerFormat, collect_fields, encode_line, parse_event, render_event
@@ -35,6 +36,8 @@ __all__ = [
     "FORMAT",
     "ActionEvent",
     "AskedAction",
+    "ChildEvent",
+    "ChildProgress",
     "Compaction",
     "DecisionEvent",
     "End",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from agent.events.child_events import ChildEvent, ChildProgress
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.turn_events import (
@@ -56,6 +57,8 @@ KINDS: dict[str, type[Event]] = {
     "rewind": Rewind,
     "fork": Fork,
     "title": Title,
+    "child": ChildEvent,
+    "child-progress": ChildProgress,
 }
 
 

@@ -12,6 +12,7 @@ from agent.events.event_base import AskedAction, Event, UsageRecord
 class SessionStart(Event):
     """The first event: where and how the session was opened. `system` is sent to models unchanged.
 
+    started_by: id of the session that started it, None for a person
     outputs: how tool outputs enter the requests (agent.context.projection.output_dedup); without it, whole
     """
 
@@ -23,6 +24,7 @@ class SessionStart(Event):
     version: str
     system: str = ""
     outputs: Literal["whole", "once", "outlined"] = "whole"
+    started_by: str | None = None
 
 
 @dataclass(kw_only=True)

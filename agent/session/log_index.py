@@ -48,6 +48,7 @@ KINDS = (
     "observation+",
     "compaction+",
     "compaction*",
+    "child",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from agent.events import UsageRecord
 from agent.model.protocol import Model, Request, Usage, compute_price
-from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, find_stop_reason
+from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
+from agent.turn.purse import Amount, Purse
 from agent.turn.step_policy import CONTINUE, Continue, StepPolicy, Stop, Turn, TurnEnd
 
 TYPICAL = 600
@@ -65,35 +66,36 @@ def _estimate_cached_tokens(tokens: int, last: UsageRecord | None) -> int:
 class CostBudget(StepPolicy):
     """Enforces the limits: forecasts a step's cost before it, and limits the answer's length in the request."""
 
-    def __init__(
-        self, limits: Sequence[Limit], model: Callable[[], Model], tokens: Callable[[], int]
-    ) -> None:
-        self.limits = limits
+    def __init__(self, purse: Purse, model: Callable[[], Model], tokens: Callable[[], int]) -> None:
+        self.purse = purse
         self._model = model
         self._tokens = tokens
 
-    @property
-    def _cost_limit(self) -> float | None:
-        return min((each.dollars for each in self.limits if isinstance(each, MaxCost)), default=None)
-
     def before_step(self, turn: Turn) -> Continue | Stop:
-        self.forecast_next_call(turn.tally)
-        if reached := find_stop_reason(self.limits, turn.tally):
+        """Reserve the next call's estimate, here and in the purses that pay for this turn, or stop."""
+        self.purse.release()
+        self.forecast_next_call()
+        if reached := self.purse.find_stop_reason():
             return Stop(TurnEnd(reason="limit", detail=reached))
+        last = turn.tally.last_usage
+        output = max(last.output, LEAST) if last is not None and last.output else TYPICAL
+        self.purse.hold(
+            Amount(dollars=self.purse.estimate_next_cost(), tokens=int(self._tokens() * MARGIN) + output)
+        )
         return CONTINUE
 
-    def forecast_next_call(self, tally: Tally) -> None:
+    def forecast_next_call(self) -> None:
         """Set the tally's forecast of the next call. Without a limit on cost no price is looked up."""
-        if self._cost_limit is not None:
+        if self.purse.has_cost_limit:
+            tally = self.purse.tally
             tally.next_cost = forecast_cost(self._model(), self._tokens(), tally.last_usage)
 
-    def compute_max_output(self, tally: Tally) -> int | None:
-        """Return the output tokens that the limit still pays for; None without a limit or a known price."""
-        if (most := self._cost_limit) is None:
+    def compute_max_output(self) -> int | None:
+        """Return the output tokens that the limits still pay for; None without a limit or a known price."""
+        left = self.purse.compute_dollars_left()
+        if left is None:
             return None
-        found = compute_affordable_output(
-            self._model(), self._tokens(), tally.last_usage, most - (tally.usage.cost or 0.0)
-        )
+        found = compute_affordable_output(self._model(), self._tokens(), self.purse.tally.last_usage, left)
         return None if found is None else max(found, LEAST)
 
     def complete_usage(self, usage: Usage, said: int, last: UsageRecord | None) -> Usage:
@@ -101,14 +103,14 @@ class CostBudget(StepPolicy):
 
         said: tokens of the reply; last: usage of the last step
         """
-        if self._cost_limit is None or usage.cost is not None or usage.input:
+        if not self.purse.has_cost_limit or usage.cost is not None or usage.input:
             return usage
         estimate = estimate_partial_usage(self._model(), self._tokens(), said, last)
         return usage if estimate.cost is None else estimate
 
-    def limit_output(self, request: Request, tally: Tally) -> Request:
+    def limit_output(self, request: Request) -> Request:
         """Return the request with its answer limited by the remaining budget."""
-        most = self.compute_max_output(tally)
+        most = self.compute_max_output()
         if most is None or (request.max_output is not None and request.max_output <= most):
             return request
         return replace(request, max_output=most) if most < _LONGEST else request

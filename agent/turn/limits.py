@@ -17,14 +17,16 @@ _A_DAY = 86_400.0
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """Usage of a turn so far.
+    """Usage of a turn so far, with everything that it started.
 
+    steps: of the turn itself; steps_below: of its children
     highest_call_cost: cost of the most expensive call; next_cost: forecast of the next call, None if unknown
     last_usage: usage of the last step
     unpriced_model: a model that answered at unknown cost
     """
 
     steps: int = 0
+    steps_below: int = 0
     usage: UsageRecord = field(default_factory=UsageRecord)
     start_time: float = field(default_factory=time.monotonic)
     highest_call_cost: float = 0.0
@@ -58,12 +60,13 @@ class Limit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MaxSteps:
-    """Limit on calls of the model in one turn."""
+    """Limit on calls of the model in one turn, those of its children included."""
 
     steps: int
 
     def before_step(self, tally: Tally) -> str:
-        return f"{self.steps} steps taken (--max-steps)" if tally.steps >= self.steps else ""
+        taken = tally.steps + tally.steps_below
+        return f"{taken} steps taken (--max-steps)" if taken >= self.steps else ""
 
 
 @dataclass(frozen=True, slots=True)

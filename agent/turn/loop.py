@@ -15,7 +15,8 @@ from agent.context.compression.compressor import Compressor
 from agent.events import Signal, Steer
 from agent.model.protocol import Model, Reply
 from agent.session.log import Session
-from agent.turn.limits import Limit, Tally, find_timeout_reason, seconds_left
+from agent.turn.limits import Tally
+from agent.turn.purse import Purse
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.step_policy import Inject, Retry, StepPolicy, Stop, TurnEnd
 from sandbox.errors import UserError
@@ -35,6 +36,7 @@ class Loop:
 
     compressor: the messages to send, kept within the model's window
     replies: requests a reply and logs it
+    purse: counts what the turn uses, against its limits
     policy: decides before each step, after each failed request and after each reply how the turn goes on
     notices: called before each request for notes to the model (that files changed since it read them)
 
@@ -47,10 +49,9 @@ class Loop:
     gateway: Gateway
     replies: ReplyStream
     policy: StepPolicy
-    limits: Sequence[Limit] = ()
+    purse: Purse = field(default_factory=Purse)
     notices: Callable[[], Awaitable[Sequence[str]]] | None = None
     inbox: deque[str] = field(default_factory=deque)
-    tally: Tally = field(default_factory=Tally)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
     _interrupts: int = 0
@@ -72,7 +73,7 @@ class Loop:
             self._deliver_inbox()
             self._step = asyncio.ensure_future(self._run_step())
             alarm = asyncio.get_running_loop().call_later(
-                seconds_left(self.limits, self.tally), self._step.cancel
+                self.purse.compute_seconds_left(), self._step.cancel
             )
             try:
                 end = await self._step
@@ -80,7 +81,7 @@ class Loop:
             except asyncio.CancelledError:
                 if not self._step.cancelled() or _is_externally_cancelled():
                     raise
-                if reached := find_timeout_reason(self.limits, self.tally):
+                if reached := self.purse.find_timeout_reason():
                     return TurnEnd(reason="limit", detail=reached)
                 self.session.append(Signal(name="interrupt", detail="the user stopped this step"))
                 if not self._stop:
@@ -94,6 +95,11 @@ class Loop:
                 await self.session.sync()
             if end is not None and not (self.inbox and end.reason != "limit"):
                 return end
+
+    @property
+    def tally(self) -> Tally:
+        """Usage of the turn so far."""
+        return self.purse.tally
 
     @property
     def is_stepping(self) -> bool:
@@ -143,7 +149,7 @@ class Loop:
         """Return the reply; None if the model is asked again in another step."""
         while True:
             try:
-                return await self.replies.request_reply(self.model, self.tally)
+                return await self.replies.request_reply(self.model)
             except UserError as error:
                 answer = await self.policy.after_failure(self, error)
                 if isinstance(answer, Inject):

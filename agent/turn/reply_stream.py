@@ -37,8 +37,9 @@ class ReplyStream:
     def __post_init__(self) -> None:
         self.session.subscribe(self._recorder.handle_event)
 
-    async def request_reply(self, model: Model, tally: Tally) -> Reply:
+    async def request_reply(self, model: Model) -> Reply:
         """Stream one reply into the log; text received before an interruption is logged as a partial message."""
+        purse, tally = self.budget.purse, self.budget.purse.tally
         request, record = self._build_request(tally)
         started = time.monotonic()
         received = _Received()
@@ -49,7 +50,8 @@ class ReplyStream:
                 model, self.compressor.total_tokens, self._estimate_tokens(received.bytes), tally.last_usage
             )
             usage = convert_usage(used, time.monotonic() - started)
-            tally.add_usage(usage)
+            purse.release()
+            purse.add_usage(usage)
             self.session.append(
                 MessageEvent(
                     text="".join(received.text), partial=True, usage=usage, model=model.name, request=record
@@ -63,18 +65,17 @@ class ReplyStream:
             reply.usage, self._estimate_tokens(_count_reply_bytes(reply)), tally.last_usage
         )
         usage = convert_usage(counted, time.monotonic() - started)
-        tally.add_step(usage)
-        tally.mark_unpriced(reply.model or model.name, usage)
+        purse.add_step(usage, reply.model or model.name)
         self.compressor.projection.calibrate_estimate(reply.usage.input)
         self.session.append(_create_message_event(reply, reply.model or model.name, usage, record))
         return reply
 
     def _build_request(self, tally: Tally) -> tuple[Request, dict[str, Any]]:
         """Return the request and its record for the log."""
-        remaining = describe_remaining_limits(self.budget.limits, tally)
+        remaining = describe_remaining_limits(self.budget.purse.limits, tally)
         running = list(self.compressor.list_running_commands())
         state = self.compressor.render_state(remaining, running)
-        request = self.budget.limit_output(self.compressor.projection.build_request(state=state), tally)
+        request = self.budget.limit_output(self.compressor.projection.build_request(state=state))
         return request, self._recorder.describe_request(request, left=remaining, running=running)
 
     async def _receive(self, deltas: AsyncIterator[Delta], received: _Received) -> None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -41,8 +41,8 @@ from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
 from agent.turn.budget import CostBudget
-from agent.turn.limits import Limit, Tally, find_stop_reason
 from agent.turn.loop import Loop
+from agent.turn.purse import Purse
 from agent.turn.reply_recovery import ReplyRecovery
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
@@ -70,7 +70,7 @@ class Runtime:
     """State and collaborators of one session.
 
     apply_action_format: wraps a model in its action format
-    settings: those of the user; limits: built from them
+    settings: those of the user; purse: counts a turn against their limits
     environment: fixed part of the session, for a change of its mode
     mcp: servers whose tools are offered in addition; None where the settings name none
     roles: factories of the models with a role of their own; used by `side_calls`
@@ -84,7 +84,7 @@ class Runtime:
     snapshots: Snapshotter | None
     settings: SessionSettings = field(default_factory=SessionSettings)
     approver: Approver | None = None
-    limits: Sequence[Limit] = ()
+    purse: Purse = field(default_factory=Purse)
     apply_action_format: Callable[[Model], Model] = lambda model: model
     environment: SessionEnvironment | None = None
     mcp: McpServers | None = None
@@ -145,7 +145,7 @@ class Runtime:
         self.side_calls = SideCalls(
             Roles(lambda: self.model, self.roles),
             self._record_side_call,
-            lambda: find_stop_reason(self.limits, self.loop.tally),
+            self.purse.find_stop_reason,
         )
         summaries = PastSummaries(self.side_calls, self.projection)
         compressor = Compressor(
@@ -160,7 +160,7 @@ class Runtime:
             summarise_here=summaries.choose_context_summariser,
             cold=bool(self.projection.slots),
         )
-        budget = CostBudget(self.limits, lambda: self.loop.model, lambda: compressor.total_tokens)
+        budget = CostBudget(self.purse, lambda: self.loop.model, lambda: compressor.total_tokens)
         self.loop = Loop(
             session=self.session,
             compressor=compressor,
@@ -170,7 +170,7 @@ class Runtime:
                 session=self.session, compressor=compressor, budget=budget, on_delta=streamed.handle_delta
             ),
             policy=StepPolicies([budget, ReplyRecovery()]),
-            limits=self.limits,
+            purse=self.purse,
             notices=self._collect_notices,
         )
         self.workspace.facts["model"] = self.model.name
@@ -181,7 +181,7 @@ class Runtime:
 
     async def run_turn(self, prompt: str | None) -> End:
         """Run one turn; None continues the turn that a kill or a limit interrupted. Never raises UserError."""
-        self.loop.tally = Tally()
+        self.purse.begin_turn()
         self.committer.prompt = prompt or ""
         self.conclusion.begin_turn()
         end: End
@@ -301,9 +301,7 @@ class Runtime:
         return (await self.loop.gateway.run([action]))[0]
 
     def _record_side_call(self, call: SideCall) -> None:
-        self.loop.tally.add_usage(call.usage)
-        if not call.problem:
-            self.loop.tally.mark_unpriced(call.model, call.usage)
+        self.purse.add_usage(call.usage, "" if call.problem else call.model)
         self._announce_event(call)
 
     def _handle_file_event(self, event: Event) -> None:

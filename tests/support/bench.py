@@ -13,6 +13,7 @@ from agent.model.protocol import Request
 from agent.model.scripted.scripted_model import ScriptedModel
 from agent.session.log import Session
 from agent.turn.limits import Limit
+from agent.turn.purse import Purse
 from agent.turn.runtime import Runtime
 from sandbox.backends.unconfined import Unconfined
 from sandbox.fs.workspace_tree import Tree
@@ -93,7 +94,7 @@ def bench(
         policy=Policy(mode, approval),
         snapshots=Snapshots(root, tmp_path / "snapshots") if snapshots else None,
         approver=approver,
-        limits=limits,
+        purse=Purse(limits),
     )
     events: list[Event] = []
     session.subscribe(events.append)

@@ -82,7 +82,7 @@ def make_attempts_runtime(
     runtime = make_runtime(invocation, home, waiting, make_model)
     made[0].log_folder = runtime.session.folder / "attempts"
     if settings.limits.max_cost is not None:  # the attempts' unused budget pays for this session's few calls
-        runtime.limits = [*runtime.limits, MaxCost(settings.limits.max_cost)]
+        runtime.purse.limits = [*runtime.purse.limits, MaxCost(settings.limits.max_cost)]
     made[0].artifacts = runtime.workspace.artifacts
     runtime.toolbox.add(accepted=[bring_back])
     return runtime

@@ -13,7 +13,8 @@ from agent.events import End, MessageEvent, UsageRecord
 from agent.model.protocol import Request
 from agent.model.providers.model_catalog import Listing, Price
 from agent.turn.budget import MARGIN, CostBudget, describe_remaining_limits
-from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally, find_stop_reason
+from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
+from agent.turn.purse import Purse
 from tests.support.bench import Bench, bench
 from tests.support.cli import call, run
 from tests.support.formats import KINDS, model
@@ -81,15 +82,16 @@ def test_no_answer_is_left_unbounded_when_little_is_left() -> None:
     made = 0
     with Loopback() as server:
         priced = model("chat", server, listing=lambda: LISTING)
-        purse = CostBudget(limits, lambda: priced, lambda: 1000)
+        purse = Purse(limits)
+        budget = CostBudget(purse, lambda: priced, lambda: 1000)
         for cents in range(500):
             spent = cents / 10_000
-            tally = Tally(usage=UsageRecord(cost=spent), last_usage=UsageRecord(input=1000, output=5))
-            purse.forecast_next_call(tally)
-            if find_stop_reason(limits, tally):
+            purse.tally = Tally(usage=UsageRecord(cost=spent), last_usage=UsageRecord(input=1000, output=5))
+            budget.forecast_next_call()
+            if purse.find_stop_reason():
                 continue
             made += 1
-            most = purse.limit_output(Request(system="", messages=[]), tally).max_output
+            most = budget.limit_output(Request(system="", messages=[])).max_output
             assert most is not None
             assert spent + entry + most * 5e-5 <= 0.05 + 1e-9
     assert made > 100

@@ -1,0 +1,216 @@
+"""The child sessions of one session: starts them within its rights, and passes their events on to its views."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent.assemble import assemble_runtime
+from agent.children.child import Child
+from agent.children.places import Lease, OpenPlace, Worktrees
+from agent.children.spec import ChildResult, ChildSpec
+from agent.events import ChildEvent, ChildProgress, Event
+from agent.events.serialization import collect_fields
+from agent.mode_switch import read_current_settings
+from agent.session_request import SessionRequest
+from agent.session_settings import SessionSettings
+from agent.turn.limits import build_limits
+from agent.turn.purse import Purse
+from agent.turn.runtime import Runtime
+from sandbox.errors import Fault, UserError
+from sandbox.policy.decision import Approver, Decision, Mode
+from sandbox.policy.effects import Effect
+
+if TYPE_CHECKING:
+    from agent.capabilities import SessionEnvironment
+
+MOST_DEPTH = 3
+"""Sessions below the one that a person started: a child of a child of a child starts none."""
+
+MOST_OPEN = 256
+"""Children of one session that are open at the same time: a loop that starts them must end."""
+
+_REACH = {mode: rank for rank, mode in enumerate((Mode.READ_ONLY, Mode.WORKSPACE, Mode.FULL))}
+
+
+class Children:
+    """Starts the children of one session.
+
+    Close it before the parent.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        if runtime.environment is None:
+            raise UserError(Fault.USAGE, "a session without settings starts no others", "Start it as usual.")
+        self._parent = runtime
+        self._environment: SessionEnvironment = runtime.environment
+        self._open: set[Child] = set()
+        self._starting = 0
+        self._lease = Lease()
+        self._worktrees = Worktrees(runtime.workspace.root, self._environment.home)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, runtime: Runtime) -> AsyncIterator[Children]:
+        """Open the children of a session, and close them at the end."""
+        children = cls(runtime)
+        try:
+            yield children
+        finally:
+            await children.close()
+
+    @property
+    def open_children(self) -> Sequence[Child]:
+        """The children that are not closed yet."""
+        return list(self._open)
+
+    async def start(self, spec: ChildSpec) -> Child:
+        """Start a child session; it takes its first turn with `Child.run`.
+
+        Raises UserError if the parent may not do this itself, or has too many children.
+        """
+        self._check_start(spec)
+        mode = self._choose_mode(spec)
+        self._starting += 1
+        try:
+            async with AsyncExitStack() as stack:
+                place = await self._open_place(spec, stack)
+                purse = self._parent.purse.open_child(build_limits(spec.limits), share=spec.share)
+                stack.callback(purse.close)
+                runtime = assemble_runtime(
+                    self._build_settings(spec, mode),
+                    self._build_request(spec, place, purse),
+                    self._environment.home,
+                )
+                resources = stack.pop_all()
+        finally:
+            self._starting -= 1
+        child = Child(
+            spec,
+            runtime,
+            place,
+            purse,
+            record=self._record_event,
+            save_patch=self._parent.workspace.artifacts.save,
+            resources=resources,
+        )
+        self._open.add(child)
+        resources.callback(self._open.discard, child)
+        runtime.session.subscribe(lambda event: self._pass_on(child.id, event))
+        return child
+
+    async def run(self, spec: ChildSpec) -> ChildResult:
+        """Start a child, let it do its task, and close it."""
+        async with await self.start(spec) as child:
+            return await child.run()
+
+    def cancel_all(self) -> None:
+        """End the running turns of all children."""
+        for child in self._open:
+            child.cancel()
+
+    async def close(self) -> None:
+        """Close all children."""
+        await asyncio.gather(*(child.close() for child in self.open_children))
+
+    def find_unfinished(self) -> list[str]:
+        """Return the ids of children that a kill ended: what they began last may have taken effect."""
+        running: dict[str, None] = {}
+        for event in self._parent.session.replayed.select_events(ChildEvent):
+            if event.state == "started":
+                running[event.child] = None
+            else:
+                running.pop(event.child, None)
+        return [each for each in running if each not in {child.id for child in self._open}]
+
+    def _check_start(self, spec: ChildSpec) -> None:
+        if self._environment.request.depth >= MOST_DEPTH:
+            raise UserError(
+                Fault.DENIED,
+                f"a session at depth {self._environment.request.depth} starts no child",
+                "Do the task in this session.",
+            )
+        if len(self._open) + self._starting >= MOST_OPEN:
+            raise UserError(
+                Fault.DENIED, f"{MOST_OPEN} children are open", "Wait until one of them has ended."
+            )
+        if reason := self._parent.purse.find_stop_reason():
+            raise UserError(Fault.DENIED, f"nothing is left for a child: {reason}")
+        offered = {tool.name for tool in self._parent.toolbox}
+        if spec.tools is not None and (more := sorted(set(spec.tools) - offered)):
+            raise UserError(
+                Fault.DENIED, f"a child cannot have tools that its parent has not: {', '.join(more)}"
+            )
+
+    def _choose_mode(self, spec: ChildSpec) -> Mode:
+        own = self._parent.policy.mode
+        wanted = Mode.READ_ONLY if spec.place == "read-only" else spec.mode or own
+        if _REACH[wanted] > _REACH[own]:
+            raise UserError(
+                Fault.DENIED,
+                f"a child cannot work in mode {wanted}: its parent's is {own}",
+                "Ask the user to change the mode: /mode",
+            )
+        return wanted
+
+    async def _open_place(self, spec: ChildSpec, stack: AsyncExitStack) -> OpenPlace:
+        if spec.place == "worktree":
+            return await stack.enter_async_context(self._worktrees.open_worktree())
+        if spec.place == "lease":
+            return await stack.enter_async_context(self._lease.hold(self._parent.workspace.root))
+        return OpenPlace(folder=self._parent.workspace.root)
+
+    def _build_settings(self, spec: ChildSpec, mode: Mode) -> SessionSettings:
+        settings = read_current_settings(self._parent)
+        by_calls = spec.tools is not None and "python" not in spec.tools
+        return replace(
+            settings,
+            model=spec.model or settings.model,
+            actions="tools" if by_calls else settings.actions,
+            commit="never",
+            limits=spec.limits,
+            access=replace(settings.access, mode=mode),
+        )
+
+    def _build_request(self, spec: ChildSpec, place: OpenPlace, purse: Purse) -> SessionRequest:
+        parent, approver = self._parent, self._parent.approver
+        return SessionRequest(
+            working=place.folder,
+            offer_commit=False,
+            env=self._environment.request.env,
+            version=self._environment.request.version,
+            parent=parent.session.id,
+            depth=self._environment.request.depth + 1,
+            sessions=parent.session.folder.parent,
+            tools=None if spec.tools is None else frozenset(spec.tools),
+            instructions=spec.instructions,
+            purse=purse,
+            approver=None if approver is None else _ChildApprover(approver, spec.prompt),
+        )
+
+    def _record_event(self, event: ChildEvent) -> None:
+        self._parent.session.append(event)
+
+    def _pass_on(self, child: str, event: Event) -> None:
+        """Show an event of a child to the parent's views; of a grandchild's, the innermost id counts."""
+        if isinstance(event, ChildProgress):
+            self._parent.session.notify_subscribers(event)
+            return
+        content = {"kind": event.kind, "id": event.id, "time": event.time, **collect_fields(event)}
+        self._parent.session.notify_subscribers(ChildProgress(child=child, event=content))
+
+
+class _ChildApprover:
+    """Asks the parent's user, and says for which child."""
+
+    def __init__(self, approver: Approver, task: str) -> None:
+        self._approver = approver
+        self._task = " ".join(task.split())[:60]
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        """See `Approver.ask`."""
+        reason = f"child session ({self._task}): {question.reason}"
+        return await self._approver.ask(tool, effect, replace(question, reason=reason))

@@ -1,0 +1,64 @@
+"""What a child session is asked to do, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.turn.limit_settings import LimitSettings
+from agent.turn.purse import Amount
+from sandbox.policy.decision import Mode
+
+Place = Literal["read-only", "worktree", "lease"]
+"""The files that a child works on.
+
+read-only: those of its parent, which it cannot change. worktree: a copy of their present state; its changes are
+returned as a patch. lease: those of its parent, one child at a time.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildSpec:
+    """A child session: a task with its means. Whatever is asked for, a child gets no more than its parent has.
+
+    prompt: the task; instructions: added to the system prompt
+    model: name, "" for the parent's
+    tools: names of the tools that are offered, None for all of the mode
+    mode: at most the parent's; None: the parent's, or read-only where the place is
+    limits: of the child's turns; share: part of the parent's budget that is kept for it
+    """
+
+    prompt: str
+    instructions: str = ""
+    model: str = ""
+    tools: Collection[str] | None = None
+    mode: Mode | None = None
+    limits: LimitSettings = field(default_factory=lambda: LimitSettings(max_steps=100))
+    share: Amount | None = None
+    place: Place = "read-only"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildResult:
+    """Result of one turn of a child.
+
+    child: its session id; outcome: label of its exit code
+    report: its last message; verification: as in its end event
+    patch: changes of a child in a worktree, for `git apply`; usage: tokens and dollars of the turn
+    """
+
+    child: str
+    outcome: str
+    exit_code: int
+    report: str
+    verification: str = ""
+    patch: bytes = b""
+    files: tuple[str, ...] = ()
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the child did what it was asked for."""
+        return self.exit_code == 0

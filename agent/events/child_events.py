@@ -1,0 +1,38 @@
+"""Events about child sessions, in the log of the session that started them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.events.event_base import Event, UsageRecord
+
+
+@dataclass(kw_only=True)
+class ChildEvent(Event):
+    """A child session began or ended; its own events are in its own log.
+
+    child: its session id; place: where its files are
+    patch: reference of the artifact with its changes, "" if there are none
+    """
+
+    kind: Literal["child"] = "child"
+    child: str
+    state: Literal["started", "ended"]
+    prompt: str = ""
+    place: str = ""
+    outcome: str = ""
+    exit_code: int = -1
+    report: str = ""
+    patch: str = ""
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    seconds: float = 0.0
+
+
+@dataclass(kw_only=True)
+class ChildProgress(Event):
+    """An event of a running child, for the views of its parent; never logged there. event: as in the child's log"""
+
+    kind: Literal["child-progress"] = "child-progress"
+    child: str
+    event: dict[str, Any] = field(default_factory=dict)
