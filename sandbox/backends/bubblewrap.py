@@ -1,22 +1,17 @@
-"""Run commands under bubblewrap: a read-only machine, a writable workspace, no network, own processes."""
+"""Run commands under bubblewrap: a read-only part of the machine, a writable workspace, no network, own processes."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from sandbox.backends.constraints import Constraints
-from sandbox.backends.mount_view import (
-    find_served_sockets,
-    list_needed_paths,
-    list_private_folders,
-    resolve_existing,
-)
+from sandbox.backends.mount_options import SEAL, Mounts, build_mount_options
 from sandbox.backends.seccomp import build_call_filter
 from sandbox.errors import Fault, UserError
 from sandbox.fs.placeholders import hold_placeholders
@@ -36,18 +31,11 @@ from sandbox.process.spawn import (
     wait_for_exit,
     wait_with_timeout,
 )
-from sandbox.secrets.child_environment import build_child_environment
+from sandbox.secrets.child_environment import build_child_environment, find_home
+from sandbox.view.git_settings import open_git_settings, read_git_settings
 
 if TYPE_CHECKING:
     from sandbox.network.proxy import Proxy
-
-Kind = Literal["empty", "read", "write", "guard", "denied"]
-
-_BINDS: Mapping[Kind, str] = {"read": "--ro-bind", "write": "--bind", "guard": "--ro-bind"}
-_RANK: Mapping[Kind, int] = {kind: rank for rank, kind in enumerate(get_args(Kind))}
-"""Of two mount requests for the same path, the later kind wins."""
-
-_MACHINE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 
 NAMESPACES = (
     *("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
@@ -89,6 +77,7 @@ class Bubblewrap:
     """A sandbox of kernel namespaces.
 
     program, privilege: the bwrap to use and how it gets its rights, as `probe_bubblewrap` found them
+    overlays: overlays work here, as `probe_overlays` found
     proxy: the only network access of commands that are not on the machine's network
     """
 
@@ -101,6 +90,7 @@ class Bubblewrap:
         *,
         program: Path,
         privilege: str,
+        overlays: bool = False,
         proxy: Proxy | None = None,
     ) -> None:
         self.root = bounds.root
@@ -110,7 +100,7 @@ class Bubblewrap:
         # Without a filter, the kernel's own limit has to keep commands from making namespaces.
         sealed = () if self._filter or privilege != "user" else ("--disable-userns",)
         self._front = (str(program), *PRIVILEGES[privilege], *NAMESPACES, *sealed)
-        self._program = program
+        self._overlays = overlays
         self._counts_apart = privilege == "user"
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
@@ -136,6 +126,9 @@ class Bubblewrap:
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
             placeholders = stack.enter_context(hold_placeholders(self.root, to_hold))
             seccomp = self._open_seccomp_filter(stack)
+            mounts = self._collect_mounts(command, env, places, placeholders)
+            self._bounds.check_program(program, command, mounts.view)
+            settings = _open_git_settings(stack, mounts.view.emptied)
             own_network = () if self._bounds.network or shared >= 0 else ("--unshare-net",)
             argv = (
                 *(build_join_prefix(shared) if shared >= 0 else ()),
@@ -143,7 +136,13 @@ class Bubblewrap:
                 *own_network,
                 *("--json-status-fd", str(status_write)),
                 *(option for each in seccomp for option in ("--seccomp", str(each))),
-                *self._build_mount_options(command, program, env, places, placeholders),
+                *build_mount_options(mounts),
+                *(
+                    option
+                    for each in settings
+                    for option in ("--perms", "0644", "--file", str(each), str(find_home() / ".gitconfig"))
+                ),
+                *SEAL,
                 *("--chdir", str(cwd), "--"),
                 *build_limit_prefix(command.limits, processes=self._compute_process_limit(command.limits)),
                 *way_out.prefix,
@@ -156,6 +155,7 @@ class Bubblewrap:
                 pass_fds=(
                     status_write,
                     *seccomp,
+                    *settings,
                     *way_out.descriptors,
                     *command.descriptors,
                     *((shared,) if shared >= 0 else ()),
@@ -163,6 +163,11 @@ class Bubblewrap:
             )
             done = await supervise(command, launch, namespace, spill=self._bounds.spill, on_output=on_output)
         if done.ended == "exited" and not namespace.started and not done.noticed:
+            if self._overlays and "overlay" in _read_setup_error(
+                done
+            ):  # a file system that cannot be a layer
+                self._overlays = False
+                return await self.run(command, on_output)
             raise _build_setup_error(done)
         return replace(_decode_signal_exit(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
 
@@ -179,74 +184,57 @@ class Bubblewrap:
         os.lseek(descriptor, 0, os.SEEK_SET)
         return [descriptor]
 
-    def _build_mount_options(
+    def _collect_mounts(
         self,
         command: Command,
-        program: Path,
         env: Mapping[str, str],
         places: ProtectedPaths,
         placeholders: Sequence[Path],
-    ) -> list[str]:
-        """Return the options for all mounts, outer folders first, so that the most specific request applies."""
-        wishes: dict[Path, Kind] = {}
-
-        def request_mount(kind: Kind, paths: Iterable[Path]) -> None:
-            for path in paths:
-                if path not in wishes or _RANK[kind] > _RANK[wishes[path]]:
-                    wishes[path] = kind
-
-        private = list_private_folders()
+    ) -> Mounts:
         secrets = self._bounds.collect_secret_paths()
-        request_mount("empty", [*private, *secrets])
-        toolchain = list_needed_paths(private, env, [program, self._program], self._bounds.network)
-        request_mount("read", [each for each in toolchain if self.root not in each.parents])
-        request_mount("read", resolve_existing(command.readable))
-        request_mount("write" if command.scope == "workspace" else "read", [self.root])
-        request_mount("write", resolve_existing(command.writable))
-        if command.scope == "workspace":
-            request_mount("write", places.list_enclosing_folders(self.root))
-        request_mount("guard", [place for place in (*places.there, *placeholders) if place not in secrets])
-        asked_for = {*resolve_existing(command.readable), *resolve_existing(command.writable)}
-        shown = [path for path, kind in wishes.items() if kind in _BINDS]
-        request_mount(
-            "empty", [each for each in find_served_sockets(private, shown) if each not in asked_for]
+        return Mounts(
+            root=self.root,
+            command=command,
+            view=self._bounds.get_view(env, secrets),
+            secrets=secrets,
+            denied=self._bounds.list_denied_paths(command),
+            guards=(*self._bounds.list_guards(places), *placeholders),
+            enclosing=places.list_enclosing_folders(self.root),
+            sockets=self._bounds.find_served_sockets(),
+            overlays=self._overlays,
         )
-        request_mount("denied", self._bounds.list_denied_paths(command))
-
-        options = list(_MACHINE)
-        size = ["--size", str(command.limits.memory)] if command.limits.memory else []
-        for path, kind in sorted(wishes.items(), key=lambda item: len(item[0].parts)):
-            if kind == "empty" and path in private:
-                options += [*size, "--tmpfs", str(path)]
-            else:
-                options += _format_mount(kind, path)
-        masked = [path for path, kind in wishes.items() if kind not in _BINDS and path not in private]
-        for path in masked:  # after everything inside them is mounted
-            options += ["--remount-ro", str(path)] if path.is_dir() else []
-        # Root needs no capability for files under /proc/sys, and nobody one to take its oom_score_adj back.
-        return [*options, *size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev", "--remount-ro", "/proc"]
 
 
-def _format_mount(kind: Kind, path: Path) -> list[str]:
-    """Return the options for one mount. A masked file reads as empty; opening a denied one is an error,
-    because a device on a mount without devices cannot be opened."""
-    if kind in _BINDS:
-        return [_BINDS[kind], str(path), str(path)]
-    if path.is_dir():
-        return ["--perms", "0555", "--size", "4096", "--tmpfs", str(path)]
-    return ["--ro-bind" if kind == "denied" else "--dev-bind", os.devnull, str(path)]
+def _open_git_settings(stack: AsyncExitStack, emptied: Sequence[Path]) -> list[int]:
+    """Return a descriptor of the git settings that replace the user's own, where their home folder is hidden."""
+    text = read_git_settings() if find_home() in emptied else ""
+    if not text:
+        return []
+    descriptor = open_git_settings(text)
+    stack.callback(os.close, descriptor)
+    return [descriptor]
 
 
 def probe_bubblewrap(program: Path, privilege: str) -> str:
     """Run an empty command in a sandbox like the real ones; return "" if it works, else the reason."""
+    return _probe_mounts(program, privilege, ("--size", "4096", "--tmpfs", "/tmp"))
+
+
+def probe_overlays(program: Path, privilege: str) -> bool:
+    """Return whether overlays work, tried with the home folder as the lower layer: bwrap 0.11, Linux 5.11."""
+    lower = home if (home := find_home()) != Path("/") and home.is_dir() else Path("/usr")
+    return not _probe_mounts(program, privilege, ("--overlay-src", str(lower), "--tmp-overlay", str(lower)))
+
+
+def _probe_mounts(program: Path, privilege: str, mounts: Sequence[str]) -> str:
     import subprocess
 
     status, status_write = os.pipe()
     try:
         argv = (str(program), *PRIVILEGES[privilege], *NAMESPACES, "--unshare-net")
-        mounts = (*_MACHINE, "--size", "4096", "--tmpfs", "/tmp")
+        machine = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
         done = subprocess.run(
-            [*argv, "--json-status-fd", str(status_write), *mounts, "--", "/bin/sh", "-c", ":"],
+            [*argv, "--json-status-fd", str(status_write), *machine, *mounts, "--", "/bin/sh", "-c", ":"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             pass_fds=(status_write,),
@@ -316,9 +304,13 @@ _FIRST_PROCESS = re.compile(rb'"child-pid": *([0-9]+)[^0-9]')
 """JSON, but written piecewise by a program that may be killed meanwhile: half a number names another process."""
 
 
-def _build_setup_error(done: Completed) -> UserError:
+def _read_setup_error(done: Completed) -> str:
     words = done.stdout.text() + done.stderr.text()
-    reason = words.strip().removeprefix("bwrap: ") or f"exit status {done.returncode}"
+    return words.strip().removeprefix("bwrap: ")
+
+
+def _build_setup_error(done: Completed) -> UserError:
+    reason = _read_setup_error(done) or f"exit status {done.returncode}"
     return UserError(
         Fault.CONFIGURATION,
         f"the sandbox could not be set up: {reason}",

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.backends.constraints import Constraints
-from sandbox.backends.mount_view import resolve_existing
 from sandbox.errors import Fault, UserError
 from sandbox.fs.protected_paths import ProtectedPaths
 from sandbox.process.command import Command, Completed
 from sandbox.process.own_programs import build_search_path, find_own_program
 from sandbox.process.spawn import DEATH_SECONDS, Launch, check_folder, supervise
 from sandbox.secrets.child_environment import build_child_environment
+from sandbox.view.machine_view import resolve_existing
 
 if TYPE_CHECKING:
     import subprocess

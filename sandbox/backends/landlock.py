@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sandbox.backends.constraints import Constraints
-from sandbox.backends.mount_view import list_needed_paths, list_private_folders, resolve_existing
 from sandbox.backends.seccomp import build_call_filter
 from sandbox.backends.thread_confinement import Confinement
 from sandbox.process.command import Command, Completed
 from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process.spawn import Launch, check_folder, find_program, supervise
-from sandbox.secrets.child_environment import build_child_environment
+from sandbox.secrets.child_environment import build_child_environment, find_home
+from sandbox.view.git_settings import read_git_settings
+from sandbox.view.machine_view import MachineView, resolve_existing
 
 NEEDED_ABI = 3
 """Linux 6.2. Older versions of Landlock do not prevent truncation: no file is safe from `> file`."""
@@ -25,8 +26,8 @@ NEEDED_ABI = 3
 class Landlock:
     """A sandbox of access rules that a thread of ours applies to itself before it starts the command.
 
-    Weaker than bubblewrap, in ways that `warning` names. There are no deny rules: the readable or writable
-    paths are a list of the siblings of those that are not. So a command may do anything in a folder that
+    Weaker than bubblewrap, in ways that `warning` names. There are no deny rules: in a folder with paths that are
+    not readable or writable, the rules list the siblings of those. So a command may do anything in a folder that
     contains no such path, but cannot make, rename or remove direct entries of one that does. On the machine's
     network commands have all kinds of sockets. because: why there is no stronger sandbox
     """
@@ -52,8 +53,12 @@ class Landlock:
         tree = Descendants(tagged=True)
         try:
             own = {"TMPDIR": str(private), "GOCACHE": str(private / "go-build")}
+            own |= self._write_git_settings(private)
             env = build_child_environment({**own, **command.env, **tree.environment}, self.root)
             program = find_program(command, env)
+            secrets = self._bounds.collect_secret_paths()
+            view = self._bounds.get_view(env, secrets)
+            self._bounds.check_program(program, command, view)
             places = self._bounds.scan_protected_paths()
             audit = self._bounds.audit_command(command, places)
             gate = private / "gate"
@@ -61,8 +66,7 @@ class Landlock:
             prefix = build_limit_prefix(
                 command.limits, processes=compute_user_process_limit(command.limits), gate=gate
             )
-            shown = list_needed_paths(list_private_folders(), env, [program], self._bounds.network)
-            rules = self._build_rules(command, private, places.there, shown)
+            rules = self._build_rules(command, private, self._bounds.list_guards(places), view, secrets)
             filter_ = build_call_filter("machine" if self._bounds.network else "none", shared_ipc=True)
             with Confinement(
                 _build_ruleset(query_abi_version(), network=self._bounds.network), rules, filter_
@@ -81,20 +85,35 @@ class Landlock:
             tree.unregister()
             _remove_folder(private)
 
+    def _write_git_settings(self, private: Path) -> dict[str, str]:
+        """Return a variable that makes git read a copy of the user's harmless settings: what may not be read
+        is a fatal error for git."""
+        if find_home().is_relative_to(self.root):
+            return {}
+        copy = private / "gitconfig"
+        copy.write_text(read_git_settings(), "utf-8", "surrogateescape")
+        return {"GIT_CONFIG_GLOBAL": str(copy)}
+
     def _build_rules(
-        self, command: Command, private: Path, guards: Sequence[Path], shown: Sequence[Path]
+        self,
+        command: Command,
+        private: Path,
+        guards: Sequence[Path],
+        view: MachineView,
+        secrets: Sequence[Path],
     ) -> list[tuple[int, str]]:
         """Return pairs of rights and the path that has them."""
         denied = self._bounds.list_denied_paths(command)
-        holes = [str(each) for each in (*self._bounds.collect_secret_paths(), *denied)]
+        holes = [str(each) for each in (*secrets, *denied)]
         writable = [str(each) for each in (private, *resolve_existing(command.writable))]
         if command.scope == "workspace":
             writable += subtract_holes(str(self.root), [*map(str, guards), *holes])
-        readable = [*subtract_holes("/", [*holes, *map(str, list_private_folders()), "/dev"]), *writable]
-        readable += [
-            place for each in (self.root, *shown, *guards) for place in subtract_holes(str(each), holes)
+        places = (each.path for each in view.places)
+        shown = [
+            place for each in (*places, self.root, *guards) for place in subtract_holes(str(each), holes)
         ]
         asked = [str(each) for each in resolve_existing(command.readable)]
+        readable = ["/proc", *shown, *writable]
         readable += [
             place for each in asked for place in subtract_holes(each, [str(each) for each in denied])
         ]

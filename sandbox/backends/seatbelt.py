@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sandbox.backends.constraints import Constraints
-from sandbox.backends.mount_view import resolve_existing
 from sandbox.fs.protected_paths import ProtectedPaths
 from sandbox.process.command import Command, Completed
 from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix
 from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment
+from sandbox.view.machine_view import resolve_existing
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
 """A full path: a program found by PATH could be anyone's."""

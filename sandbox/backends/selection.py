@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from sandbox.backends.constraints import Constraints
 from sandbox.errors import Fault, UserError
 from sandbox.process.command import Sandbox
 from sandbox.process.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
+from sandbox.secrets.child_environment import find_home
 
 if TYPE_CHECKING:
     from sandbox.network.proxy import Proxy
@@ -38,6 +39,7 @@ def choose_sandbox(
     network: bool = False,
     hosts: Sequence[str] = (),
     image: str = "",
+    visible: Iterable[Path] = (),
 ) -> Sandbox:
     """Return the sandbox for a workspace. Raises UserError if the requested one does not work here.
 
@@ -48,6 +50,7 @@ def choose_sandbox(
     network: leave commands on the machine's network
     hosts: otherwise, the hosts that stay reachable (see hosts.py); only with bubblewrap
     image: the image for containers
+    visible: files and folders outside the workspace that commands may read by the user's settings
     """
     exclude_workspace(root)
     for name in PROGRAMS:
@@ -62,7 +65,7 @@ def choose_sandbox(
     if hosts and not network and preferred not in (AUTO, "bubblewrap"):
         hint = f"Set `sandbox` to {AUTO}, or `network` to an empty list."
         raise UserError(Fault.CONFIGURATION, f"a list of hosts needs bubblewrap, not {preferred}", hint)
-    bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network)
+    bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network, visible=visible)
     options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image)
     reason = ""
     for name in wanted:
@@ -96,6 +99,7 @@ def _create_bubblewrap(options: _Options, because: str) -> Sandbox | str:
         options.bounds,
         program=Path(found.program),
         privilege=found.privilege,
+        overlays=found.overlays,
         proxy=_create_proxy(options.hosts) if options.hosts else None,
     )
 
@@ -147,22 +151,24 @@ _MAKERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _BubblewrapProbe:
-    """A bwrap that works and how it gets its rights (see bubblewrap.PRIVILEGES)."""
+    """A bwrap that works, how it gets its rights (see bubblewrap.PRIVILEGES), and whether overlays work."""
 
     program: str
     privilege: str
+    overlays: bool
 
 
 def _find_working_bubblewrap(cache: Path | None, root: Path | None = None) -> _BubblewrapProbe | str:
     """Return the first combination that works, and cache it; or the reason why the last one failed."""
-    from sandbox.backends.bubblewrap import probe_bubblewrap
+    from sandbox.backends.bubblewrap import probe_bubblewrap, probe_overlays
 
     reason = "no program `bwrap`"
     for program in _iterate_bwrap_programs(root):
         for privilege in ("root", "user") if os.geteuid() == 0 else ("user", "setuid"):
             reason = probe_bubblewrap(program, privilege)
             if not reason:
-                found = _BubblewrapProbe(program=str(program), privilege=privilege)
+                overlays = probe_overlays(program, privilege)
+                found = _BubblewrapProbe(program=str(program), privilege=privilege, overlays=overlays)
                 _save_probe_result(cache, found)
                 return found
     return reason
@@ -192,7 +198,9 @@ def _load_probe_result(cache: Path | None, root: Path | None = None) -> _Bubblew
         return None
     try:
         saved = json.loads((cache / _FILE).read_bytes())
-        found = _BubblewrapProbe(program=saved["program"], privilege=saved["privilege"])
+        found = _BubblewrapProbe(
+            program=saved["program"], privilege=saved["privilege"], overlays=bool(saved["overlays"])
+        )
         holds = saved["for"] == _build_cache_key(found) and not is_planted(found.program, root)
         return found if holds else None
     except (OSError, ValueError, KeyError, TypeError):  # missing, damaged, or the program is gone
@@ -202,7 +210,7 @@ def _load_probe_result(cache: Path | None, root: Path | None = None) -> _Bubblew
 def _save_probe_result(cache: Path | None, found: _BubblewrapProbe) -> None:
     if cache is None:
         return
-    content = {"program": found.program, "privilege": found.privilege, "for": _build_cache_key(found)}
+    content = {**asdict(found), "for": _build_cache_key(found)}
     temporary = cache / f"{_FILE}.{os.getpid()}"
     with suppress(OSError):  # a cache that cannot be written costs a few milliseconds at each start
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -218,6 +226,7 @@ def _build_cache_key(found: _BubblewrapProbe) -> Mapping[str, str | int]:
         "mounts": str(Path("/proc/self/ns/mnt").readlink()),
         "users": str(Path("/proc/self/ns/user").readlink()),
         "user": os.geteuid(),
+        "home": str(find_home()),
         "changed": status.st_mtime_ns,
         "size": status.st_size,
     }

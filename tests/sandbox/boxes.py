@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.backends import landlock
-from sandbox.backends.bubblewrap import Bubblewrap, probe_bubblewrap
+from sandbox.backends.bubblewrap import Bubblewrap, probe_bubblewrap, probe_overlays
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.landlock import Landlock
 from sandbox.backends.selection import _iterate_bwrap_programs
@@ -41,7 +41,9 @@ def make(name: str, root: Path, spill: Path | None = None, *, network: bool = Fa
     if name == "unconfined":
         return Unconfined(root, spill=spill)
     chosen = "user" if name == "bubblewrap-user" else privilege()
-    return Bubblewrap(Constraints(root, spill=spill, network=network), program=bwrap(), privilege=chosen)
+    bounds = Constraints(root, spill=spill, network=network)
+    overlays = probe_overlays(bwrap(), chosen)
+    return Bubblewrap(bounds, program=bwrap(), privilege=chosen, overlays=overlays)
 
 
 CONFINED = ("bubblewrap", "bubblewrap-user", "landlock")

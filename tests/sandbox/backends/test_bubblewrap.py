@@ -68,7 +68,10 @@ def test_a_virtual_environment_in_a_temporary_folder_works(
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     box = make("bubblewrap", workspace)
     ask = ("-c", "import sys; print(sys.prefix)")
-    assert run(box, workspace, str(venv / "bin" / "python"), *ask).stdout.text().strip() == str(venv)
+    python = str(venv / "bin" / "python")
+    with pytest.raises(UserError, match="cannot see the program"):
+        run(box, workspace, python, *ask)
+    assert run(box, workspace, python, *ask, readable=(venv,)).stdout.text().strip() == str(venv)
     monkeypatch.setenv("PATH", f"{venv}/bin{os.pathsep}{os.environ['PATH']}")
     assert sh(box, workspace, "python -c 'import sys; print(sys.prefix)'").stdout.text().strip() == str(venv)
 

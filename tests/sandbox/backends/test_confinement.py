@@ -18,9 +18,11 @@ from tests.sandbox.boxes import CONFINED, make, run, sh
 
 @pytest.mark.slow
 def test_a_write_outside_fails_and_leaves_nothing(confined: Sandbox, workspace: Path, home: Path) -> None:
-    for target in (home / "outside", Path("/etc/outside"), Path("/var/outside")):
+    for target in (Path("/etc/outside"), Path("/var/outside"), Path("/outside")):
         assert sh(confined, workspace, f"echo x > {target}").returncode != 0
         assert not target.exists()
+    sh(confined, workspace, f"echo x > {home}/outside")  # may succeed in a private home, where it is lost
+    assert not (home / "outside").exists()
     neighbour = workspace.parent / "outside"
     sh(confined, workspace, f"echo x > {neighbour}")  # may succeed in a private /tmp, where it is lost
     assert not neighbour.exists()
@@ -164,9 +166,11 @@ def test_keys_in_the_home_folder_cannot_be_read(confined: Sandbox, workspace: Pa
         key = home / name / "key" if name in folders else home / name
         key.parent.mkdir(parents=True, exist_ok=True)
         key.write_text("very-secret")
-    (home / "notes.txt").write_text("harmless")
+    (home / "notes.txt").write_text("private")
+    (home / ".cargo/notes.txt").write_text("harmless")
     done = sh(confined, workspace, "grep -rs . ~; cat ~/notes.txt")
     assert "very-secret" not in done.stdout.text()
+    assert "private" not in done.stdout.text()
     assert "harmless" in done.stdout.text()
 
 

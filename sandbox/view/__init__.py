@@ -1,0 +1,1 @@
+"""What commands can see of the machine and of the home folder."""
