@@ -51,6 +51,7 @@ class SessionEnvironment:
         from sandbox.backends.deny_read import apply_read_denials
         from sandbox.backends.selection import choose_sandbox
         from sandbox.snapshots.workspace_snapshots import Snapshots
+        from sandbox.view.visible_paths import resolve_visible_paths
 
         access, home, root = self.settings.access, self.home, self.root
         check_writable(root, mode)
@@ -63,6 +64,7 @@ class SessionEnvironment:
             network=mode is Mode.FULL,
             image=access.container_image,
             hosts=access.network if mode is Mode.WORKSPACE else (),
+            visible=resolve_visible_paths(access.visible_paths),
         )
         writes = mode is not Mode.READ_ONLY
         return Capabilities(

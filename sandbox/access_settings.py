@@ -15,6 +15,7 @@ class AccessSettings:
     approval: None: `auto` where the kernel confines commands, else `ask`
     sandbox: backend that confines commands; container_image: of the container, for that backend
     network: hosts that sandboxed commands reach (`pypi.org`, `*.npmjs.org:443`); none when empty
+    visible_paths: files and folders outside the workspace (`/data/models`, `~/tools`) that commands may read
     rules: those of the user's `permissions`, and those stored by "always"
     """
 
@@ -23,4 +24,5 @@ class AccessSettings:
     sandbox: str = "auto"
     container_image: str = ""
     network: list[str] = field(default_factory=list)
+    visible_paths: list[str] = field(default_factory=list)
     rules: Rules = NO_RULES

@@ -19,6 +19,7 @@ from cli.settings.settings_types import (
     replace_setting,
 )
 from sandbox.errors import Fault, UserError
+from sandbox.view.visible_paths import resolve_visible_paths
 from tools.core.tool_settings import Format
 from tools.edit.format_registry import WAYS
 
@@ -65,6 +66,7 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         _check_keys(settings.terminal.keys, format_place)
         _check_servers(session.tools.language_servers, format_place)
         _check_mcp(session.tools.mcp, format_place)
+        resolve_visible_paths(session.access.visible_paths)
         return settings
     except ValidationError as error:
         first = error.errors(include_url=False)[0]

@@ -64,6 +64,7 @@ KEYS: Mapping[str, str] = {
     "kernel_memory": "session.tools.kernel_memory",
     "actions": "session.actions",
     "network": "session.access.network",
+    "visible_paths": "session.access.visible_paths",
     "secrets_allowed": "session.tools.secrets_allowed",
     "language_servers": "session.tools.language_servers",
     "mcp": "session.tools.mcp",

@@ -16,6 +16,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.process.command import Sandbox
 from sandbox.process.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.secrets.child_environment import find_home
+from sandbox.view.visible_paths import check_visible_paths
 
 if TYPE_CHECKING:
     from sandbox.network.proxy import Proxy
@@ -65,7 +66,9 @@ def choose_sandbox(
     if hosts and not network and preferred not in (AUTO, "bubblewrap"):
         hint = f"Set `sandbox` to {AUTO}, or `network` to an empty list."
         raise UserError(Fault.CONFIGURATION, f"a list of hosts needs bubblewrap, not {preferred}", hint)
-    bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network, visible=visible)
+    shown = tuple(visible)
+    bounds = Constraints(root, spill=spill, hidden=hidden, denied=denied, network=network, visible=shown)
+    check_visible_paths(shown, bounds.collect_secret_paths())
     options = _Options(bounds=bounds, cache=cache, hosts=tuple(hosts), image=image)
     reason = ""
     for name in wanted:

@@ -67,9 +67,31 @@ _IN_HOME = """
 .mozilla .config/google-chrome .config/chromium .config/BraveSoftware .thunderbird snap/firefox
 .bash_history .zsh_history .zhistory .history .sh_history .local/share/fish/fish_history .python_history
 .node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history .irb_history .lesshst
+.codex .claude .claude.json .config/claude .config/Claude .anthropic .config/anthropic .config/openai .gemini .qwen
+.copilot .config/github-copilot .config/opencode .local/share/opencode .config/goose .local/share/goose
+.continue .cursor .config/Cursor .config/Code .codeium .aider.conf.yml .config/io.datasette.llm
+.huggingface .cache/huggingface/token .cache/huggingface/stored_tokens .kaggle .wandb .config/wandb .replicate
+.bitcoin .litecoin .dogecoin .zcash .monero .ethereum .electrum .exodus .config/Exodus .config/Ledger .config/solana
+.foundry/keystores .brownie/accounts .near-credentials .aptos .sui .starkli-wallets
+.env .curlrc .wgetrc .config/pypoetry/auth.toml .local/share/uv/credentials .hex/hex.config .pub-cache/credentials.json
+.sbt/.credentials .ivy2/.credentials .bundle/config .cabal/config .condarc .mambarc .config/NuGet .bunfig.toml
+.julia/servers .android/adbkey .config/configstore .config/firebase .config/netlify .netlify .config/vercel .vercel
+.local/share/com.vercel.cli .config/heroku .config/ngrok .ngrok2 .config/stripe .config/linode-cli .config/hcloud
+.config/scw .ansible .chef .pulumi .config/helm .config/argocd .config/openstack .config/containers .gsutil
+.config/Bitwarden .config/1Password .config/keybase .local/share/pass .config/filezilla .config/Slack .config/Signal
+.local/share/TelegramDesktop .config/syncthing .config/remmina .vnc .pki .passwd-s3fs .smbcredentials
+.msmtprc .mbsyncrc .fetchmailrc .weechat .irssi
 """
 HIDDEN_IN_HOME = tuple(_IN_HOME.split())
 """Paths of keys, tokens, cookies, command histories and service sockets on a developer's machine."""
+
+_BY_VARIABLE = {
+    "CARGO_HOME": ("credentials", "credentials.toml"),
+    "GRADLE_USER_HOME": ("gradle.properties",),
+    "COMPOSER_HOME": ("auth.json",),
+    "GEM_HOME": ("credentials",),
+}
+"""Files with keys in the folders that variables name."""
 
 HIDDEN = (
     "/etc/shadow",
@@ -152,6 +174,8 @@ def _find_account_home(user: int) -> tuple[Path, ...]:
 def list_secret_paths(hidden: Iterable[Path]) -> list[Path]:
     """Return files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved."""
     wanted = [f"{base}/{each}" for base in list_homes() for each in HIDDEN_IN_HOME]
+    for name, files in _BY_VARIABLE.items():
+        wanted += [f"{folder}/{each}" for each in files] if (folder := os.environ.get(name)) else []
     present = [each for each in (*wanted, *map(str, hidden)) if os.path.exists(each)]  # noqa: PTH110 (many)
     present += [each for each in (*HIDDEN, *_list_host_keys()) if os.access(each, os.R_OK)]
     return [Path(each) for each in dict.fromkeys(map(os.path.realpath, present))]

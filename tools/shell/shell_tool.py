@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sandbox.fs.installation import list_installation_paths
+from sandbox.fs.installation import is_inside, list_installation_paths
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Capture, Command, Completed
+from sandbox.view.machine_view import PRIVATE
+from sandbox.view.visible_places import SYSTEM
 from tools.core.action import Effect, Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
@@ -37,6 +40,11 @@ HINTS: tuple[tuple[str, str], ...] = (
         r"Could not resolve host|Temporary failure in name resolution|Network is unreachable"
         r"|getaddrinfo EAI_AGAIN|Failed to establish a new connection|dns error",
         "commands have no network",
+    ),
+    (
+        r"docker\.sock|Docker daemon|authentication agent|\.s\.PGSQL\.|\.sock\b.*(No such file|refused)"
+        r"|(No such file|refused).*\.sock\b",
+        "sockets of other programs cannot be reached; the user can show one by the setting visible_paths",
     ),
 )
 """Map error patterns in command output to hints about the sandbox; the first match is shown."""
@@ -122,9 +130,22 @@ def _find_hint(at: Workspace, completed: Completed, text: str) -> str:
         return ""
     hint = _find_installation_hint(at.root, text)
     hint = hint or next((hint for smell, hint in HINTS if re.search(smell, text)), "")
+    hint = hint or _find_view_hint(at.root, text)
     if hint and at.mode is Mode.READ_ONLY and "written" in hint:
         hint = "the session is read-only: commands can write only /tmp"
     return f"[sandbox: {hint}]" if hint else ""
+
+
+def _find_view_hint(root: Path, text: str) -> str:
+    """Explain why a path outside of what commands see was not found. Whether it exists is not looked up."""
+    for found in _NOT_FOUND.finditer(text):
+        path = os.path.normpath(found[1])
+        if not any(is_inside(path, each) for each in (str(root), *SYSTEM, *PRIVATE, "/dev", "/proc")):
+            return f"commands see little outside the workspace, not {path}; the user can show more by visible_paths"
+    return ""
+
+
+_NOT_FOUND = re.compile(r"['\"`:\s](/[^\s'\"`:]+)['\"`]?:? (?:No such file or directory|Permission denied)")
 
 
 def _find_installation_hint(root: Path, text: str) -> str:
