@@ -100,7 +100,7 @@ class Bubblewrap:
         # Without a filter, the kernel's own limit has to keep commands from making namespaces.
         sealed = () if self._filter or privilege != "user" else ("--disable-userns",)
         self._front = (str(program), *PRIVILEGES[privilege], *NAMESPACES, *sealed)
-        self._overlays = overlays
+        self.overlays = overlays
         self._counts_apart = privilege == "user"
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
@@ -163,10 +163,8 @@ class Bubblewrap:
             )
             done = await supervise(command, launch, namespace, spill=self._bounds.spill, on_output=on_output)
         if done.ended == "exited" and not namespace.started and not done.noticed:
-            if self._overlays and "overlay" in _read_setup_error(
-                done
-            ):  # a file system that cannot be a layer
-                self._overlays = False
+            if self.overlays and "overlay" in _read_setup_error(done):  # a file system that cannot be a layer
+                self.overlays = False
                 return await self.run(command, on_output)
             raise _build_setup_error(done)
         return replace(_decode_signal_exit(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
@@ -201,7 +199,7 @@ class Bubblewrap:
             guards=(*self._bounds.list_guards(places), *placeholders),
             enclosing=places.list_enclosing_folders(self.root),
             sockets=self._bounds.find_served_sockets(),
-            overlays=self._overlays,
+            overlays=self.overlays,
         )
 
 

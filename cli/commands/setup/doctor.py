@@ -31,8 +31,13 @@ def add(app: typer.Typer) -> None:
 def doctor(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="List what commands can see, and why.")] = False,
 ) -> None:
     """Check this machine; report missing parts and how to get them."""
+    if sandbox:
+        from cli.commands.setup.doctor_sandbox import run_sandbox_report
+
+        raise typer.Exit(run_sandbox_report(folder, as_json=as_json))
     raise typer.Exit(run_doctor(folder, as_json=as_json))
 
 
