@@ -70,7 +70,8 @@ class SocketFinder:
         ]
         if open_:
             self._found |= _walk_for_sockets(self._folder, set(open_))
-            self._missed = {each: now for each in open_ if each not in self._found}
+            fresh = {each: now for each in open_ if each not in self._found}
+            self._missed = {each: at for each, at in self._missed.items() if each in here} | fresh
         return list(self._found.values())
 
 
