@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from sandbox.backends.audit import Audit, NoAudit, start_audit
@@ -56,18 +55,16 @@ class Constraints:
             self._nested = find_nested_git_dirs(self.root)
         return find_protected_paths(self.root, self._nested)
 
-    def get_view(self, env: Mapping[str, str], secrets: Iterable[Path]) -> MachineView:
+    def get_view(self, env: Mapping[str, str], secrets: Sequence[Path]) -> MachineView:
         """Return all that commands with this environment can see outside the workspace, but for secret places."""
-        view, closed = self._views.get(env), frozenset(secrets)
-        kept = [each for each in view.places if closed.isdisjoint((each.path, *each.path.parents))]
-        return view if len(kept) == len(view.places) else replace(view, places=tuple(kept))
+        return self._views.get(env, secrets)
 
     def check_program(self, program: Path, command: Command, view: MachineView) -> None:
         """Raise UserError if a command's program is none of what it can see."""
         real, entry = os.path.realpath(program), f"{os.path.realpath(program.parent)}/{program.name}"
-        shown = (self.root, *(each.path for each in view.places), *command.readable, *command.writable)
-        folders = [os.path.realpath(each) for each in shown]
-        if not all(any(is_inside(path, each) for each in folders) for path in (entry, real)):
+        asked_for = (os.path.realpath(each) for each in (*command.readable, *command.writable))
+        shown = [str(self.root), *(str(each.path) for each in view.places), *asked_for]
+        if not all(any(is_inside(path, each) for each in shown) for path in (entry, real)):
             hint = "Let commands read its folder: add it to `visible_paths` in your settings."
             message = f"commands cannot see the program {str(program)!r}: it is outside the workspace"
             raise UserError(Fault.CONFIGURATION, message, hint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -172,17 +173,60 @@ def _find_account_home(user: int) -> tuple[Path, ...]:
 
 
 def list_secret_paths(hidden: Iterable[Path]) -> list[Path]:
-    """Return files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved."""
-    wanted = [f"{base}/{each}" for base in list_homes() for each in HIDDEN_IN_HOME]
-    for name, files in _BY_VARIABLE.items():
-        wanted += [f"{folder}/{each}" for each in files] if (folder := os.environ.get(name)) else []
-    present = [each for each in (*wanted, *map(str, hidden)) if os.path.exists(each)]  # noqa: PTH110 (many)
-    present += [each for each in (*HIDDEN, *_list_host_keys()) if os.access(each, os.R_OK)]
-    return [Path(each) for each in dict.fromkeys(map(os.path.realpath, present))]
+    """Return files and folders that commands may not read, ours (`hidden`) included; existing ones, resolved.
+
+    They are looked for anew when a folder that holds one of these names has changed.
+    """
+    wanted = _list_secret_names(
+        tuple(map(str, list_homes())),
+        tuple(map(str, hidden)),
+        tuple(os.environ.get(each) for each in _BY_VARIABLE),
+    )
+    return list(_find_existing(wanted, tuple(get_change_time(each) for each in wanted.parents)))
+
+
+@dataclass(frozen=True, slots=True)
+class _SecretNames:
+    """Paths that are closed if they exist, system-wide ones that are closed if we may read them, and the folders
+    in which all of them appear."""
+
+    names: tuple[str, ...]
+    system: tuple[str, ...]
+    parents: tuple[str, ...]
+
+
+@lru_cache(maxsize=16)
+def _list_secret_names(
+    homes: tuple[str, ...], hidden: tuple[str, ...], folders: tuple[str | None, ...]
+) -> _SecretNames:
+    names = [f"{base}/{each}" for base in homes for each in HIDDEN_IN_HOME]
+    for folder, files in zip(folders, _BY_VARIABLE.values(), strict=True):
+        names += [f"{folder}/{each}" for each in files] if folder else []
+    names += hidden
+    parents = {os.path.dirname(each) for each in (*names, *HIDDEN)}  # noqa: PTH120
+    return _SecretNames(tuple(names), HIDDEN, tuple(sorted({*parents, _HOST_KEYS})))
+
+
+@lru_cache(maxsize=16)
+def _find_existing(wanted: _SecretNames, changed: tuple[int, ...]) -> tuple[Path, ...]:
+    """Return the existing paths, links resolved. changed: times of the last changes of the folders"""
+    present = [each for each in wanted.names if os.path.exists(each)]  # noqa: PTH110 (many)
+    present += [each for each in (*wanted.system, *_list_host_keys()) if os.access(each, os.R_OK)]
+    return tuple(Path(each) for each in dict.fromkeys(map(os.path.realpath, present)))
+
+
+def get_change_time(folder: str) -> int:
+    try:
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116 (dozens, before each command)
+    except OSError:  # missing, or closed to us
+        return 0
+
+
+_HOST_KEYS = "/etc/ssh"
 
 
 def _list_host_keys() -> list[str]:
     try:
-        return [f"/etc/ssh/{name}" for name in os.listdir("/etc/ssh") if name.endswith("_key")]
+        return [f"{_HOST_KEYS}/{name}" for name in os.listdir(_HOST_KEYS) if name.endswith("_key")]
     except OSError:  # no server here
         return []

@@ -6,13 +6,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from sandbox.fs.installation import is_inside
-from sandbox.secrets.child_environment import PASSED_ON, find_home, list_homes
+from sandbox.secrets.child_environment import PASSED_ON, find_home, get_change_time, list_homes
 from sandbox.view.visible_places import (
     CACHES_IN_HOME,
     NEVER_BY_VARIABLE,
@@ -83,11 +83,13 @@ class ViewCache:
         self._key: object = None
         self._view = MachineView(places=(), links=(), emptied=())
 
-    def get(self, env: Mapping[str, str]) -> MachineView:
-        """Return the view for commands with this environment."""
-        key = _compute_key(env)
+    def get(self, env: Mapping[str, str], secrets: Sequence[Path]) -> MachineView:
+        """Return the view for commands with this environment. secrets: places that are not shown"""
+        key = (*_compute_key(env), tuple(secrets))
         if key != self._key:
-            self._view = build_machine_view(self._request, env)
+            view, closed = build_machine_view(self._request, env), frozenset(secrets)
+            kept = [each for each in view.places if closed.isdisjoint((each.path, *each.path.parents))]
+            self._view = replace(view, places=tuple(kept))
             self._key = key
         return self._view
 
@@ -98,7 +100,8 @@ def build_machine_view(request: ViewRequest, env: Mapping[str, str]) -> MachineV
     for each in SYSTEM:
         view.add(Path(each), "system", "programs and settings of the system")
     for each in SYSTEM_DATA:
-        view.add(Path(each), "system", "data of the system's programs")
+        if _has_entries(each):
+            view.add(Path(each), "system", "data of the system's programs")
     if request.network:
         view.add(Path("/etc/resolv.conf"), "system", "servers for names of hosts")
     for each in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)):
@@ -232,9 +235,9 @@ _SIBLINGS = ("lib", "lib64", "libexec", "pyvenv.cfg")
 """Neighbours of a folder of programs that need them."""
 
 
-def _compute_key(env: Mapping[str, str]) -> object:
-    values = tuple(env.get(name) for name in _VARIABLES)
-    return values, tuple(_get_change_time(each) for each in _list_parents(find_home()))
+def _compute_key(env: Mapping[str, str]) -> tuple[object, ...]:
+    values = tuple(map(env.get, _VARIABLES))
+    return values, tuple(get_change_time(each) for each in _list_parents(find_home()))
 
 
 _VARIABLES = tuple(sorted(PASSED_ON))
@@ -247,11 +250,12 @@ def _list_parents(home: Path) -> tuple[str, ...]:
     return tuple(sorted({str((home / each).parent) for each in entries}))
 
 
-def _get_change_time(folder: str) -> int:
+def _has_entries(folder: str) -> bool:
     try:
-        return os.stat(folder).st_mtime_ns  # noqa: PTH116 (a dozen, before each command)
-    except OSError:  # missing
-        return 0
+        with os.scandir(folder) as entries:
+            return next(entries, None) is not None
+    except OSError:  # missing, or closed to us
+        return False
 
 
 def _list_link_targets(folder: str) -> Iterator[Path]:
