@@ -101,6 +101,7 @@ def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
     from cli.settings.layers import load_settings
     from sandbox.backends.selection import choose_sandbox
     from sandbox.fs.workspace_tree import Tree
+    from sandbox.view.visible_paths import resolve_visible_paths
     from tools.core.artifacts import Artifacts
     from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
@@ -115,7 +116,12 @@ def _run_tests(root: Path, tests: Sequence[str]) -> TestReport:
             root=root,
             files=Tree(root),
             sandbox=choose_sandbox(
-                root, settings.access.sandbox, cache=home.cache, spill=own, hidden=(home.data, home.config)
+                root,
+                settings.access.sandbox,
+                cache=home.cache,
+                spill=own,
+                hidden=(home.data, home.config),
+                visible=resolve_visible_paths(settings.access.visible_paths),
             ),
             artifacts=Artifacts(own / "artifacts"),
             journal=own / "journal",

@@ -44,8 +44,9 @@ class Constraints:
         self._hidden = tuple(hidden)
         self._denied = tuple(denied)
         self._nested: tuple[Path, ...] | None = None
+        self.visible = tuple(visible)
         named = root.absolute()
-        request = ViewRequest(root=self.root, named=named, visible=tuple(visible), network=network)
+        request = ViewRequest(root=self.root, named=named, visible=self.visible, network=network)
         self._views = ViewCache(request)
         self._sockets = SocketFinder(self.root)
 

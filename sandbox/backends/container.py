@@ -99,7 +99,7 @@ class Container:
 
     def _build_mount_options(self, command: Command, places: ProtectedPaths) -> Sequence[str]:
         """Return the options for all mounts, outer folders first, so that the more specific mount is on top."""
-        access = dict.fromkeys(resolve_existing(command.readable), "ro")
+        access = dict.fromkeys(resolve_existing((*command.readable, *self._bounds.visible)), "ro")
         access |= dict.fromkeys(resolve_existing(command.writable), "rw")
         access[self.root] = "rw" if command.scope == "workspace" else "ro"
         if command.scope == "workspace":

@@ -49,6 +49,25 @@ def test_bounds_of_the_sandbox_are_explained(tmp_path: Path) -> None:
     assert no_name.text.endswith("[sandbox: commands have no network]")
 
 
+def test_what_commands_do_not_see_is_explained(tmp_path: Path) -> None:
+    at = workspace(tmp_path, {"a.txt": ""})
+    if at.sandbox.name == "unconfined":
+        pytest.skip("nothing confines commands on this machine")
+    docker = (
+        "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
+    )
+    for line in (docker, "connect to /tmp/agent.sock failed: No such file or directory"):
+        assert (
+            "[sandbox: sockets of other programs cannot be reached"
+            in call(shell, at, command=f"echo '{line}'; exit 1").text
+        )
+    beside = call(shell, at, command="cat /srv/models/weights.bin")
+    assert "commands see little outside the workspace, not /srv/models/weights.bin" in beside.text
+    assert "visible_paths" in beside.text
+    for path in ("missing.txt", f"{at.root}/missing.txt", "/usr/missing", "/tmp/missing"):
+        assert "visible_paths" not in call(shell, at, command=f"cat {path}").text, path
+
+
 @pytest.mark.slow
 def test_a_command_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     observation = call(shell, workspace(tmp_path), command="echo begun; sleep 60", timeout=1)
