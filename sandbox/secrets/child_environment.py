@@ -99,7 +99,6 @@ HIDDEN = (
     "/etc/shadow-",
     "/etc/gshadow",
     "/etc/sudoers",
-    "/etc/security/opasswd",
     "/etc/krb5.keytab",
     "/etc/ipsec.secrets",
     "/etc/ppp/chap-secrets",

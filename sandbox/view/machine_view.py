@@ -49,7 +49,7 @@ class VisiblePlace:
 class MachineView:
     """Everything outside the workspace that commands can see.
 
-    places: none is inside another, except toolchains inside caches
+    places: none is inside another
     links: symbolic links on the ways to them, with their targets
     emptied: folders that are empty but for what is shown in them, and that a command may fill for itself
     """
@@ -106,15 +106,14 @@ def build_machine_view(request: ViewRequest, env: Mapping[str, str]) -> MachineV
         view.add(Path("/etc/resolv.conf"), "system", "servers for names of hosts")
     for each in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)):
         view.add(Path(each), "toolchain", "Patchwright's own Python")
-    view.add_search_path(env.get("PATH", ""))
-    for name in sorted(PASSED_ON - _NO_PLACES):
-        for each in env.get(name, "").split(os.pathsep):
-            kind: Kind = "cache" if name in _CACHES else "toolchain"
-            view.add(Path(each), kind, f"the variable {name}")
     for home in view.homes:
         for kind, table in _IN_HOME.items():
             for each in table:
                 view.add(home / each, kind, f"{kind}s in the home folder")
+    view.add_search_path(env.get("PATH", ""))
+    for name in sorted(PASSED_ON - _NO_PLACES):
+        for each in env.get(name, "").split(os.pathsep):
+            view.add(Path(each), "cache" if name in _CACHES else "toolchain", f"the variable {name}")
     for path in request.visible:
         view.add(path, "setting", "the setting visible_paths", always=True)
     return view.finish()
@@ -154,7 +153,7 @@ class _Builder:
             return
         real, links = _trace(str(path))
         self._links |= links
-        if is_inside(real, self._root) or self._is_seen(real, kind):
+        if is_inside(real, self._root) or self._is_seen(real):
             return
         if not always and kind != "system" and self._is_broad(real):
             return
@@ -172,7 +171,7 @@ class _Builder:
                 or is_inside(os.path.realpath(each), self._root)
             ):
                 continue
-            if self._is_seen(os.path.realpath(each), "toolchain"):
+            if self._is_seen(os.path.realpath(each)):
                 self._links |= _trace(each)[1]
                 continue
             self._add_installation(folder, folder, f"the PATH ({each})")
@@ -193,10 +192,7 @@ class _Builder:
         places = {
             path: place
             for path, place in self._places.items()
-            if not any(
-                path != each and is_inside(path, each) and self._hides(each, place.kind)
-                for each in self._places
-            )
+            if not any(path != each and is_inside(path, each) for each in self._places)
         }
         seen = [*places, self._root]
         homes = [home for home in map(str, self.homes) if os.path.isdir(home)]  # noqa: PTH112
@@ -215,12 +211,8 @@ class _Builder:
             emptied=tuple(Path(each) for each in dict.fromkeys(emptied)),
         )
 
-    def _is_seen(self, path: str, kind: Kind) -> bool:
-        return any(is_inside(path, each) and self._hides(each, kind, path) for each in self._places)
-
-    def _hides(self, outer: str, kind: Kind, path: str = "") -> bool:
-        """Return whether a place of this kind inside another needs no entry: a toolchain in a cache does."""
-        return self._places[outer].kind != "cache" or kind != "toolchain" or path == outer
+    def _is_seen(self, path: str) -> bool:
+        return any(is_inside(path, each) for each in self._places)
 
     def _is_broad(self, path: str) -> bool:
         return path in NEVER_BY_VARIABLE or any(

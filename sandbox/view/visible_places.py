@@ -10,8 +10,7 @@ SYSTEM = (
 
 SYSTEM_DATA = (
     *("/var/lib/dpkg", "/var/lib/rpm", "/var/lib/pacman", "/var/db/pkg", "/var/lib/alternatives"),
-    *("/var/lib/ca-certificates", "/var/lib/ca-certificates-java", "/var/cache/fontconfig"),
-    *("/var/lib/texmf", "/var/cache/texmf", "/var/lib/sgml-base", "/var/lib/xml-core"),
+    *("/var/lib/ca-certificates", "/var/cache/fontconfig", "/var/lib/texmf", "/var/cache/texmf"),
     *("/var/lib/aspell", "/var/lib/ispell", "/var/lib/dictionaries-common", "/var/lib/gems", "/var/lib/ghc"),
     *("/var/opt", "/var/usrlocal", "/var/guix/profiles"),
     *("/run/current-system", "/run/opengl-driver"),
@@ -20,10 +19,10 @@ SYSTEM_DATA = (
 dictionaries; the targets of /opt and /usr/local on systems with an immutable /usr; the profiles of Guix and NixOS."""
 
 _TOOLCHAINS = """
-.cargo/bin .rustup .juliaup .elan .ghcup .choosenim .swiftly .zvm .moon .proto .wasmtime .wasmer
+.rustup .juliaup .elan .ghcup .choosenim .swiftly .zvm .moon .proto .wasmtime .wasmer
 .pyenv .rye .pixi .local/share/uv .local/share/virtualenvs .local/share/virtualenv .local/share/pipx
 .local/share/hatch .local/share/rye .virtualenvs .conda miniconda3 anaconda3 miniforge3 mambaforge micromamba
-.nvm .fnm .volta .nodenv .bun/bin .deno/bin .npm-global .npm-packages n .local/share/fnm
+.nvm .fnm .volta .nodenv .npm-global .npm-packages n .local/share/fnm
 .local/share/pnpm .local/share/mise .local/share/rtx .asdf .tfenv .tenv
 .rbenv .rvm .phpenv .plenv .goenv .gvm .g sdk perl5 R
 .sdkman .jenv .jabba .jdks Android/Sdk flutter .dotnet .opam .luarocks emsdk .TinyTeX texmf .foundry/bin
@@ -46,7 +45,8 @@ nltk_data scikit_learn_data
 .local/share/gem .local/state/cabal .local/state/nix
 """
 CACHES_IN_HOME = tuple(_CACHES.split())
-"""Folders below a home with downloaded packages and results, in which tools take locks and store more."""
+"""Folders below a home with downloaded packages and results, in which tools take locks and store more. Some have
+programs in them too."""
 
 NEVER_BY_VARIABLE = frozenset(
     {

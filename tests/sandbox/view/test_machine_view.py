@@ -40,7 +40,7 @@ def test_each_place_has_a_kind_and_a_reason(
     found = kinds(view_of(workspace))
     assert found["/usr"] == "system"
     assert found[f"{home}/.cargo"] == "cache"
-    assert found[f"{home}/.cargo/bin"] == "toolchain"
+    assert f"{home}/.cargo/bin" not in found, "it is inside the other"
     assert found[f"{home}/.rustup"] == "toolchain"
     assert found[f"{home}/tool"] == "toolchain"
     assert found[f"{home}/java"] == "toolchain"
@@ -227,3 +227,45 @@ def test_a_resident_command_sees_the_same(workspace: Path, home: Path, bubble: S
     import asyncio
 
     assert "private" not in asyncio.run(bubble.run(command)).stdout.text()
+
+
+@pytest.mark.parametrize("name", CONFINED)
+def test_a_workspace_inside_a_cache_or_toolchain_can_be_written(name: str, home: Path) -> None:
+    """As in `~/go/src`, or a plugin that is worked on below `~/.pyenv`."""
+    for place in ("go/src/shop", ".pyenv/plugins/shop"):
+        root = home / place
+        (root / "src").mkdir(parents=True)
+        (root.parent / "beside").write_text("beside\n")
+        subprocess.run(["git", "init", "-q", str(root)], check=True)
+        done = sh(make(name, root), root, "cat ../beside; echo new > src/file; echo x > ../beside; ls ..")
+        assert done.stdout.text().startswith("beside\n"), done.stdout.text()
+        assert (root / "src/file").read_text() == "new\n"
+        assert (root.parent / "beside").read_text() == "beside\n"
+
+
+@pytest.mark.parametrize("name", CONFINED)
+@pytest.mark.parametrize("odd", ["a:b", "a,b", "a\\b", "a b", "ä'\"$x", "a%b\nc"])
+def test_a_home_with_an_odd_name_works(
+    name: str, odd: str, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / odd
+    (folder / ".cargo").mkdir(parents=True)
+    (folder / ".cargo/word").write_text("found\n")
+    (folder / ".cargo/credentials").write_text("very-secret")
+    monkeypatch.setenv("HOME", str(folder))
+    done = sh(
+        make(name, workspace), workspace, 'cat "$HOME/.cargo/word" "$HOME/.cargo/credentials"; ls -A "$HOME"'
+    )
+    assert done.stdout.text().startswith("found\n"), done.stdout.text()
+    assert "very-secret" not in done.stdout.text()
+
+
+@pytest.mark.parametrize("name", CONFINED)
+def test_a_home_that_is_a_link_works(
+    name: str, workspace: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / ".rustup").mkdir()
+    (home / ".rustup/word").write_text("found\n")
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.setenv("HOME", str(tmp_path / "link"))
+    assert sh(make(name, workspace), workspace, "cat ~/.rustup/word").stdout.text() == "found\n"
