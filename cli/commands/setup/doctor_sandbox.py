@@ -14,6 +14,7 @@ from agent.exit_codes import Exit
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
+    from sandbox.access_settings import AccessSettings
     from sandbox.process.command import Sandbox
     from sandbox.view.machine_view import MachineView
 
@@ -51,10 +52,7 @@ def run_sandbox_report(folder: Path, *, as_json: bool) -> int:
 
     root, _ = find_workspace_root(folder, need_git=False)
     home = Home.from_environment()
-    settings = load_settings(home, root, {}, os.environ)
-    report = build_sandbox_report(
-        root, home, settings.sandbox, settings.visible_paths, settings.container_image
-    )
+    report = build_sandbox_report(root, home, load_settings(home, root, {}, os.environ).session.access)
     if as_json:
         print(sanitize_json(json.dumps(_build_page(report), ensure_ascii=False)))
     else:
@@ -62,20 +60,24 @@ def run_sandbox_report(folder: Path, *, as_json: bool) -> int:
     return int(Exit.DONE)
 
 
-def build_sandbox_report(
-    root: Path, home: Home, name: str, visible: list[str], image: str = ""
-) -> SandboxReport:
+def build_sandbox_report(root: Path, home: Home, access: AccessSettings) -> SandboxReport:
     """Choose the sandbox as a session does, and ask for its view. Raises UserError as `choose_sandbox` does."""
     from sandbox.backends.constraints import Constraints
     from sandbox.backends.selection import choose_sandbox
     from sandbox.secrets.child_environment import build_child_environment
     from sandbox.view.visible_paths import resolve_visible_paths
 
-    shown = resolve_visible_paths(visible)
+    shown = resolve_visible_paths(access.visible_paths)
     hidden = (home.data, home.config)
     with tempfile.TemporaryDirectory(prefix="patchwright-doctor-") as scratch:
         sandbox = choose_sandbox(
-            root, name, cache=home.cache, spill=Path(scratch), hidden=hidden, image=image, visible=shown
+            root,
+            access.sandbox,
+            cache=home.cache,
+            spill=Path(scratch),
+            hidden=hidden,
+            image=access.container_image,
+            visible=shown,
         )
     bounds = Constraints(root, hidden=hidden, visible=shown)
     secrets = bounds.collect_secret_paths()
