@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-import struct
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from sandbox.backends.constraints import Constraints
+from sandbox.backends.landlock_ruleset import (
+    NEEDED_ABI,
+    OF_DEVICES,
+    READ,
+    WRITE,
+    build_ruleset,
+    query_abi_version,
+)
 from sandbox.backends.seccomp import build_call_filter
 from sandbox.backends.thread_confinement import Confinement
 from sandbox.process.command import Command, Completed
@@ -18,9 +24,6 @@ from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment, find_home
 from sandbox.view.git_settings import read_git_settings
 from sandbox.view.machine_view import MachineView, resolve_existing
-
-NEEDED_ABI = 3
-"""Linux 6.2. Older versions of Landlock do not prevent truncation: no file is safe from `> file`."""
 
 
 class Landlock:
@@ -69,7 +72,7 @@ class Landlock:
             rules = self._build_rules(command, private, self._bounds.list_guards(places), view, secrets)
             filter_ = build_call_filter("machine" if self._bounds.network else "none", shared_ipc=True)
             with Confinement(
-                _build_ruleset(query_abi_version(), network=self._bounds.network), rules, filter_
+                build_ruleset(query_abi_version(), network=self._bounds.network), rules, filter_
             ) as confinement:
                 launch = Launch(
                     argv=(*prefix, *command.argv),
@@ -117,9 +120,9 @@ class Landlock:
         readable += [
             place for each in asked for place in subtract_holes(each, [str(each) for each in denied])
         ]
-        found = [(_READ, place) for place in dict.fromkeys(readable)]
-        found += [(_WRITE, place) for place in dict.fromkeys(writable)]
-        return found + [(_OF_DEVICES, device) for device in _DEVICES]
+        found = [(READ, place) for place in dict.fromkeys(readable)]
+        found += [(WRITE, place) for place in dict.fromkeys(writable)]
+        return found + [(OF_DEVICES, device) for device in _DEVICES]
 
 
 def _build_warning(because: str, network: bool) -> str:
@@ -130,16 +133,6 @@ def _build_warning(because: str, network: bool) -> str:
     lacks.append("reach Unix sockets" if network else "cannot open sockets, not even to themselves")
     reason = f" ({because})" if because else ""
     return f"Commands are confined by Landlock only{reason}: {', '.join(lacks)}."
-
-
-def query_abi_version() -> int:
-    """Return the version of Landlock that the kernel offers, 0 if none."""
-    if sys.platform != "linux":
-        return 0
-    import ctypes
-
-    offered = ctypes.CDLL(None).syscall(_CREATE_RULESET, None, 0, _VERSION_QUESTION)
-    return max(0, int(offered))
 
 
 def explain_unavailability() -> str:
@@ -171,36 +164,7 @@ def subtract_holes(folder: str, holes: Sequence[str]) -> Iterator[str]:
         yield from subtract_holes(prefix + name, inside)
 
 
-_CREATE_RULESET = 444  # on every architecture (but alpha)
-_VERSION_QUESTION = 1  # LANDLOCK_CREATE_RULESET_VERSION
-
-# linux/landlock.h: LANDLOCK_ACCESS_FS_*
-_WRITE_FILE, _READ_FILE, _REMOVE_DIR, _REMOVE_FILE = 1 << 1, 1 << 2, 1 << 4, 1 << 5
-_MAKE = 0b1111111 << 6  # device, folder, file, socket, pipe, block device, link
-_REFER, _TRUNCATE, _IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
-
-_READ = _READ_FILE
-"""Names may be listed everywhere: without that, `ls /` and half of all programs fail."""
-_WRITE = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE | _REFER | _TRUNCATE
-_OF_DEVICES = _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
-
-_IOCTL_ABI = 5
-_TCP = 0b11  # LANDLOCK_ACCESS_NET_BIND_TCP, _CONNECT_TCP
-_TCP_ABI = 4
-_SCOPES = 0b11  # LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, LANDLOCK_SCOPE_SIGNAL
-_SCOPES_ABI = 6
-
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx")
-
-
-def _build_ruleset(version: int, *, network: bool) -> bytes:
-    """Return a struct landlock_ruleset_attr, as long as the kernel knows it."""
-    fields = [_READ | _WRITE | (_IOCTL_DEVICE if version >= _IOCTL_ABI else 0)]
-    if version >= _TCP_ABI:
-        fields.append(0 if network else _TCP)
-    if version >= _SCOPES_ABI:
-        fields.append(_SCOPES)
-    return struct.pack(f"={len(fields)}Q", *fields)
 
 
 def _create_private_folder() -> Path:

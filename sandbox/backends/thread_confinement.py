@@ -68,6 +68,8 @@ class Confinement:
         except OSError:  # missing, or not visible to us: nothing to allow
             return
         try:
+            if not _is_opened_at(place, path):
+                return
             if not stat.S_ISDIR(os.fstat(place).st_mode):
                 rights &= _OF_FILES
             rule = rights.to_bytes(8, sys.byteorder) + place.to_bytes(4, sys.byteorder)
@@ -95,10 +97,18 @@ class Confinement:
         return result
 
 
+def _is_opened_at(descriptor: int, path: str) -> bool:
+    """Return whether a path was opened without following a link: a folder above may have just become one."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}") == path  # noqa: PTH115 (for hundreds of rules)
+    except OSError:  # no /proc
+        return True
+
+
 _CAPABILITY_VERSION = 0x20080522  # linux/capability.h: _LINUX_CAPABILITY_VERSION_3
 
-_OF_FILES = 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-"""Rights that a rule about a single file may give: write, read, truncate, device control."""
+_OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+"""Rights that a rule about a single file may give: execute, write, read, truncate, device control."""
 
 
 class _Program(ctypes.Structure):

@@ -13,14 +13,15 @@ from sandbox.errors import Fault, UserError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A program defined by a repository that Patchwright would run outside the sandbox as the user.
+    """A program defined by a repository that Patchwright would run outside the sandbox as the user, or a git folder
+    of another repository that it would use ("store").
 
     name: its name in the repository ("pre-commit", "filter.lfs.clean")
-    runs: description for the user: a command line, or the path of the program
+    runs: description for the user: a command line, or the path of the program or folder
     digest: of the whole definition; any change makes it another definition
     """
 
-    kind: Literal["hook", "setting"]
+    kind: Literal["hook", "setting", "store"]
     name: str
     runs: str
     digest: str
@@ -54,17 +55,27 @@ class TrustStore:
         """Return the trusted digest at `root`, "" if there is none."""
         return self._read().get(_build_key(root), "")
 
+    def read_trusted_stores(self, root: Path) -> str:
+        """Return the trusted digest of the git folders that are used at `root`, "" if there is none."""
+        return self._read().get(_build_key(root) + _STORES, "")
+
     def list_roots(self) -> list[str]:
         """Return the paths of all trusted repositories, sorted."""
-        return sorted(self._read())
+        return sorted(each for each in self._read() if not each.endswith(_STORES))
 
     def grant(self, root: Path, definitions: Sequence[Definition]) -> None:
         """Trust these definitions, and no others, at `root`."""
-        self._write(self._read() | {_build_key(root): compute_digest(definitions)})
+        granted = {_build_key(root): compute_digest(definitions)}
+        if stores := [each for each in definitions if each.kind == "store"]:
+            # Apart, since these are checked before git is started to list the others.
+            granted[_build_key(root) + _STORES] = compute_digest(stores)
+        before = {key: known for key, known in self._read().items() if key != _build_key(root) + _STORES}
+        self._write(before | granted)
 
     def revoke(self, root: Path) -> bool:
         """Revoke trust in `root`; return whether it was trusted."""
         found = self._read()
+        found.pop(_build_key(root) + _STORES, None)
         was = found.pop(_build_key(root), None) is not None
         if was:
             self._write(found)
@@ -106,6 +117,23 @@ class TrustStore:
                 f"cannot write {str(self.file)!r}: {error.strerror}",
                 "Set PATCHWRIGHT_HOME to a folder that can be written.",
             ) from None
+
+
+_STORES = "/.git"
+"""Ending of the keys for git folders: no work tree has such a path."""
+
+
+def use_trust_store(find_config: Callable[[], Path]) -> None:
+    """Have this process check git folders against the user's store. find_config: finds the configuration folder"""
+    _active[:] = [find_config]
+
+
+def find_active_store() -> TrustStore | None:
+    """Return the user's store, None in a process that has none: it trusts nothing."""
+    return TrustStore(_active[0]()) if _active else None
+
+
+_active: list[Callable[[], Path]] = []
 
 
 def compute_digest(definitions: Sequence[Definition]) -> str:

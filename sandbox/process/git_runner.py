@@ -7,19 +7,32 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sandbox.errors import Fault, UserError
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.fs.repository import find_root
+from sandbox.policy.foreign_stores import refuse_foreign_stores
+from sandbox.process.blocking_entries import explain_blocking_entry
+from sandbox.process.git_reach import build_git_reach, may_filter
+from sandbox.process.helper_confinement import find_confinement, start_confined
+from sandbox.process.own_programs import build_search_path, drop_planted_libraries, require_own_program
 
 TIMEOUT = 120.0
 """Seconds for one command: what it works on is there, and more means a hanging filter or a dead network disk."""
 
 GRACE = 3.0
 """Seconds after a polite signal: git removes its lock files in milliseconds."""
+
+_PATIENCE = 1.0
+"""Seconds until a look for what may hold git up."""
+
+_OUT_OF_MEMORY = b"fatal: Out of memory"
+
+_FILTERS = r"^filter\..*\.(clean|smudge|process)$"
 
 _POLL = 0.5
 """Seconds from one look at a running command to the next."""
@@ -47,7 +60,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_PAGER": "cat",
-    "GIT_EDITOR": "true",
+    "GIT_EDITOR": ":",
     "GIT_NO_LAZY_FETCH": "1",
 }
 
@@ -77,12 +90,23 @@ class GitTimeout(UserError):
         super().__init__(Fault.CONFIGURATION, f"git did not end within {seconds:g} seconds")
 
 
+class BlockedByEntry(UserError):
+    """A pipe, a device or a huge file under a name that git reads keeps it from its work; it was stopped."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(Fault.CONFIGURATION, f"git cannot work here: {found}", "Remove it, then try again.")
+
+
 class GitRunner:
     """Runner of git commands in one folder. Blocking.
 
+    git is confined to the repository and the user's configuration (see `git_reach`), unless it is to start a program
+    that the user trusts: a filter such as git LFS, a hook, a signature.
+
     environment: complete environment of git; the variables set here override it
     workspace: no program is taken from it and its repositories; None: a folder of our own is no workspace
-    start: starts the process, as `subprocess.Popen` does
+    own_filters: the repository's own filters are trusted, as far as the environment does not replace them
+    prepare: takes the arguments of `subprocess.Popen`, and returns the function that starts the process
     """
 
     def __init__(
@@ -91,14 +115,17 @@ class GitRunner:
         environment: Mapping[str, str],
         *,
         workspace: Path | None,
-        start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
+        own_filters: bool = False,
+        prepare: Callable[..., Callable[[], subprocess.Popen[bytes]]] | None = None,
     ) -> None:
         self.interrupted = False
         self._folder = folder
-        self._environment = dict(environment)
+        self._environment = drop_planted_libraries(environment, workspace)
         self._workspace = workspace
-        self._start = start
+        self._own_filters = own_filters
+        self._prepare = prepare or _prepare_start
         self._running: subprocess.Popen[bytes] | None = None
+        self._filters: dict[str, bool] = {}
 
     def run(
         self,
@@ -106,10 +133,23 @@ class GitRunner:
         stdin: bytes = b"",
         extra: Mapping[str, str] = {},
         timeout: float = TIMEOUT,
+        scratch: Sequence[Path] = (),
     ) -> GitOutput:
-        """Run a command that starts no hook, pager, editor, monitor, transport or background work."""
+        """Run a command that starts no hook, pager, editor, monitor, transport or background work. Raises UserError
+        for a repository that uses another one's folder.
+
+        scratch: folders outside the repository that git may read and write, too
+        """
+        if self._workspace is not None and not self._get_variable("GIT_DIR", extra):
+            refuse_foreign_stores(find_root(self._folder) or self._folder)
         return self.execute(
-            *_HARDENED, *arguments, stdin=stdin, extra=NO_TRANSPORT | dict(extra), timeout=timeout
+            *_HARDENED,
+            *arguments,
+            stdin=stdin,
+            extra=NO_TRANSPORT | dict(extra),
+            timeout=timeout,
+            scratch=scratch,
+            confined=not (may_filter(arguments) and self.has_filters(extra)),
         )
 
     def execute(
@@ -118,23 +158,39 @@ class GitRunner:
         stdin: bytes = b"",
         extra: Mapping[str, str] = {},
         timeout: float = TIMEOUT,
+        scratch: Sequence[Path] = (),
+        confined: bool = True,
     ) -> GitOutput:
-        """Run git with these options alone. Raise GitTimeout when it was stopped at its time limit.
+        """Run git with these options alone. Raise GitTimeout when it was stopped at its time limit, BlockedByEntry
+        when a pipe or a device in place of a file holds it up.
 
         extra: more variables, or others in place of ours
+        confined: start it confined
         """
-        process = self._start(
-            [require_own_program("git", self._workspace), *arguments],
+        program = require_own_program("git", self._workspace)
+        environment = {
+            **self._environment,
+            **_ENVIRONMENT,
+            "PATH": build_search_path(self._workspace),
+            **extra,
+        }
+        start = self._prepare(
+            [program, *arguments],
             cwd=self._folder,
-            env={**self._environment, **_ENVIRONMENT, "PATH": build_search_path(self._workspace), **extra},
+            env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
+        if confined and find_confinement():
+            reach = build_git_reach(program, self._folder, environment, arguments, scratch)
+            process = start_confined(reach, start)
+        else:
+            process = start()
         self._running = process
         try:
-            stdout, stderr = _collect_output(process, stdin, timeout)
+            stdout, stderr = self._collect_output(process, stdin, timeout)
         finally:
             self._running = None
             # Hooks that ignored SIGTERM outlive git.
@@ -144,14 +200,73 @@ class GitRunner:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
+        if _OUT_OF_MEMORY in stderr:
+            self._refuse_blocking_entry()
         return GitOutput(
             returncode=process.returncode, stdout=stdout, stderr=stderr.decode("utf-8", "replace")
         )
+
+    def has_filters(self, extra: Mapping[str, str]) -> bool:
+        """Return whether files of the work tree pass through a filter that may run: one of the user's, or one of a
+        trusted repository's."""
+        variables = {
+            name: value for name, value in extra.items() if name.startswith(("GIT_CONFIG", "GIT_DIR"))
+        }
+        key = repr(sorted(variables.items()))
+        if key not in self._filters:
+            listed = self.execute("config", "-z", "--show-scope", "--get-regexp", _FILTERS, extra=variables)
+            fields = listed.split_fields()
+            last = {
+                line.partition("\n")[0]: (scope, line)
+                for scope, line in zip(fields[::2], fields[1::2], strict=False)
+            }
+            self._filters[key] = any(
+                line.partition("\n")[2] and (self._own_filters or scope not in ("local", "worktree"))
+                for scope, line in last.values()
+            )
+        return self._filters[key]
 
     def interrupt(self, number: signal.Signals) -> None:
         """Signal the running command and its children, from another thread."""
         self.interrupted = True
         _signal_group(self._running, number)
+
+    def _get_variable(self, name: str, extra: Mapping[str, str]) -> str:
+        return extra.get(name) or self._environment.get(name, "")
+
+    def _collect_output(
+        self, process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float
+    ) -> tuple[bytes, bytes]:
+        """Wait for git itself: a hook's background processes may keep the pipes open for ever."""
+        began = time.monotonic()
+        ended = looked = False
+        while True:
+            try:
+                return process.communicate(stdin, _POLL)
+            except subprocess.TimeoutExpired as partial:
+                if ended:
+                    return partial.output or b"", partial.stderr or b""
+                ended, stdin = process.poll() is not None, None
+            took = time.monotonic() - began
+            if took > timeout:
+                _stop_process(process)
+                raise GitTimeout(timeout)
+            if not (looked or ended) and took > _PATIENCE:
+                looked = True
+                try:
+                    self._refuse_blocking_entry()
+                except BlockedByEntry:
+                    _stop_process(process)
+                    raise
+
+    def _refuse_blocking_entry(self) -> None:
+        found = explain_blocking_entry(find_root(self._folder) or self._folder)
+        if found and self._workspace is not None:
+            raise BlockedByEntry(found)
+
+
+def _prepare_start(argv: Sequence[str], **options: Any) -> Callable[[], subprocess.Popen[bytes]]:
+    return lambda: subprocess.Popen(argv, **options)
 
 
 def run_in_terminal(root: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> int:
@@ -171,24 +286,6 @@ def strip_git_variables(kept: re.Pattern[str] = USER_VARIABLES) -> dict[str, str
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or kept.fullmatch(name)
     }
-
-
-def _collect_output(
-    process: subprocess.Popen[bytes], stdin: bytes | None, timeout: float
-) -> tuple[bytes, bytes]:
-    """Wait for git itself: a hook's background processes may keep the pipes open for ever."""
-    deadline = time.monotonic() + timeout
-    ended = False
-    while True:
-        try:
-            return process.communicate(stdin, _POLL)
-        except subprocess.TimeoutExpired as partial:
-            if ended:
-                return partial.output or b"", partial.stderr or b""
-            ended, stdin = process.poll() is not None, None
-        if time.monotonic() > deadline:
-            _stop_process(process)
-            raise GitTimeout(timeout)
 
 
 def _stop_process(process: subprocess.Popen[bytes]) -> None:

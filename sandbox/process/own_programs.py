@@ -8,8 +8,9 @@ installation.
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -57,6 +58,33 @@ def build_search_path(root: Path | None = None) -> str:
     folders, workspaces = os.environ.get("PATH", os.defpath).split(os.pathsep), frozenset(_excluded)
     kept = [each for each in folders if each.startswith(os.sep) and not _is_planted(each, workspaces)]
     return os.pathsep.join(kept) or os.defpath
+
+
+def drop_planted_libraries(environment: Mapping[str, str], root: Path | None = None) -> dict[str, str]:
+    """Return an environment without the variables that would load a library of a workspace into such a program, or
+    have git take its parts from there."""
+    kept = dict(environment)
+    for name in _LOADING & kept.keys():
+        places = [each for each in re.split(r"[:; ]", kept[name]) if each]
+        if any(not each.startswith(os.sep) or is_planted(each, root) for each in places):
+            del kept[name]
+    return kept
+
+
+_LOADING = frozenset(
+    {
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+        "LD_AUDIT",
+        "GCONV_PATH",
+        "LOCPATH",
+        "GIT_EXEC_PATH",
+        "GIT_TEMPLATE_DIR",
+    }
+    | {"OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES"}
+    | {"DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "DYLD_FRAMEWORK_PATH"}
+)
+"""Variables that name libraries, their folders, or configuration that names libraries."""
 
 
 def is_planted(path: str, root: Path | None = None) -> bool:

@@ -57,7 +57,7 @@ def _apply_attempt(at: Workspace, ref: str) -> Observation:
 def _open_git(at: Workspace) -> Git:
     """Open git with the user's settings, without the filters of an untrusted repository."""
     broker = Broker.from_path(at.root, at.trusts)
-    return Git(at.root, alone=True, extra=broker.replacement_environment)
+    return Git(at.root, alone=True, extra=broker.replacement_environment, own_filters=True)
 
 
 def _read_patch(at: Workspace, ref: str) -> bytes:

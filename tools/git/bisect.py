@@ -49,7 +49,7 @@ async def git_bisect(command: str, good: str, bad: str = "HEAD", *, at: Workspac
     good: commit at which it passed
     """
     broker = Broker.from_path(at.root, at.trusts)
-    git = Git(broker.root, alone=True, extra=broker.replacement_environment)
+    git = Git(broker.root, alone=True, extra=broker.replacement_environment, own_filters=True)
     try:
         commits = [await asyncio.to_thread(_resolve_commit, git, each) for each in (good, bad)]
         found = await _run_bisection(at, git, command, *commits)

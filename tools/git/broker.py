@@ -8,18 +8,20 @@ import signal
 import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
+from sandbox.policy.foreign_stores import list_foreign_stores, refuse_foreign_stores
 from sandbox.policy.trust import Definition, Trusts, trust_nothing
 from sandbox.process.git_runner import (
     GRACE,
     NO_HOOKS,
     NO_TRANSPORT,
     QUIET,
+    BlockedByEntry,
     GitOutput,
     GitRunner,
     GitTimeout,
@@ -59,7 +61,9 @@ class Broker:
         self._trusts = trusts
         environment = strip_git_variables(_KEPT) | {"LC_ALL": "C", "LANGUAGE": "C"}
         environment["GIT_CEILING_DIRECTORIES"] = str(root.parent)
-        self._runner = GitRunner(root, environment, workspace=root, start=_start_by_gitpython)
+        self._runner = GitRunner(
+            root, environment, workspace=root, own_filters=True, prepare=_prepare_gitpython
+        )
 
     @classmethod
     def from_path(cls, path: Path, trusts: Trusts = trust_nothing) -> Broker:
@@ -92,12 +96,14 @@ class Broker:
         stdin: bytes = b"",
         index: Path | None = None,
         objects: Path | None = None,
+        scratch: Sequence[Path] = (),
         ok: Collection[int] = (0,),
     ) -> GitOutput:
         """Run a command that starts no hook, pager, editor, monitor or background work.
 
         index: a file to use in place of the repository's index
         objects: a folder for new objects, in place of the repository's
+        scratch: folders outside the repository that the command may use
         ok: accepted exit codes; any other raises ToolFailure with git's own message
         """
         places = _build_index_environment(index) | self._replacement_variables
@@ -105,7 +111,7 @@ class Broker:
             places["GIT_OBJECT_DIRECTORY"] = str(objects)
             places["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.shared / "objects")
         with _explain_timeout():
-            output = self._runner.run(*_OPTIONS, *arguments, stdin=stdin, extra=places)
+            output = self._runner.run(*_OPTIONS, *arguments, stdin=stdin, extra=places, scratch=scratch)
         if output.returncode not in ok:
             command = next(each for each in arguments if not each.startswith("-"))
             raise ToolFailure(explain_failure(self.root, command, output))
@@ -120,12 +126,24 @@ class Broker:
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         places = _build_index_environment(index) | locale | self._replacement_variables
         options: tuple[str, ...] = (*QUIET, *_NO_GUESSED_IDENTITY)
+        runs_hooks = bool(repository_programs.list_active_hooks(self))
         if any(each.kind == "hook" for each in self.untrusted_definitions):
-            options, places = (*options, *NO_HOOKS), places | NO_TRANSPORT
+            options, places, runs_hooks = (*options, *NO_HOOKS), places | NO_TRANSPORT, False
         elif any(each.kind == "hook" for each in self.program_definitions):
             places["PATH"] = os.environ.get("PATH", os.defpath)
+        refuse_foreign_stores(self.root)
+        confined = not (runs_hooks or self._signs_commits() or self._runner.has_filters(places))
         with _explain_timeout():
-            return self._runner.execute(*options, *arguments, stdin=stdin, extra=places, timeout=HOOK_TIMEOUT)
+            return self._runner.execute(
+                *options, *arguments, stdin=stdin, extra=places, timeout=HOOK_TIMEOUT, confined=confined
+            )
+
+    def _signs_commits(self) -> bool:
+        """Return whether commits are signed here, by programs that need the user's keys."""
+        output = self._runner.execute(
+            "config", "--type=bool", "--get", "commit.gpgsign", extra=self._replacement_variables
+        )
+        return output.stdout.strip() == b"true"
 
     def run_raw(self, *arguments: str) -> GitOutput:
         """Run a git command without hardening or trust: for reading the configuration, nothing else."""
@@ -140,8 +158,9 @@ class Broker:
 
     @cached_property
     def program_definitions(self) -> tuple[Definition, ...]:
-        """Definitions of this repository that would run outside the sandbox."""
-        return repository_programs.list_definitions(self, self._settings)
+        """Programs of this repository that would run outside the sandbox, and git folders elsewhere that it uses."""
+        stores = list_foreign_stores(self.root)
+        return (*repository_programs.list_definitions(self, self._settings), *stores)
 
     @cached_property
     def untrusted_definitions(self) -> tuple[Definition, ...]:
@@ -185,6 +204,8 @@ class Broker:
 def _explain_timeout() -> Iterator[None]:
     try:
         yield
+    except BlockedByEntry as error:
+        raise ToolFailure(f"{error.message}. {error.hint}") from None
     except GitTimeout as error:
         raise ToolFailure(
             f"{error} and was stopped, with all that it had started; "
@@ -192,15 +213,18 @@ def _explain_timeout() -> Iterator[None]:
         ) from None
 
 
-def _start_by_gitpython(
+def _prepare_gitpython(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], **_: Any
-) -> subprocess.Popen[bytes]:
+) -> Callable[[], subprocess.Popen[bytes]]:
     # GitPython always starts from our own environment, so what must go is taken away by env(1).
     dropped = [part for name in os.environ.keys() - env.keys() for part in ("-u", name)]
     prefix = [require_own_program("env", cwd), *dropped] if dropped else []
-    started = _import_gitpython(argv[0])(str(cwd)).execute(
-        [*prefix, *argv], istream=subprocess.PIPE, as_process=True, env=env, start_new_session=True
-    )
+    git = _import_gitpython(argv[0])(str(cwd))
+    return partial(_start_by_gitpython, git, [*prefix, *argv], env)
+
+
+def _start_by_gitpython(git: Git, argv: Sequence[str], env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    started = git.execute(argv, istream=subprocess.PIPE, as_process=True, env=env, start_new_session=True)
     process: subprocess.Popen[bytes] | None = started.proc
     if process is None:  # pragma: no cover - GitPython's type allows it, its code does not
         raise ToolFailure("git could not be started")

@@ -38,13 +38,31 @@ class Git:
     root: the work tree
     extra: more variables (another index)
     alone: ignore the caller's GIT_DIR, GIT_INDEX_FILE and the like (for another work tree than the caller's)
+    own_filters: the repository's own filters may run, as far as `extra` does not replace them
+    scratch: folders outside the repository that git may use, too
     """
 
-    def __init__(self, root: Path, *, alone: bool = False, extra: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self,
+        root: Path,
+        *,
+        alone: bool = False,
+        extra: Mapping[str, str] = {},
+        own_filters: bool = False,
+        scratch: Sequence[Path] = (),
+    ) -> None:
         self.root = root
         self.extra = dict(extra)
+        self.own_filters = own_filters
+        self._alone = alone
+        self._scratch = tuple(scratch)
         environment = strip_git_variables(USER_VARIABLES if alone else _CALLER_VARIABLES)
-        self._runner = GitRunner(root, environment | {"LC_ALL": "C.UTF-8"}, workspace=root)
+        environment["LC_ALL"] = "C.UTF-8"
+        self._runner = GitRunner(root, environment, workspace=root, own_filters=own_filters)
+
+    def allow(self, *scratch: Path) -> Git:
+        """Return the same with the repository's filters, and with folders outside it that git may use."""
+        return Git(self.root, alone=self._alone, extra=self.extra, own_filters=True, scratch=scratch)
 
     @classmethod
     def from_folder(cls, folder: Path) -> Git:
@@ -71,7 +89,9 @@ class Git:
     ) -> bytes:
         """Run a command and return its standard output. Raises GitFailed for an exit code that is not in `ok`."""
         try:
-            done = self._runner.run(*arguments, stdin=stdin, extra=self.extra, timeout=timeout)
+            done = self._runner.run(
+                *arguments, stdin=stdin, extra=self.extra, timeout=timeout, scratch=self._scratch
+            )
         except GitTimeout:
             raise GitFailed(f"git {arguments[0]} did not end within {timeout:g} seconds") from None
         if done.returncode not in ok:

@@ -39,7 +39,8 @@ def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
         "GIT_OBJECT_DIRECTORY": str(scratch / "objects"),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
     }
-    its = Git(git.root, extra={**git.extra, **broker.replacement_environment, **places})
+    extra = {**git.extra, **broker.replacement_environment, **places}
+    its = Git(git.root, extra=extra, own_filters=True)
     its.run("add", "--all", "--", ".")
     if names := list_filter_names(untrusted):
         _reset_filtered_files(its, names)

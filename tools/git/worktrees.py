@@ -59,6 +59,7 @@ def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     own, lock = _create_locked_folder(folder)
     place = own / git.root.name
+    git = git.allow(own)
     try:
         git.run("worktree", "prune", ok=range(256))
         git.run("worktree", "add", "--detach", "--quiet", str(place), commit)
@@ -85,7 +86,8 @@ def commit_work_tree(git: Git) -> str:
         own = Path(scratch, "index")
         if index.exists():
             shutil.copyfile(index, own)
-        inside = Git(git.root, alone=True, extra={**git.extra, "GIT_INDEX_FILE": str(own)})
+        places = {"GIT_INDEX_FILE": str(own)}
+        inside = Git(git.root, alone=True, extra={**git.extra, **places}, own_filters=True)
         inside.run("add", "--all", "--", ".")
         tree = inside.run_text("write-tree")
     if tree == git.run_text("rev-parse", f"{head}^{{tree}}"):
@@ -105,7 +107,8 @@ def apply_patch(git: Git, patch: bytes) -> None:
 def _open_git_inside(git: Git, place: Path) -> Git:
     """Open git in a new worktree, with the same definitions disabled as in `git`."""
     own = Git(place, alone=True).run_text("rev-parse", "--absolute-git-dir")
-    return Git(place, alone=True, extra={**git.extra, "GIT_DIR": own, "GIT_WORK_TREE": str(place)})
+    places = {"GIT_DIR": own, "GIT_WORK_TREE": str(place)}
+    return Git(place, alone=True, extra={**git.extra, **places}, own_filters=True)
 
 
 def _create_locked_folder(folder: Path) -> tuple[Path, int]:

@@ -54,7 +54,7 @@ def make_attempts_runtime(
     from sandbox.policy.trust import TrustStore
 
     broker = Broker.from_path(root, TrustStore(home.config).create_check(root))
-    git = Git(broker.root, alone=True, extra=broker.replacement_environment)
+    git = Git(broker.root, alone=True, extra=broker.replacement_environment, own_filters=True)
     if not git.run_text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
         raise UserError(Fault.USAGE, "--attempts needs a commit to begin with", "Make one: git commit")
     models = ModelSelection(settings=settings, env=os.environ, cache=home.cache)

@@ -24,6 +24,7 @@ def test_a_command_that_takes_long_is_stopped_with_all_that_it_started(
     runner.execute(
         "config", "filter.slow.clean", f"touch '{tmp_path}/began'; sleep 3; touch '{tmp_path}/late'"
     )
+    runner = GitRunner(tmp_path, strip_git_variables(), workspace=tmp_path, own_filters=True)
     with pytest.raises(GitTimeout, match=r"git did not end within 0\.1 seconds"):
         runner.run("hash-object", "--path=x", "--stdin", stdin=b"text", timeout=0.1)
     time.sleep(3)
