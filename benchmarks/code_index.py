@@ -140,7 +140,7 @@ def questions(root: Path, index: Index) -> None:
     from tools.code.index.repository_map import build_map
     from tools.code.index.symbol_queries import find_definitions, find_references
     from tools.code.localization import localize_text
-    from tools.fs.search import find_ripgrep
+    from tools.fs.ripgrep import find_ripgrep
 
     names = [each.short for path in index.code[:: max(1, len(index.code) // 25)] for each in
              index.outline(path).symbols[-1:] if each.short.isidentifier()][:ROUNDS] or ["main"]  # fmt: skip

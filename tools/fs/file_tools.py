@@ -25,7 +25,8 @@ from tools.core.workspace import Workspace
 from tools.edit.edit_model import Create
 from tools.edit.loaded_file import load_text_file
 from tools.fs.line_range import LineRange, read_line_range
-from tools.fs.search import BASE, list_file_names
+from tools.fs.ripgrep import BASE
+from tools.fs.search import list_file_names
 
 if TYPE_CHECKING:
     from tools.edit.apply.change_writer import AppliedChange

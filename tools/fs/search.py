@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sandbox.process.own_programs import require_own_program
 from tools.core.action import Observation, ToolFailure
 from tools.core.path_resolution import describe_missing_path, resolve_path, translate_path_errors
 from tools.core.registry import tool
 from tools.core.text import clip, format_count
 from tools.core.workspace import Workspace
+from tools.fs.ripgrep import BASE, MAX_EVENT, Ripgrep
 
 MAX_LINES = 200
 """Matching lines shown in total."""
@@ -34,14 +34,8 @@ MAX_NAMES = 20
 MAX_COUNTED = 20_000
 """Matching lines after which counting stops: the pattern is too broad to be useful."""
 
-MAX_EVENT = 1 << 20
-"""Bytes of one matching line as ripgrep reports it; longer ones are counted, but not parsed."""
-
 MAX_SECONDS = 30.0
 """Time limit of a search: a slower one should have a narrower pattern or path."""
-
-BASE = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--glob=!.git", "--color=never")
-"""Options of every call: user or repository configuration must not change the run, and .git is not searched."""
 
 
 @tool(effect="read")
@@ -85,75 +79,23 @@ def build_exclusion_options(at: Workspace) -> Iterator[str]:
         yield f"--iglob=!{'/' if anchored and not place.startswith(('/', '~')) else ''}{place}"
 
 
+def _find_denied_paths(at: Workspace) -> tuple[Path, ...]:
+    """Return the existing paths that the user's rules deny reading: a folder may change its name meanwhile."""
+    if not at.settings.unreadable:
+        return ()
+    from sandbox.backends.deny_read import find_denied_paths
+    from sandbox.policy.rules import Rule, Rules
+
+    denials = [Rule(kind="read", pattern=each, verdict="deny") for each in at.settings.unreadable]
+    return find_denied_paths(at.root, Rules(tuple(denials)))
+
+
 def _is_expressible(text: str) -> bool:
     """Return whether the text can be a command-line argument: no NUL, no half of a surrogate pair."""
     try:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:
         return False
-
-
-def find_ripgrep(root: Path | None = None) -> str:
-    """Return ripgrep from the PATH, else the installed one. Raises UserError if there is neither."""
-    return require_own_program("rg", root)
-
-
-class Ripgrep:
-    """One run of ripgrep in the workspace. Not in the sandbox: it only reads, and starts nothing."""
-
-    def __init__(self, at: Workspace, *arguments: str, stdin: bytes | None = None) -> None:
-        self._argv = (find_ripgrep(at.root), *arguments)
-        self._cwd = at.root
-        self._stdin = stdin
-        self.problem = ""
-
-    async def stream_lines(self) -> AsyncGenerator[bytes, None]:
-        """Yield lines of output; overlong ones truncated. Kills the process when closed early."""
-        process = await asyncio.create_subprocess_exec(
-            *self._argv,
-            cwd=self._cwd,
-            stdin=asyncio.subprocess.PIPE if self._stdin is not None else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        assert process.stdout is not None
-        assert process.stderr is not None
-        feeding = asyncio.ensure_future(self._feed_stdin(process))
-        try:
-            async for line in _split_lines(process.stdout):
-                yield line
-            self.problem = (await process.stderr.read()).decode("utf-8", "replace").strip()
-            await process.wait()
-        finally:
-            feeding.cancel()
-            if process.returncode is None:
-                process.kill()
-                await process.communicate()  # drain the rest: a pipe with unread data is never closed
-
-    async def _feed_stdin(self, process: asyncio.subprocess.Process) -> None:
-        if process.stdin is None or self._stdin is None:
-            return
-        try:
-            process.stdin.write(self._stdin)
-            await process.stdin.drain()
-            process.stdin.close()
-        except (BrokenPipeError, ConnectionResetError):  # it has ended: its problem has the reason
-            return
-
-
-async def _split_lines(stream: asyncio.StreamReader) -> AsyncGenerator[bytes, None]:
-    held = b""
-    overlong = False
-    while chunk := await stream.read(1 << 16):
-        *whole, last = chunk.split(b"\n")
-        for piece in whole:
-            yield held + piece if not overlong else held
-            held, overlong = b"", False
-        if not overlong:
-            held += last
-            overlong = len(held) > MAX_EVENT
-    if held:
-        yield held
 
 
 class Match(NamedTuple):
@@ -225,7 +167,8 @@ async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tu
     import json
 
     hits = Hits()
-    run = Ripgrep(at, "--json", "--sort=path", *arguments, "--", _to_path_argument(where))
+    options = ("--json", "--sort=path", *arguments, "--", _to_path_argument(where))
+    run = Ripgrep(at.root, *options, denied=await asyncio.to_thread(_find_denied_paths, at))
     path = ""
     try:
         async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
@@ -263,7 +206,7 @@ def _decode_text(value: dict[str, str]) -> str:
 
 async def list_file_names(at: Workspace, arguments: Sequence[str], where: str) -> list[str]:
     """Return all files that ripgrep would search, relative to the workspace, sorted."""
-    run = Ripgrep(at, "--files", *arguments, "--", _to_path_argument(where))
+    run = Ripgrep(at.root, "--files", *arguments, "--", _to_path_argument(where))
     found: list[str] = []
     try:
         async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:
@@ -286,7 +229,7 @@ async def _search_names(at: Workspace, scope: Sequence[str], pattern: str, where
     stdin = "\n".join(subjects).encode("utf-8", "replace")
     base = ("--no-config", "--color=never", "--line-number", "--no-filename")
     for how in ((), ("--fixed-strings",)):
-        run = Ripgrep(at, *base, *how, f"--regexp={pattern}", "-", stdin=stdin)
+        run = Ripgrep(at.root, *base, *how, f"--regexp={pattern}", "-", stdin=stdin)
         async with aclosing(run.stream_lines()) as lines:
             numbers = [int(line.partition(b":")[0]) async for line in lines]
         if not run.problem:

@@ -209,7 +209,7 @@ def _describe_limits() -> str:
 
 
 def _check_ripgrep() -> Finding:
-    from tools.fs.search import find_ripgrep
+    from tools.fs.ripgrep import find_ripgrep
 
     try:
         path = find_ripgrep()

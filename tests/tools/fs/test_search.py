@@ -12,7 +12,8 @@ from sandbox.errors import UserError
 from sandbox.policy.rules import Rules, parse_rule
 from sandbox.process import own_programs
 from tests.tools.workspaces import call, refused, workspace
-from tools.fs.search import find_ripgrep, search
+from tools.fs.ripgrep import find_ripgrep
+from tools.fs.search import search
 
 SHOP = {
     "src/cart.py": "class Cart:\n    def total(self):\n        return 1\n",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -45,24 +44,18 @@ class Listing:
     """
 
     def __init__(self, root: Path, known: int, hidden: Sequence[str] = ()) -> None:
-        from tools.fs.search import BASE, find_ripgrep  # imports all tool code, which workers do not need
+        from tools.fs.ripgrep import ListingProcess  # imports what workers do not need
 
         threads = ("--threads=1",) if 0 < known <= ALONE else ()
-        self._process = subprocess.Popen(
-            [find_ripgrep(root), "--files", *BASE, *threads, *hidden, "./"],
-            cwd=root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        self._process = ListingProcess(root, (*threads, *hidden))
 
     def collect_names(self) -> list[str]:
         """Return paths relative to the root, sorted. Call exactly once: it ends the process.
 
-        ripgrep's exit status is ignored: 1 is an empty folder, 2 an unreadable one.
+        ripgrep's exit status is ignored: 1 is an empty folder, 2 an unreadable one. Raises UserError where a pipe or
+        a device holds it up.
         """
-        said, _ = self._process.communicate()
-        names = said.decode("utf-8", "surrogateescape").split("\n")
+        names = self._process.collect_output().decode("utf-8", "surrogateescape").split("\n")
         return sorted(name.removeprefix("./") for name in names if name)
 
 
@@ -99,10 +92,21 @@ def read_content(root: str, path: str) -> bytes | None:
     except (OSError, ValueError):
         return None
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode) or not _is_below(root, descriptor):
             return None
         data = file.read(MAX_BYTES + 1)
     return data if len(data) <= MAX_BYTES else None
+
+
+def _is_below(root: str, descriptor: int) -> bool:
+    """Return whether an open file is in a folder: one on the way may have become a link since it was listed."""
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}").startswith(f"{_resolve(root)}/")  # noqa: PTH115 (of thousands)
+    except OSError:  # no /proc: macOS
+        return True
+
+
+_resolve = lru_cache(maxsize=16)(os.path.realpath)
 
 
 def compute_text_key(language: Language, data: bytes) -> str:

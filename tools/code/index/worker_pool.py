@@ -13,6 +13,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 
+from sandbox.process.helper_confinement import Reach, start_confined
+from sandbox.process.own_programs import drop_planted_libraries
 from tools.code.index.parse_worker import LENGTH, Task, build_empty_segment, read_segment
 from tools.code.index.segment_format import Segment
 
@@ -155,7 +157,7 @@ class _Worker(Thread):
             if self._stopped:
                 return None
             if self._process is None:
-                self._process = _start_process()
+                self._process = _start_process(self._root)
             process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -179,17 +181,30 @@ def _merge_segments(first: Segment, second: Segment) -> Segment:
     return Segment(texts=[*first.texts, *second.texts], postings=sorted(merged.items()))
 
 
-def _start_process() -> subprocess.Popen[bytes]:
-    """-I, -S: neither the environment, the current folder nor installed packages add to the import path."""
+def _start_process(root: str) -> subprocess.Popen[bytes]:
+    """Start a worker that reads the workspace and our own code, and writes nothing.
+
+    -I, -S: neither the environment, the current folder nor installed packages add to the import path.
+    """
     floors = str(Path(__file__).resolve().parents[3])
     folders = [each for each in sys.path if os.path.isabs(each)]  # noqa: PTH117 (strings)
-    return subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _START, floors, *folders],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
+    environment = drop_planted_libraries(os.environ, Path(root))
+    reach = Reach(
+        programs=(sys.executable,),
+        readable=tuple(map(os.path.realpath, (root, sys.prefix, sys.base_prefix, floors, *folders))),
     )
+
+    def start() -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _START, floors, *folders],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+        )
+
+    return start_confined(reach, start)
 
 
 def _close_process(process: subprocess.Popen[bytes]) -> None:
