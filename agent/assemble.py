@@ -24,6 +24,7 @@ from agent.turn.runtime import Runtime, make_notice_callback
 from agent.workspace_root import find_workspace_root
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode, Policy
+from sandbox.policy.foreign_stores import refuse_foreign_stores
 from sandbox.policy.rules import Rules
 from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import ToolSettings
@@ -42,6 +43,7 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
     models = ModelSelection(settings=settings, env=request.env, cache=home.cache)
     models.check_prices()
     root, is_git = find_workspace_root(request.working, need_git=request.offer_commit)
+    refuse_foreign_stores(root)
     check_writable(root, settings.access.mode)
     opened: list[Session] = []
     create = request.model or partial(models.create_main_model, apply_doubtful=request.apply_doubtful)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 
 def run_guarded(run: Callable[[], object]) -> None:
     """Run and exit: a user's mistake has its own exit code, an internal error another, a closed pipe is silent."""
     from cli.output.error_output import report_error
     from cli.output.standard_streams import open_missing_streams, silence_stream
+    from sandbox.policy.trust import use_trust_store
 
     open_missing_streams()
+    use_trust_store(_find_config_folder)
     try:
         try:
             run()
@@ -27,3 +30,9 @@ def run_guarded(run: Callable[[], object]) -> None:
         if isinstance(error, OSError):
             silence_stream(sys.stdout)  # its buffer would fail once more at exit
         sys.exit(report_error(error))
+
+
+def _find_config_folder() -> Path:
+    from agent.app_dirs import Home
+
+    return Home.from_environment().config

