@@ -204,8 +204,9 @@ def _load_probe_result(cache: Path | None, root: Path | None = None) -> _Bubblew
         found = _BubblewrapProbe(
             program=saved["program"], privilege=saved["privilege"], overlays=bool(saved["overlays"])
         )
-        holds = saved["for"] == _build_cache_key(found) and not is_planted(found.program, root)
-        return found if holds else None
+        holds = saved["for"] == _build_cache_key(found)
+        # It is remembered that a program works, never which program to take.
+        return found if holds and Path(found.program) in _iterate_bwrap_programs(root) else None
     except (OSError, ValueError, KeyError, TypeError):  # missing, damaged, or the program is gone
         return None
 

@@ -1,4 +1,5 @@
-"""git is started by one module, `sandbox.process.git_runner`; through GitPython by the broker alone."""
+"""git is started by one module, `sandbox.process.git_runner`; through GitPython by the broker alone. Every other
+program has its one starter, too, and no module outside a short list starts any."""
 
 from __future__ import annotations
 
@@ -11,6 +12,27 @@ from tests.packaging.test_import_graph import ROOT, read_modules
 
 RUNNER = "sandbox.process.git_runner"
 GITPYTHON = {"tools.git.broker"}
+
+LOOKED_UP = {"git": RUNNER, "rg": "tools.fs.ripgrep", "bwrap": "sandbox.backends.selection"}
+"""Programs that read untrusted files, and the module that looks each up."""
+
+MAY_START = {
+    "sandbox.process.git_runner": "git, confined",
+    "tools.git.broker": "GitPython's type of a process",
+    "tools.fs.ripgrep": "ripgrep, confined",
+    "tools.code.index.worker_pool": "workers of the index, confined",
+    "sandbox.process.spawn": "commands, in a sandbox",
+    "sandbox.process.watchdog": "a shell that reads only what we write to it",
+    "sandbox.process.helper_confinement": "the type of a process",
+    "sandbox.backends.bubblewrap": "tries whether bwrap works, on an empty command",
+    "sandbox.backends.container": "docker or podman",
+    "agent.strategy.attempts": "Patchwright itself",
+    "cli.hooks.pre_push": "Patchwright itself",
+    "cli.commands.setup.doctor": "asks programs outside the workspace for their versions",
+    "tools.repair.patchwright_worker.entry": "runs inside a sandbox",
+    "tools.repair.patchwright_worker.process.child_process": "runs inside a sandbox",
+}
+"""Modules that start processes, and which."""
 
 STARTERS = {
     "run",
@@ -36,6 +58,31 @@ STARTERS |= {
 }
 LIBRARIES = {"subprocess", "os", "asyncio"}
 LOOKUPS = {"require_own_program", "find_own_program", "which"}
+
+
+def find_process_starts(text: str) -> list[int]:
+    """Return the lines on which a module starts any process, or refers to a function that does."""
+    tree = ast.parse(text)
+    return [node.lineno for node in ast.walk(tree) if _refers_to_start(node)]
+
+
+def _refers_to_start(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(value=ast.Name(id="subprocess"), attr=name):
+            return name in STARTERS
+        case ast.Attribute(value=ast.Name(id=("os" | "asyncio" | "pty")), attr=name):
+            return name in STARTERS - {"run", "call"} | {"fork", "forkpty", "spawn"}
+        case ast.ImportFrom(module=("subprocess" | "os" | "pty"), names=names):
+            return any(each.name in STARTERS | {"fork", "forkpty", "spawn"} for each in names)
+        case ast.Import(names=names):
+            return any(each.name in ("multiprocessing", "pexpect", "sh") for each in names)
+    return False
+
+
+def find_lookups(text: str, program: str) -> list[int]:
+    """Return the lines on which a module looks a program up."""
+    tree = ast.parse(text)
+    return [node.lineno for node in ast.walk(tree) if _is_lookup(node, program)]
 
 
 def find_starts_of_git(text: str) -> list[int]:
@@ -66,15 +113,15 @@ def _list_commands(call: ast.Call) -> Iterator[ast.AST]:
             yield from argument.elts[:1]
 
 
-def _names_git(node: ast.AST) -> bool:
+def _names_git(node: ast.AST, program: str = "git") -> bool:
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)):
         return False
     text = node.value if isinstance(node.value, str) else node.value.decode()
-    return text.split(" ")[0].rpartition("/")[2] == "git"
+    return text.split(" ")[0].rpartition("/")[2] == program
 
 
-def _is_lookup(node: ast.AST) -> bool:
-    if not (isinstance(node, ast.Call) and node.args and _names_git(node.args[0])):
+def _is_lookup(node: ast.AST, program: str = "git") -> bool:
+    if not (isinstance(node, ast.Call) and node.args and _names_git(node.args[0], program)):
         return False
     return (
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -99,6 +146,48 @@ def test_only_the_runner_starts_git() -> None:
     }
     assert found.keys() == GITPYTHON, found
     assert find_starts_of_git(modules[RUNNER].read_text("utf-8"))
+
+
+@pytest.mark.slow
+def test_no_other_module_starts_a_process() -> None:
+    modules = read_modules(ROOT)
+    found = {
+        name: lines
+        for name, path in modules.items()
+        if (lines := find_process_starts(path.read_text("utf-8")))
+    }
+    assert found.keys() == MAY_START.keys(), found.keys() ^ MAY_START.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", LOOKED_UP)
+def test_each_program_of_ours_has_one_starter(program: str) -> None:
+    found = [
+        name for name, path in read_modules(ROOT).items() if find_lookups(path.read_text("utf-8"), program)
+    ]
+    assert found == [LOOKED_UP[program]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "subprocess.Popen(command)",
+        "start = subprocess.run",
+        "from subprocess import check_output",
+        "os.posix_spawn(path, argv, env)",
+        "pty.spawn(argv)",
+        "asyncio.create_subprocess_exec(*argv)",
+        "import multiprocessing",
+        "if os.fork(): pass",
+    ],
+)
+def test_a_process_is_found_however_it_is_started(text: str) -> None:
+    assert find_process_starts(text)
+
+
+@pytest.mark.parametrize("text", ["asyncio.run(main())", "runner.run(command)", "subprocess.DEVNULL"])
+def test_not_every_run_starts_a_process(text: str) -> None:
+    assert find_process_starts(text) == []
 
 
 @pytest.mark.parametrize(

@@ -42,15 +42,28 @@ def test_the_probe_is_remembered_until_the_machine_restarts(workspace: Path, tmp
     choose_sandbox(workspace, cache=cache)
     file = cache / "bubblewrap.json"
     saved = json.loads(file.read_text())
-    fake = tmp_path / "remembered"
-    fake.write_bytes(Path(saved["program"]).read_bytes())
-    saved["program"] = str(fake)
-    saved["for"] |= {"changed": fake.stat().st_mtime_ns, "size": fake.stat().st_size}
+    right, saved["privilege"] = saved["privilege"], "setuid"
     file.write_text(json.dumps(saved))
     choose_sandbox(workspace, cache=cache)
-    assert json.loads(file.read_text())["program"] == str(fake)
+    assert json.loads(file.read_text())["privilege"] == "setuid"
     saved["for"]["boot"] = "an earlier one"
     file.write_text(json.dumps(saved))
+    choose_sandbox(workspace, cache=cache)
+    assert json.loads(file.read_text())["privilege"] == right
+
+
+def test_a_remembered_program_that_would_not_be_found_is_not_taken(workspace: Path, tmp_path: Path) -> None:
+    bwrap()
+    cache = tmp_path / "cache"
+    choose_sandbox(workspace, cache=cache)
+    file = cache / "bubblewrap.json"
+    saved = json.loads(file.read_text())
+    fake = tmp_path / "bwrap"
+    fake.write_bytes(Path(saved["program"]).read_bytes())
+    fake.chmod(0o755)
+    other = saved | {"program": str(fake)}
+    other["for"] |= {"changed": fake.stat().st_mtime_ns, "size": fake.stat().st_size}
+    file.write_text(json.dumps(other))
     choose_sandbox(workspace, cache=cache)
     assert json.loads(file.read_text())["program"] != str(fake)
 

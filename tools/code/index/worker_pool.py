@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -12,11 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
+from typing import Any
 
 from sandbox.process.helper_confinement import Reach, start_confined
 from sandbox.process.own_programs import drop_planted_libraries
 from tools.code.index.parse_worker import LENGTH, Task, build_empty_segment, read_segment
-from tools.code.index.segment_format import Segment
+from tools.code.index.segment_format import PackedText, Segment
 
 ALONE = 400_000
 """Bytes of text that this process parses by itself: starting workers would take longer."""
@@ -142,8 +144,7 @@ class _Worker(Thread):
     def _read_chunk(self, chunk: list[Task]) -> Segment:
         reply = self._request_segment(chunk)
         if reply is not None:
-            segment: Segment = pickle.loads(reply)  # written by a worker process of this pool
-            return segment
+            return _SegmentReader(io.BytesIO(reply)).read_segment()
         self._end_process()
         if len(chunk) == 1 or self._stopped:
             return build_empty_segment(chunk)
@@ -172,6 +173,23 @@ class _Worker(Thread):
         except (OSError, ValueError):  # it crashed, or was stopped meanwhile
             return None
         return reply if len(reply) == length else None
+
+
+class _SegmentReader(pickle.Unpickler):
+    """Reader of a worker's reply. The worker parses untrusted files, so nothing but a segment is made of it."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        for each in (Segment, PackedText):
+            if (module, name) == (each.__module__, each.__qualname__):
+                return each
+        raise pickle.UnpicklingError(f"a worker's reply holds a {module}.{name}")
+
+    def read_segment(self) -> Segment:
+        """Return the segment. Raises UnpicklingError for anything else."""
+        found = self.load()
+        if not isinstance(found, Segment):
+            raise pickle.UnpicklingError("a worker's reply is no segment")
+        return found
 
 
 def _merge_segments(first: Segment, second: Segment) -> Segment:
