@@ -19,6 +19,7 @@ from sandbox.fs.protected_paths import HELD, ProtectedPaths
 from sandbox.network.netns_join import build_join_prefix, open_network_namespace
 from sandbox.network.proxy_bridge import ProxyBridge, build_proxy_environment, open_proxy_bridge
 from sandbox.process.command import Command, Completed, Limits
+from sandbox.process.own_programs import drop_planted_libraries, split_loader_variables
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process.spawn import (
     DEATH_SECONDS,
@@ -112,6 +113,7 @@ class Bubblewrap:
         program = find_program(command, env)
         places = self._bounds.scan_protected_paths()
         audit = self._bounds.audit_command(command, places)
+        own_env, loading = split_loader_variables(env)
         async with AsyncExitStack() as stack:
             shared = stack.enter_context(open_network_namespace(command.beside)) if command.beside else -1
             way_out = ProxyBridge(environment=build_proxy_environment() if self._proxy else {})
@@ -134,6 +136,7 @@ class Bubblewrap:
                 *(build_join_prefix(shared) if shared >= 0 else ()),
                 *self._front,
                 *own_network,
+                *(word for each in loading.items() for word in ("--setenv", *each)),
                 *("--json-status-fd", str(status_write)),
                 *(option for each in seccomp for option in ("--seccomp", str(each))),
                 *build_mount_options(mounts),
@@ -150,7 +153,7 @@ class Bubblewrap:
             )
             launch = Launch(
                 argv=argv,
-                env={**env, **way_out.environment},
+                env={**own_env, **way_out.environment},
                 cwd=Path("/"),
                 pass_fds=(
                     status_write,
@@ -233,6 +236,7 @@ def _probe_mounts(program: Path, privilege: str, mounts: Sequence[str]) -> str:
         machine = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
         done = subprocess.run(
             [*argv, "--json-status-fd", str(status_write), *machine, *mounts, "--", "/bin/sh", "-c", ":"],
+            env=drop_planted_libraries(os.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             pass_fds=(status_write,),

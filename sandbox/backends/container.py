@@ -13,7 +13,7 @@ from sandbox.backends.constraints import Constraints
 from sandbox.errors import Fault, UserError
 from sandbox.fs.protected_paths import ProtectedPaths
 from sandbox.process.command import Command, Completed
-from sandbox.process.own_programs import build_search_path, find_own_program
+from sandbox.process.own_programs import build_search_path, drop_planted_libraries, find_own_program
 from sandbox.process.spawn import DEATH_SECONDS, Launch, check_folder, supervise
 from sandbox.secrets.child_environment import build_child_environment
 from sandbox.view.machine_view import resolve_existing
@@ -130,7 +130,7 @@ def find_engine(root: Path | None = None) -> Path | str:
         try:
             done = subprocess.run(
                 [found, "info"],
-                env={**os.environ, "PATH": build_search_path(root)},
+                env={**drop_planted_libraries(os.environ, root), "PATH": build_search_path(root)},
                 capture_output=True,
                 timeout=_PROBE_SECONDS,
                 check=False,

@@ -273,7 +273,7 @@ def run_in_terminal(root: Path, *arguments: str, environment: Mapping[str, str] 
     """Run git as the user would type it, on their terminal and with their hooks and settings; return its exit code."""
     command = [require_own_program("git", root), *arguments]
     env = {**os.environ, "PATH": build_search_path(root)} if environment is None else environment
-    return subprocess.run(command, cwd=root, env=env, check=False).returncode
+    return subprocess.run(command, cwd=root, env=drop_planted_libraries(env, root), check=False).returncode
 
 
 def strip_git_variables(kept: re.Pattern[str] = USER_VARIABLES) -> dict[str, str]:

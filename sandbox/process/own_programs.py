@@ -71,6 +71,13 @@ def drop_planted_libraries(environment: Mapping[str, str], root: Path | None = N
     return kept
 
 
+def split_loader_variables(environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return an environment without such variables, and these alone: a command's may name a library of the workspace,
+    which is for the command to load and not for the program that confines it."""
+    apart = {name: value for name, value in environment.items() if name in _LOADING}
+    return {name: value for name, value in environment.items() if name not in apart}, apart
+
+
 _LOADING = frozenset(
     {
         "LD_PRELOAD",

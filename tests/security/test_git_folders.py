@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -14,8 +15,11 @@ from pathlib import Path
 import pytest
 
 from agent.exit_codes import Exit
+from sandbox.backends.selection import choose_sandbox
+from sandbox.process.command import Command
 from sandbox.process.helper_confinement import find_confinement
 from sandbox.process.own_programs import drop_planted_libraries
+from tests.sandbox.boxes import bwrap
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
 from tools.code.index import worker_pool
@@ -180,3 +184,25 @@ def test_no_library_of_a_workspace_is_loaded_into_our_programs(tmp_path: Path) -
         "HOME": str(shop),
     }
     assert drop_planted_libraries(given, shop) == {"OPENSSL_CONF": "/etc/ssl/openssl.cnf", "HOME": str(shop)}
+
+
+@pytest.mark.slow
+def test_no_library_of_a_workspace_is_loaded_into_bubblewrap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user passes a library's folder in the workspace on to commands; a command puts one for bwrap there."""
+    compiler = shutil.which("cc") or pytest.skip("no C compiler")
+    bwrap()
+    shop = Repo(tmp_path / "shop").root
+    source = tmp_path / "evil.c"
+    source.write_text(
+        "#include <fcntl.h>\n__attribute__((constructor)) static void begin(void) "
+        f'{{ open("{tmp_path}/ran", O_CREAT | O_WRONLY, 0600); }}\n'
+    )
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(shop / "evil.so"), str(source)], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(shop / "evil.so"))
+    monkeypatch.setenv("PATCHWRIGHT_PASS_ON", "LD_PRELOAD")
+    box = choose_sandbox(shop, "bubblewrap")
+    done = asyncio.run(box.run(Command(argv=("/bin/sh", "-c", 'echo "$LD_PRELOAD"'), cwd=shop)))
+    assert done.stdout.text().strip() == str(shop / "evil.so")
+    assert not (tmp_path / "ran").exists()

@@ -153,12 +153,12 @@ def _read_first_line(*argv: str) -> str:
     """Return the first line of a program's output, "" when it fails."""
     import subprocess
 
-    from sandbox.process.own_programs import build_search_path
+    from sandbox.process.own_programs import build_search_path, drop_planted_libraries
 
     try:
         done = subprocess.run(
             argv,
-            env={**os.environ, "PATH": build_search_path()},
+            env={**drop_planted_libraries(os.environ), "PATH": build_search_path()},
             capture_output=True,
             stdin=subprocess.DEVNULL,
             timeout=10,
