@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from functools import cache
 from types import TracebackType
 
 from sandbox.errors import Fault, UserError
@@ -30,7 +31,7 @@ class Confinement:
     """
 
     def __init__(self, attributes: bytes, rules: Sequence[tuple[int, str]], instructions: bytes) -> None:
-        self._libc = ctypes.CDLL(None, use_errno=True)
+        self._libc = _load_libc()
         self._ruleset = self._require_success(
             self._libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0), "landlock_create_ruleset"
         )
@@ -95,6 +96,11 @@ class Confinement:
             hint = "Set `sandbox` to unconfined to work without confinement."
             raise UserError(Fault.CONFIGURATION, f"the sandbox could not be set up: {what}: {reason}", hint)
         return result
+
+
+@cache
+def _load_libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def _is_opened_at(descriptor: int, path: str) -> bool:

@@ -133,6 +133,11 @@ def _find_related_workspaces(root: str) -> frozenset[str]:
 
 def _list_broad_folders() -> tuple[Path, ...]:
     """Return the folders whose repository holds more than a project."""
+    return _resolve_broad_folders(os.environ.get("HOME", ""))
+
+
+@lru_cache(maxsize=8)
+def _resolve_broad_folders(_home: str) -> tuple[Path, ...]:
     return Path("/"), Path("~").expanduser().resolve()
 
 
