@@ -63,7 +63,7 @@ def start_confined(reach: Reach, start: Callable[[], Popen[bytes]]) -> Popen[byt
     attributes = build_ruleset(version, network=False, rights=rights)
     started: list[Popen[bytes]] = []
     failed: list[BaseException] = []
-    with Confinement(attributes, rules, build_call_filter("none")) as confinement:
+    with Confinement(attributes, rules, build_call_filter("none", shared_ipc=True)) as confinement:
 
         def run_confined() -> None:
             try:

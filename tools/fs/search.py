@@ -166,7 +166,8 @@ async def _run_search(at: Workspace, arguments: Sequence[str], where: str) -> tu
 
     hits = Hits()
     options = ("--json", "--sort=path", *arguments, "--", _to_path_argument(where))
-    run = Ripgrep(at.root, *options, denied=await asyncio.to_thread(_find_denied_paths, at))
+    denied = await asyncio.to_thread(_find_denied_paths, at) if at.rules.read_denials else ()
+    run = Ripgrep(at.root, *options, denied=denied)
     path = ""
     try:
         async with asyncio.timeout(MAX_SECONDS), aclosing(run.stream_lines()) as lines:

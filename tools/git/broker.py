@@ -96,14 +96,12 @@ class Broker:
         stdin: bytes = b"",
         index: Path | None = None,
         objects: Path | None = None,
-        scratch: Sequence[Path] = (),
         ok: Collection[int] = (0,),
     ) -> GitOutput:
         """Run a command that starts no hook, pager, editor, monitor or background work.
 
         index: a file to use in place of the repository's index
         objects: a folder for new objects, in place of the repository's
-        scratch: folders outside the repository that the command may use
         ok: accepted exit codes; any other raises ToolFailure with git's own message
         """
         places = _build_index_environment(index) | self._replacement_variables
@@ -111,7 +109,7 @@ class Broker:
             places["GIT_OBJECT_DIRECTORY"] = str(objects)
             places["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(self.shared / "objects")
         with _explain_timeout():
-            output = self._runner.run(*_OPTIONS, *arguments, stdin=stdin, extra=places, scratch=scratch)
+            output = self._runner.run(*_OPTIONS, *arguments, stdin=stdin, extra=places)
         if output.returncode not in ok:
             command = next(each for each in arguments if not each.startswith("-"))
             raise ToolFailure(explain_failure(self.root, command, output))
