@@ -105,7 +105,8 @@ def build_git_reach(
     own += [*places, *(os.path.realpath(each) for each in scratch)]
     others = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "").split(os.pathsep)
     readable += [os.path.realpath(os.path.join(here, each)) for each in others if each]  # noqa: PTH118
-    readable += [*_list_user_files(environment), *_list_argument_files(arguments)]
+    named_files = (*_list_user_files(environment), *_list_argument_files(arguments))
+    readable += [os.path.realpath(each) for each in named_files if each.startswith(os.sep)]
     writes = find_command_name(arguments) not in _READING and not _only_asks(arguments)
     return Reach(
         programs=(program, *_list_own_parts(program, environment.get("GIT_EXEC_PATH", ""))),
@@ -159,7 +160,7 @@ def _list_user_files(environment: Mapping[str, str]) -> Iterator[str]:
     yield from (f"{folder}/git/ignore", f"{folder}/git/attributes", *_SYSTEM_ATTRIBUTES)
     for config in configs:
         if config != os.devnull:
-            yield os.path.realpath(config)
+            yield config
             yield from list_named_files(config)
     yield from (value for name, value in environment.items() if name.startswith("GIT_CONFIG_VALUE_"))
 

@@ -110,7 +110,12 @@ def stranger(request: pytest.FixtureRequest, readable_code: Path) -> Iterator[St
 def test_honest_work_is_done(stranger: Stranger) -> None:
     """The positive twin: reading, staging, committing, files that the user's settings name, a linked work tree."""
     (stranger.home / "identity").write_text("[user]\n\tname = B\n")
-    (stranger.home / "ignored").write_text("*.log\n")
+    (stranger.home / "dotfiles").mkdir()
+    (stranger.home / "dotfiles/ignore").write_text("*.log\n")
+    (stranger.home / "ignored").symlink_to("dotfiles/ignore")
+    (stranger.home / ".config/git").mkdir(parents=True)
+    (stranger.home / ".config/git/attributes").symlink_to("../../dotfiles/attributes")
+    (stranger.home / "dotfiles/attributes").write_text("*.py diff=python\n")
     with (stranger.home / ".gitconfig").open("a") as file:
         file.write("[core]\n\texcludesFile = ~/ignored\n[include]\n\tpath = identity\n")
     beside = stranger.base / "beside"
