@@ -72,7 +72,10 @@ class Landlock:
             rules = self._build_rules(command, private, self._bounds.list_guards(places), view, secrets)
             filter_ = build_call_filter("machine" if self._bounds.network else "none", shared_ipc=True)
             with Confinement(
-                build_ruleset(query_abi_version(), network=self._bounds.network), rules, filter_
+                build_ruleset(query_abi_version(), network=self._bounds.network),
+                rules,
+                filter_,
+                changing=str(self.root),
             ) as confinement:
                 launch = Launch(
                     argv=(*prefix, *command.argv),
