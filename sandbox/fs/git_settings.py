@@ -28,10 +28,11 @@ def read_plain_file(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError):  # missing, not readable, or no possible name
         return ""
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+        os.close(descriptor)
+        return ""
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-            return ""
         return file.read(_LARGEST).decode("utf-8", "surrogateescape")
 
 
