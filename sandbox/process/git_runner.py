@@ -125,7 +125,7 @@ class GitRunner:
         self._own_filters = own_filters
         self._prepare = prepare or _prepare_start
         self._running: subprocess.Popen[bytes] | None = None
-        self._filters: dict[str, bool] = {}
+        self._filters: dict[str, tuple[bool, dict[str, str]]] = {}
 
     def run(
         self,
@@ -142,14 +142,19 @@ class GitRunner:
         """
         if self._workspace is not None and not self._get_variable("GIT_DIR", extra):
             refuse_foreign_stores(find_root(self._folder) or self._folder)
+        variables, confined = NO_TRANSPORT | dict(extra), True
+        if may_filter(arguments):
+            runs, replaced = self._find_filters(extra)
+            confined = not runs
+            variables |= self._replace_settings(replaced, extra)
         return self.execute(
             *_HARDENED,
             *arguments,
             stdin=stdin,
-            extra=NO_TRANSPORT | dict(extra),
+            extra=variables,
             timeout=timeout,
             scratch=scratch,
-            confined=not (may_filter(arguments) and self.has_filters(extra)),
+            confined=confined,
         )
 
     def execute(
@@ -209,6 +214,10 @@ class GitRunner:
     def has_filters(self, extra: Mapping[str, str]) -> bool:
         """Return whether files of the work tree pass through a filter that may run: one of the user's, or one of a
         trusted repository's."""
+        return self._find_filters(extra)[0]
+
+    def _find_filters(self, extra: Mapping[str, str]) -> tuple[bool, dict[str, str]]:
+        """Return whether a filter may run, and the settings that keep the repository's others from running."""
         variables = {
             name: value for name, value in extra.items() if name.startswith(("GIT_CONFIG", "GIT_DIR"))
         }
@@ -216,15 +225,28 @@ class GitRunner:
         if key not in self._filters:
             listed = self.execute("config", "-z", "--show-scope", "--get-regexp", _FILTERS, extra=variables)
             fields = listed.split_fields()
-            last = {
-                line.partition("\n")[0]: (scope, line)
-                for scope, line in zip(fields[::2], fields[1::2], strict=False)
-            }
-            self._filters[key] = any(
-                line.partition("\n")[2] and (self._own_filters or scope not in ("local", "worktree"))
-                for scope, line in last.values()
-            )
+            last: dict[str, bool] = {}
+            for scope, line in zip(fields[::2], fields[1::2], strict=False):  # later ones override
+                name, _, command = line.partition("\n")
+                last.pop(name, None)
+                if command:
+                    last[name] = self._own_filters or scope not in ("local", "worktree")
+            replaced: dict[str, str] = {}
+            for name in (name for name, is_allowed in last.items() if not is_allowed):
+                # A filter without commands must not be required.
+                replaced |= {name: "", f"{name.rpartition('.')[0]}.required": "false"}
+            self._filters[key] = any(last.values()), replaced
         return self._filters[key]
+
+    def _replace_settings(self, settings: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+        """Return variables that override settings: unlike in an option, a name may hold any character."""
+        count = self._get_variable("GIT_CONFIG_COUNT", extra) or "0"
+        if not settings or not count.isdecimal():  # git itself reports this error
+            return {}
+        found = {"GIT_CONFIG_COUNT": str(int(count) + len(settings))}
+        for number, (name, value) in enumerate(settings.items(), int(count)):
+            found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+        return found
 
     def interrupt(self, number: signal.Signals) -> None:
         """Signal the running command and its children, from another thread."""

@@ -52,3 +52,27 @@ def test_neither_editor_nor_pager_nor_hook_runs(runner: GitRunner, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert runner.run("log", "--format=%s").stdout == b"One\n"
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("own_filters", [False, True])
+def test_a_filter_of_the_users_runs_and_one_of_the_repositorys_if_it_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own_filters: bool
+) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path / "shop")], check=True)
+    root = tmp_path / "shop"
+    settings = tmp_path / "gitconfig"
+    settings.write_text('[filter "up"]\n\tclean = tr a-z A-Z\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    for name, value in (
+        ("filter.own=x.clean", f"touch '{tmp_path}/ran'; cat"),
+        ("filter.own=x.required", "true"),
+    ):
+        subprocess.run(["git", "config", name, value], cwd=root, check=True)
+    (root / ".gitattributes").write_text("a filter=up\nb filter=own=x\n")
+    for name in ("a", "b"):
+        (root / name).write_text("text\n")
+    runner = GitRunner(root, strip_git_variables(), workspace=root, own_filters=own_filters)
+    assert runner.run("add", "a", "b").returncode == 0
+    assert runner.run("cat-file", "blob", ":a").stdout == b"TEXT\n"
+    assert runner.run("cat-file", "blob", ":b").stdout == b"text\n"
+    assert (tmp_path / "ran").exists() == own_filters
