@@ -50,11 +50,13 @@ class SessionEnvironment:
         """Build the capabilities of a mode. Raises UserError if the sandbox or writing does not work."""
         from sandbox.backends.deny_read import apply_read_denials
         from sandbox.backends.selection import choose_sandbox
+        from sandbox.guards.workspace_inventory import open_inventory
         from sandbox.snapshots.workspace_snapshots import Snapshots
         from sandbox.view.visible_paths import resolve_visible_paths
 
         access, home, root = self.settings.access, self.home, self.root
         check_writable(root, mode)
+        open_inventory(root.resolve()).allows_repository = access.rules.allows_repository
         sandbox = choose_sandbox(
             root,
             access.sandbox,

@@ -12,11 +12,26 @@ from functools import lru_cache
 from pathlib import Path
 
 from sandbox.fs.placeholders import is_placeholder
-from sandbox.fs.protected_paths import GIT, HELD, ProtectedPaths
-from sandbox.process.command import Command
+from sandbox.fs.protected_paths import (
+    BARE,
+    GIT,
+    HELD,
+    IN_A_HOME,
+    IN_A_HOME_FOLDERS,
+    ProtectedPaths,
+    find_protected_paths,
+)
+from sandbox.guards.folder_handles import move_entry_aside
+from sandbox.guards.new_repositories import disable_repositories
+from sandbox.guards.self_run_files import list_top_entries
+from sandbox.guards.workspace_inventory import Inventory, open_inventory
+from sandbox.secrets.child_environment import list_homes
 
 _ACTED_ON = ("config", "config.worktree", "hooks", "info/attributes", "commondir")
 """Entries of a git folder that make git run a program. The rest changes with every commit that Patchwright makes."""
+
+_OTHER_NAMES = frozenset((GIT, BARE))
+_HOME_NAMES = frozenset((*IN_A_HOME_FOLDERS, *IN_A_HOME))
 
 _MOST_FILES = 2000
 """Files examined per guarded folder: more than any has; a walk must end."""
@@ -36,60 +51,77 @@ class Mark:
 class Audit:
     """Snapshot of the guarded paths, taken on construction.
 
+    inventory: refreshed just before
     aside: a folder of Patchwright's, to which new entries under a guarded name are moved; None to leave them
+    notes: lines about preparations, to be reported with the changes
     """
 
-    def __init__(self, root: Path, places: ProtectedPaths, aside: Path | None) -> None:
-        self._root = root
-        self._places = places
+    def __init__(
+        self, inventory: Inventory, places: ProtectedPaths, aside: Path | None, notes: Sequence[str] = ()
+    ) -> None:
+        self.places = places
+        self._inventory = inventory
+        self._root = inventory.root
         self._aside = aside
+        self._notes = notes
+        self._is_home = self._root in list_homes()
+        self._repositories = inventory.list_repositories()
         self._before = dict(self._collect_marks())
+        self._lines: tuple[str, ...] | None = None
 
     def finish(self) -> tuple[str, ...]:
-        """Return one line for each path that changed since; nothing that existed before is modified."""
+        """Return one line for each path that changed since; nothing that existed before is modified.
+
+        A second call returns the same lines: the first may be that of an interrupted command.
+        """
+        if self._lines is None:
+            self._lines = (*self._notes, *self._compare_marks(), *self._find_new_repositories())
+        return self._lines
+
+    def _compare_marks(self) -> Iterator[str]:
         after = dict(self._collect_marks())
-        lines = []
         for path in sorted(self._before.keys() | after.keys()):
             old, new = self._before.get(path), after.get(path)
             if old == new or (old and new and old.content == new.content != ""):
                 continue
-            lines.append(self._describe_change(path, old, new))
-        return tuple(lines)
+            if old is None and not os.path.lexists(path):  # moved away with a link in its path
+                continue
+            yield self._describe_change(path, old, new)
+
+    def _find_new_repositories(self) -> Iterator[str]:
+        self._inventory.refresh()
+        new = self._inventory.list_repositories() - self._repositories
+        allows = self._inventory.allows_repository
+        # A `.git` at the top is compared like every guarded name.
+        found = sorted(each for each in new if not allows(each) and os.path.lexists(self._root / each))
+        if found:
+            yield disable_repositories(self._root, found, self._aside)
 
     def _describe_change(self, path: Path, old: Mark | None, new: Mark | None) -> str:
         word = "changed" if old and new else "removed" if old else "made"
-        if (
-            old is None
-            and path not in self._places.watched
-            and self._aside
-            and self._move_aside(path, self._aside)
-        ):
-            word = f"made, and moved to {str(self._aside)!r}"
+        if old is None and path not in self.places.watched and self._aside and self._is_new_name(path):
+            moved = move_entry_aside(self._root, _find_new_link(self._root, path), self._aside)
+            if moved is not None:
+                word = f"made, and moved to {str(moved.parent)!r}"
         name = path.relative_to(self._root) if self._root in path.parents else path
         return f"{str(name)!r} was {word}"
 
-    def _move_aside(self, path: Path, aside: Path) -> bool:
-        """Move away a guarded entry that did not exist before; its creator can recover it from there."""
-        if (
-            path.parent != self._root
-        ):  # a new file in an existing guarded folder: not made by a command, which the kernel blocks
-            return False
-        import shutil
-
-        try:
-            aside.mkdir(mode=0o700, parents=True, exist_ok=True)
-            shutil.move(path, aside / f"{path.name}.{os.urandom(4).hex()}")
-        except OSError:  # it is being changed, or not accessible: then it is at least reported
-            return False
-        return True
+    def _is_new_name(self, path: Path) -> bool:
+        """Whether a path is a guarded name, not a file in a guarded folder that existed: not made by a command,
+        which the kernel blocks."""
+        return path in self.places.missing or path in self._new_names
 
     def _collect_marks(self) -> Iterator[tuple[Path, Mark]]:
-        places = self._places
-        tops = (*places.there, *places.links, *places.folders, *places.files, *places.watched)
+        places = self.places
         try:
             names = set(os.listdir(self._root))
         except OSError:  # the workspace itself is gone
             return
+        self._new_names = {self._root / name for name in names & _OTHER_NAMES}
+        if self._is_home:
+            self._new_names |= {self._root / name for name in names & _HOME_NAMES}
+        self._new_names.update(list_top_entries(self._root, names))
+        tops = (*places.there, *places.links, *places.missing, *places.watched, *self._new_names)
         for place in dict.fromkeys(tops):
             if place.parent == self._root and place.name not in names:
                 continue
@@ -104,14 +136,27 @@ class Audit:
                     yield path, mark
 
 
+def _find_new_link(root: Path, path: Path) -> str:
+    """Return a missing file's path, or the first link on it: that is new too, since links were resolved before."""
+    parts = path.relative_to(root).parts
+    shorter = ("/".join(parts[:length]) for length in range(1, len(parts) + 1))
+    return next((each for each in shorter if (root / each).is_symlink()), "/".join(parts))
+
+
 class NoAudit:
+    def __init__(self, places: ProtectedPaths, notes: Sequence[str] = ()) -> None:
+        self.places = places
+        self._notes = tuple(notes)
+
     def finish(self) -> tuple[str, ...]:
-        return ()
+        return self._notes
 
 
-def start_audit(command: Command, root: Path, places: ProtectedPaths, spill: Path | None) -> Audit | NoAudit:
-    """Start the audit of a command; a resident command has none. spill: as for a sandbox"""
-    return NoAudit() if command.resident else Audit(root, places, spill and spill / "refused")
+def audit_workspace(root: Path, aside: Path | None) -> Audit:
+    """Start an audit of a workspace for a client that runs resident commands. aside: as for `Audit`"""
+    inventory = open_inventory(root)
+    inventory.refresh()
+    return Audit(inventory, find_protected_paths(root, inventory.list_guarded()), aside)
 
 
 def _iterate_files(place: Path) -> Iterator[Path]:

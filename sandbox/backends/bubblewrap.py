@@ -111,10 +111,11 @@ class Bubblewrap:
         cwd = check_folder(command, self.root)
         env = build_child_environment({"TMPDIR": "/tmp", "GOCACHE": _GO_CACHE, **command.env}, self.root)
         program = find_program(command, env)
-        places = self._bounds.scan_protected_paths()
-        audit = self._bounds.audit_command(command, places)
         own_env, loading = split_loader_variables(env)
+        audit = await self._bounds.start_audit(command)
+        places = audit.places
         async with AsyncExitStack() as stack:
+            stack.callback(audit.finish)  # of an interrupted command, too
             shared = stack.enter_context(open_network_namespace(command.beside)) if command.beside else -1
             way_out = ProxyBridge(environment=build_proxy_environment() if self._proxy else {})
             if self._proxy and shared < 0:
@@ -193,14 +194,15 @@ class Bubblewrap:
         placeholders: Sequence[Path],
     ) -> Mounts:
         secrets = self._bounds.collect_secret_paths()
+        denied = self._bounds.list_denied_paths(command)
         return Mounts(
             root=self.root,
             command=command,
             view=self._bounds.get_view(env, secrets),
             secrets=secrets,
-            denied=self._bounds.list_denied_paths(command),
+            denied=denied,
             guards=(*self._bounds.list_guards(places), *placeholders),
-            enclosing=places.list_enclosing_folders(self.root),
+            enclosing=places.list_enclosing_folders(self.root, [*secrets, *denied]),
             sockets=self._bounds.find_served_sockets(),
             overlays=self.overlays,
         )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from sandbox.backends.audit import Audit, NoAudit, start_audit
+from sandbox.backends.audit import Audit, NoAudit
 from sandbox.errors import Fault, UserError
 from sandbox.fs.installation import is_inside
-from sandbox.fs.protected_paths import ProtectedPaths, find_nested_git_dirs, find_protected_paths
+from sandbox.fs.protected_paths import ProtectedPaths, find_protected_paths
+from sandbox.guards.denied_files import DeniedFiles
+from sandbox.guards.hard_links import OutsideLinks
+from sandbox.guards.workspace_inventory import MOST_SELF_RUN, open_inventory
 from sandbox.process.command import Command
-from sandbox.secrets.child_environment import list_secret_paths
+from sandbox.secrets.child_environment import list_homes, list_secret_paths
 from sandbox.view.git_folders import list_linked_git_folders
 from sandbox.view.machine_view import MachineView, ViewCache, ViewRequest, resolve_existing
 from sandbox.view.served_sockets import SocketFinder, list_bound_sockets
@@ -43,18 +47,66 @@ class Constraints:
         self.network = network
         self._hidden = tuple(hidden)
         self._denied = tuple(denied)
-        self._nested: tuple[Path, ...] | None = None
         self.visible = tuple(visible)
         named = root.absolute()
         request = ViewRequest(root=self.root, named=named, visible=self.visible, network=network)
         self._views = ViewCache(request)
         self._sockets = SocketFinder(self.root)
+        self._inventory = open_inventory(self.root)
+        self._is_size_noted = False
+        self._links = OutsideLinks(self._inventory)
+        self._denied_files = DeniedFiles(self._inventory)
 
-    def scan_protected_paths(self) -> ProtectedPaths:
-        """Return the guarded paths of the workspace, as of now."""
-        if self._nested is None:
-            self._nested = find_nested_git_dirs(self.root)
-        return find_protected_paths(self.root, self._nested)
+    async def start_audit(self, command: Command) -> Audit | NoAudit:
+        """Prepare the workspace for a command: find its guarded paths (`places` of the result), record their state,
+        and copy hard links to files outside. Raises UserError if a link cannot be copied."""
+        if self._inventory.is_loaded:
+            return self._start_audit(command)
+        import asyncio
+
+        return await asyncio.to_thread(self._start_audit, command)  # the first walk takes a while
+
+    def _start_audit(self, command: Command) -> Audit | NoAudit:
+        self._inventory.refresh()
+        places = find_protected_paths(self.root, self._inventory.list_guarded())
+        places = replace(places, there=tuple(self._drop_closed(command, places.there)))
+        notes: tuple[str, ...] = ()
+        if command.scope == "workspace":
+            places, notes = self._copy_links(command, places)
+        if command.resident:
+            return NoAudit(places, notes)
+        return Audit(self._inventory, places, self.spill and self.spill / "refused", notes)
+
+    def _drop_closed(self, command: Command, guarded: Sequence[Path]) -> Iterable[Path]:
+        """Return the guarded paths that are in no folder that is closed: a mount there would show what is closed."""
+        closed = set(self.list_denied_paths(command))
+        inside = any(self.root in (each, *each.parents) for each in (*list_homes(), *self._hidden))
+        if inside or any(self.root not in each.parents for each in guarded):
+            closed |= set(self.collect_secret_paths())
+        return [each for each in guarded if closed.isdisjoint((each, *each.parents))] if closed else guarded
+
+    def _copy_links(self, command: Command, places: ProtectedPaths) -> tuple[ProtectedPaths, tuple[str, ...]]:
+        done = self._links.copy_files((*places.there, *self.list_denied_paths(command)))
+        if len(done.failed) > MOST_SELF_RUN:
+            path, reason = next(iter(done.failed.items()))
+            raise UserError(
+                Fault.STORAGE_FULL,
+                f"{len(done.failed)} files are hard links to files outside the workspace, and cannot be copied: "
+                f"{str(path)!r}: {reason}",
+                "A command would change the files outside. Replace the links by copies, or use --mode read-only.",
+            )
+        notes = []
+        if done.copied:
+            number = "1 hard link to a file" if done.copied == 1 else f"{done.copied} hard links to files"
+            verb = "was replaced by a copy" if done.copied == 1 else "were replaced by copies"
+            notes.append(f"{number} outside the workspace {verb}")
+        if done.failed:
+            notes.append(f"{len(done.failed)} hard links to files outside could not be copied: read-only")
+            places = replace(places, there=(*places.there, *done.failed))
+        if not self._inventory.is_complete and not self._is_size_noted:
+            self._is_size_noted = True
+            notes.append("the workspace is too large: not all of it was searched for hard links")
+        return places, tuple(notes)
 
     def get_view(self, env: Mapping[str, str], secrets: Sequence[Path]) -> MachineView:
         """Return all that commands with this environment can see outside the workspace, but for secret places."""
@@ -86,13 +138,10 @@ class Constraints:
         return list_secret_paths(self._hidden)
 
     def list_denied_paths(self, command: Command) -> list[Path]:
-        """Return the paths closed to this command by the user's rules or its own."""
-        return resolve_existing((*self._denied, *command.denied))
+        """Return the paths closed to this command by the user's rules or its own, under all their names."""
+        named = resolve_existing((*self._denied, *command.denied))
+        return self._denied_files.list_all_names(named)
 
     def list_unreadable_paths(self, command: Command) -> list[Path]:
         """Return all paths that this command may not read."""
         return [*self.collect_secret_paths(), *self.list_denied_paths(command)]
-
-    def audit_command(self, command: Command, places: ProtectedPaths) -> Audit | NoAudit:
-        """Start an audit of the guarded paths. places: from `scan_protected_paths`, before the command"""
-        return start_audit(command, self.root, places, self.spill)

@@ -55,14 +55,16 @@ class Container:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        places = self._bounds.scan_protected_paths()
-        audit = self._bounds.audit_command(command, places)
+        audit = await self._bounds.start_audit(command)
         container = f"patchwright-{os.getpid()}-{next(_NUMBERS)}"
-        argv = (*self.build_command_line(command, cwd, places, container), *command.argv)
+        argv = (*self.build_command_line(command, cwd, audit.places, container), *command.argv)
         env = build_child_environment({**_build_engine_environment(), "PATH": build_search_path(self.root)})
         launch = Launch(argv=argv, env=env, cwd=Path("/"))
         tree = _ContainerProcesses(self._engine, container)
-        done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
+        try:
+            done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
+        finally:
+            audit.finish()  # of an interrupted command, too
         if done.ended == "exited" and done.returncode in _NOT_STARTED:
             raise UserError(
                 Fault.CONFIGURATION,
@@ -103,7 +105,8 @@ class Container:
         access |= dict.fromkeys(resolve_existing(command.writable), "rw")
         access[self.root] = "rw" if command.scope == "workspace" else "ro"
         if command.scope == "workspace":
-            access |= dict.fromkeys(places.list_enclosing_folders(self.root), "rw")
+            closed = self._bounds.list_unreadable_paths(command)
+            access |= dict.fromkeys(places.list_enclosing_folders(self.root, closed), "rw")
         access |= dict.fromkeys(places.there, "ro")
         argv: list[str] = []
         for path, rights in sorted(access.items(), key=lambda item: len(item[0].parts)):

@@ -52,6 +52,7 @@ class Landlock:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
+        audit = await self._bounds.start_audit(command)
         private = _create_private_folder()
         tree = Descendants(tagged=True)
         try:
@@ -62,14 +63,13 @@ class Landlock:
             secrets = self._bounds.collect_secret_paths()
             view = self._bounds.get_view(env, secrets)
             self._bounds.check_program(program, command, view)
-            places = self._bounds.scan_protected_paths()
-            audit = self._bounds.audit_command(command, places)
             gate = private / "gate"
             os.mkfifo(gate, 0o600)
             prefix = build_limit_prefix(
                 command.limits, processes=compute_user_process_limit(command.limits), gate=gate
             )
-            rules = self._build_rules(command, private, self._bounds.list_guards(places), view, secrets)
+            guards = self._bounds.list_guards(audit.places)
+            rules = self._build_rules(command, private, guards, view, secrets)
             filter_ = build_call_filter("machine" if self._bounds.network else "none", shared_ipc=True)
             with Confinement(
                 build_ruleset(query_abi_version(), network=self._bounds.network),
@@ -90,6 +90,7 @@ class Landlock:
         finally:
             tree.unregister()
             _remove_folder(private)
+            audit.finish()  # of an interrupted command, too
 
     def _write_git_settings(self, private: Path) -> dict[str, str]:
         """Return a variable that makes git read a copy of the user's harmless settings: what may not be read

@@ -41,8 +41,7 @@ class Seatbelt:
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
-        places = self._bounds.scan_protected_paths()
-        audit = self._bounds.audit_command(command, places)
+        audit = await self._bounds.start_audit(command)
         tree = Descendants()
         with tempfile.TemporaryDirectory(prefix="patchwright-") as folder:
             private = Path(folder).resolve()
@@ -55,12 +54,15 @@ class Seatbelt:
                 writable.append(self.root)
             closed = self._bounds.list_unreadable_paths(command)
             text = build_profile(
-                writable=writable, guards=places, closed=closed, network=self._bounds.network
+                writable=writable, guards=audit.places, closed=closed, network=self._bounds.network
             )
             limits = build_limit_prefix(command.limits, processes=0)
             argv = (str(PROGRAM), "-p", text, *limits, *command.argv)
             launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
-            done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
+            try:
+                done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
+            finally:
+                audit.finish()  # of an interrupted command, too
         return replace(done, noticed=(*done.noticed, *audit.finish()))
 
 
@@ -75,7 +77,7 @@ def build_profile(
     *, writable: Iterable[Path], guards: ProtectedPaths, closed: Iterable[Path], network: bool
 ) -> str:
     """Return the profile's text. Guarded names are refused whether they exist or not: rules need no file."""
-    refused = [*guards.there, *guards.folders, *guards.files, *guards.links]
+    refused = [*guards.there, *guards.folders, *guards.files, *guards.missing, *guards.links]
     lines = [
         _BASE,
         *(f"(allow file-write* (subpath {_quote_path(path)}))" for path in writable),

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from sandbox.backends.audit import start_audit
-from sandbox.fs.protected_paths import find_protected_paths
+from sandbox.backends.audit import audit_workspace
 from sandbox.process.command import Command, Completed
 from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
@@ -30,6 +29,7 @@ class Unconfined:
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
+        import asyncio
         from dataclasses import replace
 
         cwd = check_folder(command, self.root)
@@ -37,9 +37,9 @@ class Unconfined:
         own = {"TMPDIR": os.environ["TMPDIR"]} if "TMPDIR" in os.environ else {}
         env = build_child_environment({**own, **command.env, **tree.environment}, self.root)
         find_program(command, env)
-        audit = start_audit(command, self.root, find_protected_paths(self.root), None)
+        audit = None if command.resident else await asyncio.to_thread(audit_workspace, self.root, None)
         limits = build_limit_prefix(command.limits, processes=compute_user_process_limit(command.limits))
         argv = (*limits, *command.argv)
         launch = Launch(argv=argv, env=env, cwd=cwd, pass_fds=command.descriptors)
         done = await supervise(command, launch, tree, spill=self._spill, on_output=on_output)
-        return replace(done, noticed=(*done.noticed, *audit.finish()))
+        return replace(done, noticed=(*done.noticed, *(audit.finish() if audit else ())))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from sandbox.fs.installation import list_installation_paths
 from sandbox.fs.repository import find_common_dir, find_git_dir
+from sandbox.guards import self_run_files
+from sandbox.guards.git_config import ConfiguredPaths, find_configured_paths
 from sandbox.secrets.child_environment import list_homes
 
 GIT = ".git"
@@ -17,25 +19,17 @@ GIT = ".git"
 OWN = ("patchwright.toml", ".patchwright")
 """Patchwright's settings in a project: they choose commands to run, so only the user changes them."""
 
-FOLDERS = (GIT, ".patchwright", ".vscode", ".idea", ".github", ".circleci", ".husky", ".githooks")
+FOLDERS = (GIT, *self_run_files.FOLDERS)
 """Settings of git, editors, continuous integration and hooks: programs run them with the user's rights."""
 
-HELD = frozenset({GIT, ".vscode", ".idea"})
-"""Those of FOLDERS on which an editor or a shell prompt acts as soon as they appear: placeholders hold their
-names while commands run. New entries under other protected names are moved away after the command."""
+BARE = "HEAD"
+"""A workspace without `.git` becomes a repository's data itself by this file, `objects` and `refs`."""
 
-FILES = (
-    "patchwright.toml",
-    ".envrc",
-    ".mcp.json",
-    ".gitlab-ci.yml",
-    ".pre-commit-config.yaml",
-    ".npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-)
-ENDING = ".code-workspace"
-"""Files at the top of the workspace with this ending are protected too."""
+HELD = frozenset({GIT, ".vscode", ".idea", BARE})
+"""Names on which git, an editor or a shell prompt acts as soon as they appear: placeholders hold them while
+commands run. New entries under other protected names are moved away after the command."""
+
+FILES = self_run_files.FILES
 
 WATCHED = (".gitattributes", ".gitmodules", "AGENTS.md")
 """Files that commands have good reasons to write and that do little alone: changes are reported, not refused."""
@@ -61,10 +55,11 @@ IN_A_HOME_FOLDERS = (".config", ".local", ".vim", "bin", ".ssh", ".gnupg")
 class ProtectedPaths:
     """Protected paths of a workspace as they are now.
 
-    there: existing files and folders, links resolved
+    there: existing files and folders, links resolved; in the workspace, or git folders of it elsewhere
     links: protected names that are symbolic links (their targets are in `there`)
     folders: names of protected folders, existing or not
-    files: protected file names that do not exist yet
+    files: names of protected files, existing or not
+    missing: files that do not exist yet, at any depth, and on which git or an agent will act
     watched: names whose changes are reported
     installed: those of `there` that hold Patchwright's installation; not audited, because they are large
     """
@@ -74,45 +69,98 @@ class ProtectedPaths:
     folders: tuple[Path, ...]
     files: tuple[Path, ...]
     watched: tuple[Path, ...]
+    missing: tuple[Path, ...] = ()
     installed: frozenset[Path] = frozenset()
 
-    def list_enclosing_folders(self, root: Path) -> list[Path]:
-        """Return the folders between root and protected paths: renaming one would bypass the protection."""
-        between = {folder for place in self.there for folder in place.parents if root in folder.parents}
-        return sorted(folder for folder in between if folder not in self.there)
+    def list_enclosing_folders(self, root: Path, denied: Iterable[Path] = ()) -> list[Path]:
+        """Return the folders between root and protected or denied paths: renaming one would bypass the protection.
+
+        None is in a protected or denied folder: a mount there would open what is closed.
+        """
+        closed = {*self.there, *denied}
+        between = {folder for place in closed for folder in place.parents if root in folder.parents}
+        return sorted(folder for folder in between if closed.isdisjoint((folder, *folder.parents)))
 
 
 def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> ProtectedPaths:
     """Find the protected paths of a workspace.
 
-    nested: `.git` entries of nested repositories, see `find_nested_git_dirs`
+    nested: existing ones below the top, see `Inventory.list_guarded`
     """
     is_home = root in list_homes()
-    folders = (*FOLDERS, *IN_A_HOME_FOLDERS) if is_home else FOLDERS
-    files = (*FILES, *IN_A_HOME) if is_home else FILES
     names = {entry.name for entry in _scan_entries(root)}
-    tops = [root / name for name in (*folders, *files) if name in names]
-    tops += [root / name for name in names if name.endswith(ENDING)]
+    tops = [root / GIT] if GIT in names else []
+    tops += self_run_files.list_top_entries(root, names)
+    if is_home:
+        tops += [root / name for name in (*IN_A_HOME_FOLDERS, *IN_A_HOME) if name in names]
     tops += [path for path in nested if os.path.lexists(path)]
-    if hooks := _find_hooks_folder(root):
-        tops.append(hooks)
+    configured = _find_configured(root, nested)
+    tops += [path for path in (*configured.included, *configured.hooks) if os.path.lexists(path)]
+    missing = [path for path in configured.included if not os.path.lexists(path)]
     installed = list_installation_paths(root)
     tops += installed
     present = [path for path in tops if path.exists()]
-    there = [path.resolve() for path in present]
+    # What a link leads to outside is not written anyway, and a mount of it could show what is hidden.
+    there = [real for path in present if root in (real := path.resolve()).parents]
     for entry in present:
         if entry.name == GIT and entry.is_file() and (folder := find_git_dir(entry.parent)):
             there += [folder.resolve(), find_common_dir(folder).resolve()]
-    # The top itself or a folder around it cannot be protected, so a link to it is skipped.
+    # The top itself or a folder around it cannot be protected.
     kept = [path for path in dict.fromkeys(there) if path != root and path not in root.parents]
+    for name in self_run_files.INSIDE_FILES:
+        holder = name.partition("/")[0]
+        if holder in names and (root / holder).is_symlink():
+            path = _resolve_parent(root / name)
+            missing += [path] if root in path.parents and not os.path.lexists(path) else []
+    unborn = () if GIT in names or BARE in names else (root / BARE,)
+    folders, files, watched = _join_names(root, is_home)
     return ProtectedPaths(
         there=tuple(kept),
         links=tuple(path for path in tops if path.is_symlink()),
-        folders=tuple(root / name for name in folders),
-        files=tuple(root / name for name in files if name not in names),
-        watched=tuple(root / name for name in WATCHED),
+        folders=(*folders, *unborn),
+        files=files,
+        watched=watched,
+        missing=tuple(missing),
         installed=frozenset(path.resolve() for path in installed),
     )
+
+
+@lru_cache(maxsize=8)
+def _join_names(root: Path, is_home: bool) -> tuple[tuple[Path, ...], ...]:
+    """Return folders, files and watched names of a workspace as paths: a hundred, the same before each command."""
+    folders = (*FOLDERS, *IN_A_HOME_FOLDERS) if is_home else FOLDERS
+    files = (*FILES, *self_run_files.INSIDE_FILES, *(IN_A_HOME if is_home else ()))
+    return tuple(tuple(root / name for name in names) for names in (folders, files, WATCHED))
+
+
+def _resolve_parent(path: Path) -> Path:
+    return Path(os.path.realpath(path.parent)) / path.name
+
+
+def _find_configured(root: Path, nested: tuple[Path, ...]) -> ConfiguredPaths:
+    """Return the paths in the workspace that the configuration of its repositories names."""
+    included: dict[Path, None] = {}
+    hooks: dict[Path, None] = {}
+    repositories = [(root, find_git_dir(root))]
+    for path in nested[:_MOST_CONFIGURED]:
+        if path.name == GIT:
+            repositories.append((path.parent, find_git_dir(path.parent)))
+        elif (path / BARE).is_file():
+            repositories.append((path, path))
+    for work_tree, git_dir in repositories:
+        if git_dir is None:
+            continue
+        found = find_configured_paths(work_tree, git_dir)
+        for paths, kept in ((found.included, included), (found.hooks, hooks)):
+            for path in paths:
+                real = _resolve_parent(path)
+                if real.name != ".." and root in real.parents:
+                    kept[real] = None
+    return ConfiguredPaths(included=tuple(included), hooks=tuple(hooks))
+
+
+_MOST_CONFIGURED = 50
+"""Repositories inside whose configuration is read: their state is checked before every command."""
 
 
 def find_protected_name(root: Path, path: str) -> str:
@@ -126,47 +174,41 @@ def find_protected_name(root: Path, path: str) -> str:
     workspace.
     """
     parts = Path(os.path.normpath(path)).parts or (".",)  # the workspace itself
-    folders = _FOLDED_FOLDERS | (_FOLDED_HOME_FOLDERS if root in list_homes() else frozenset())
-    for part in parts[:-1]:
-        if part.casefold() in folders:
-            return part
-    name = parts[-1].casefold()
-    if name in _FOLDED_FILES or name in folders or name.endswith(ENDING):
+    if GIT in (part.casefold() for part in parts):
+        return GIT
+    if found := self_run_files.find_self_run_part(parts) or _find_in_home(root, parts):
+        return found
+    if found := _find_git_part(root, parts):
+        return found
+    place = Path(os.path.normpath(root / path))
+    configured = _find_configured(root, ())
+    if place in configured.included:
+        return place.relative_to(root).as_posix()
+    hooks = next((each for each in configured.hooks if place.is_relative_to(each)), None)
+    return hooks.relative_to(root).as_posix() if hooks else ""
+
+
+def _find_in_home(root: Path, parts: Sequence[str]) -> str:
+    """Return a start-up file of a shell at any depth, or a folder of a workspace that is a home."""
+    if parts[-1].casefold() in _FOLDED_HOME_FILES:
         return parts[-1]
-    hooks = _find_hooks_folder(root)
-    if hooks and Path(os.path.normpath(root / path)).is_relative_to(hooks):
-        return hooks.relative_to(root).as_posix()
+    folders = _FOLDED_HOME_FOLDERS if root in list_homes() else frozenset()
+    return next((part for part in parts if part.casefold() in folders), "")
+
+
+def _find_git_part(root: Path, parts: Sequence[str]) -> str:
+    """Return the part of a path by which a plain folder would become a repository's data."""
+    if parts[-1] == BARE:
+        return BARE
+    for at, name in enumerate(parts):
+        if name in ("objects", "refs", "commondir") and os.path.lexists(root.joinpath(*parts[:at], BARE)):
+            return name
     return ""
 
 
-_FOLDED_FOLDERS = frozenset(FOLDERS)
 _FOLDED_HOME_FOLDERS = frozenset(IN_A_HOME_FOLDERS)
-_FOLDED_FILES = frozenset((*FILES, *IN_A_HOME))
+_FOLDED_HOME_FILES = frozenset(IN_A_HOME)
 """All these names are in lower case already."""
-
-
-def find_nested_git_dirs(root: Path) -> tuple[Path, ...]:
-    """Return the `.git` entries of repositories and submodules below the top, as far as a bounded walk finds them."""
-    found: list[Path] = []
-    waiting = [root]
-    for _ in range(_MOST_FOLDERS):
-        if not waiting:
-            break
-        folder = waiting.pop(0)
-        for entry in _scan_entries(folder):
-            if entry.name == GIT:
-                found += [folder / GIT] if folder != root else []
-            elif entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
-                waiting.append(folder / entry.name)
-            elif entry.name == "HEAD" and (folder / "hooks").is_dir() and (folder / "config").is_file():
-                found.append(folder)  # a bare repository
-    return tuple(found)
-
-
-_MOST_FOLDERS = 2000
-"""Folders searched, nearest first: 20 ms, once in a session. Nested repositories usually are near the top."""
-
-_SKIPPED = frozenset({"node_modules", ".venv", "venv", "target", "__pycache__", ".tox", ".mypy_cache"})
 
 
 def _scan_entries(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -175,19 +217,3 @@ def _scan_entries(folder: Path) -> Iterator[os.DirEntry[str]]:
             yield from entries
     except OSError:  # not readable
         return
-
-
-_HOOKS_PATH = re.compile(r"^\s*hooksPath\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
-
-
-def _find_hooks_folder(root: Path) -> Path | None:
-    """Return the hooks folder set in the repository's own configuration, if it is in the workspace."""
-    folder = find_git_dir(root)
-    if folder is None:
-        return None
-    try:
-        found = _HOOKS_PATH.search((find_common_dir(folder) / "config").read_text("utf-8", "replace"))
-    except OSError:  # no configuration, so no hooks folder
-        return None
-    path = Path(os.path.normpath(root / found[1])) if found else root
-    return path if root in path.parents else None

@@ -86,6 +86,16 @@ class Rules:
         """Whether a file (relative to the workspace, or absolute outside it) may not be read."""
         return any(matches_pattern(rule, path) for rule in self.read_denials)
 
+    def allows_repository(self, path: str) -> bool:
+        """Whether a rule such as `edit(build/**/.git)` lets commands make the git folder `path`.
+
+        The last part of its pattern has to name it: one for a folder around it, such as `edit(build/**)`, means files.
+        """
+        name = path.rpartition("/")[2]
+        rules = [rule for rule in self._select_kind("edit") if matches_pattern(rule, path)]
+        named = [rule for rule in rules if rule.verdict == "allow" and _names_last_part(rule.pattern, name)]
+        return bool(named) and all(rule.verdict == "allow" for rule in rules)
+
     @property
     def read_denials(self) -> tuple[Rule, ...]:
         """Rules that deny reading."""
@@ -142,6 +152,11 @@ def check_examples(rule: Rule, match: Sequence[str], no_match: Sequence[str]) ->
                 f"rule {str(rule)!r} matches {example!r}, which its no_match says it does not",
                 "Change the rule, or the example.",
             )
+
+
+def _names_last_part(pattern: str, name: str) -> bool:
+    last = pattern.removesuffix("/**").rstrip("/").rpartition("/")[2]
+    return bool(last.strip("*?")) and re.fullmatch(_translate_name_pattern(last), name, re.DOTALL) is not None
 
 
 def matches_pattern(rule: Rule, text: str) -> bool:

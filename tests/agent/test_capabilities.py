@@ -17,7 +17,9 @@ from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import UserError
+from sandbox.guards.workspace_inventory import open_inventory
 from sandbox.policy.decision import Approval, Mode
+from sandbox.policy.rules import Rules, parse_rule
 from tests.support.cli import call, git, script
 
 WRITE = {"calls": [call("write", path="a.txt", content="a\n")]}
@@ -134,3 +136,16 @@ def test_a_mode_that_cannot_be_had_changes_nothing(root: Path, monkeypatch: pyte
         asyncio.run(switch_mode(runtime, Mode.WORKSPACE))
     assert runtime.policy.mode is runtime.workspace.mode is Mode.READ_ONLY
     asyncio.run(runtime.close())
+
+
+def test_the_users_rules_say_which_git_folders_commands_may_make(root: Path) -> None:
+    rules = Rules((parse_rule("edit(build/**/.git)", "allow"),))
+    settings = SessionSettings(
+        model=script(root.parent, [{"text": "done"}]),
+        access=AccessSettings(mode=Mode.WORKSPACE, sandbox="unconfined", rules=rules),
+    )
+    runtime = assemble_runtime(settings, SessionRequest(working=root), Home.from_environment())
+    asyncio.run(runtime.close())
+    inventory = open_inventory(root)
+    assert inventory.allows_repository("build/a/.git")
+    assert not inventory.allows_repository("src/a/.git")

@@ -7,8 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from sandbox.errors import UserError
-from sandbox.fs.protected_paths import GIT, find_nested_git_dirs
+from sandbox.fs.protected_paths import GIT
 from sandbox.fs.repository import find_git_dir
+from sandbox.guards.workspace_inventory import open_inventory
 from sandbox.process.git_runner import LITERAL
 from tools.core.action import ToolFailure
 from tools.git.broker import Broker
@@ -20,7 +21,9 @@ def find_nested_changes(root: Path, since: float) -> Mapping[str, Sequence[str]]
     Ignored files and repositories that git cannot read are left out.
     """
     found: dict[str, list[str]] = {}
-    for entry in find_nested_git_dirs(root):
+    inventory = open_inventory(root.resolve())
+    inventory.refresh()
+    for entry in inventory.list_guarded():
         folder = entry.parent
         if entry.name != GIT or find_git_dir(folder) is None:
             continue
@@ -28,7 +31,7 @@ def find_nested_changes(root: Path, since: float) -> Mapping[str, Sequence[str]]
             if paths := [
                 path for path in _list_uncommitted_files(folder) if _read_change_time(folder / path) > since
             ]:
-                found[folder.relative_to(root).as_posix()] = paths
+                found[folder.relative_to(inventory.root).as_posix()] = paths
     return found
 
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sandbox.backends.audit import Audit
-from sandbox.fs.protected_paths import find_nested_git_dirs, find_protected_paths
+from sandbox.backends.audit import Audit, audit_workspace
 from sandbox.process.command import Limits
 from tools.core.action import Action, Observation, current_action
 from tools.core.registry import Toolbox
@@ -42,7 +41,6 @@ class KernelSession:
         self._gateway = gateway
         self._limits = Limits(memory=at.settings.kernel_memory << 20)
         self._process: KernelProcess | None = None
-        self._nested: tuple[Path, ...] | None = None
         self._guard: Audit | None = None
         self._calls = 0
         self._noticed: list[str] = []
@@ -155,11 +153,7 @@ class KernelSession:
         return _limit_answer({"value": convert_result(observation)})
 
     def _start_audit(self) -> None:
-        if self._nested is None:
-            self._nested = find_nested_git_dirs(self._at.root)
-        self._guard = Audit(
-            self._at.root, find_protected_paths(self._at.root, self._nested), self._refused_folder
-        )
+        self._guard = audit_workspace(self._at.root, self._refused_folder)
 
     def _finish_audit(self) -> None:
         if self._guard is not None:

@@ -92,10 +92,9 @@ def _list_unwatched_changes(at: Workspace) -> list[str]:
 
 def _start_audit(at: Workspace, aside: Path | None) -> Audit:
     """Start an audit of guarded paths, as for every other command. aside: folder for files created there"""
-    from sandbox.backends.audit import Audit
-    from sandbox.fs.protected_paths import find_nested_git_dirs, find_protected_paths
+    from sandbox.backends.audit import audit_workspace
 
-    return Audit(at.root, find_protected_paths(at.root, find_nested_git_dirs(at.root)), aside)
+    return audit_workspace(at.root, aside)
 
 
 async def _act_on_process(at: Workspace, action: str, id: str, input: str, wait: float) -> Observation:

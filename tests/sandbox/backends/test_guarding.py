@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
-from sandbox.backends.audit import Audit
+import pytest
+
+from sandbox.backends.audit import audit_workspace
 from sandbox.fs.placeholders import hold_placeholders, is_placeholder
-from sandbox.fs.protected_paths import find_nested_git_dirs, find_protected_name, find_protected_paths
+from sandbox.fs.protected_paths import find_protected_name, find_protected_paths
+from sandbox.guards.workspace_inventory import Inventory, open_inventory
+from sandbox.process.command import Command
 from tests.sandbox.boxes import make, sh
 
 
@@ -25,7 +31,9 @@ def test_repositories_inside_are_found_and_large_folders_of_others_passed_over(w
     for name in ("lib/one", "node_modules/two"):
         subprocess.run(["git", "init", "--quiet", str(workspace / name)], check=True)
     subprocess.run(["git", "init", "--quiet", "--bare", str(workspace / "bare")], check=True)
-    assert sorted(find_nested_git_dirs(workspace)) == [workspace / "bare", workspace / "lib" / "one" / ".git"]
+    inventory = Inventory(workspace)
+    inventory.refresh()
+    assert sorted(inventory.list_guarded()) == [workspace / "bare", workspace / "lib" / "one" / ".git"]
 
 
 def test_a_link_to_the_top_itself_closes_nothing(workspace: Path) -> None:
@@ -88,9 +96,10 @@ def test_a_new_guarded_file_is_moved_aside_and_told(workspace: Path, tmp_path: P
 
 def test_an_audit_tells_changes_by_content_and_touches_nothing_old(workspace: Path, tmp_path: Path) -> None:
     (workspace / ".envrc").write_text("mine")
-    audit = Audit(workspace, find_protected_paths(workspace), tmp_path / "aside")
+    audit = audit_workspace(workspace, tmp_path / "aside")
     (workspace / ".envrc").write_text("mine")  # the same again
     assert audit.finish() == ()
+    audit = audit_workspace(workspace, tmp_path / "aside")
     (workspace / ".envrc").write_text("other")
     (workspace / ".git" / "hooks" / "pre-commit").write_text("evil")
     (workspace / ".git" / "index").write_text("changes all the time")
@@ -112,3 +121,43 @@ def test_the_workspace_itself_has_no_guarded_name(workspace: Path) -> None:
         "",
         ".GitHub",
     ]
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
+def test_what_an_interrupted_command_made_is_moved_aside(name: str, workspace: Path, tmp_path: Path) -> None:
+    box = make(name, workspace, tmp_path / "spill")
+    script = "git init -q src/evil; (echo x > .envrc) 2>/dev/null; touch src/done; sleep 60"
+
+    async def interrupt() -> None:
+        running = asyncio.create_task(box.run(Command(argv=("/bin/sh", "-c", script), cwd=workspace)))
+        while not (workspace / "src" / "done").exists():
+            await asyncio.sleep(0.01)
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+
+    asyncio.run(interrupt())
+    assert not (workspace / ".envrc").exists()
+    assert (workspace / "src" / "evil" / ".git" / "config").exists()
+    assert not (workspace / "src" / "evil" / ".git" / "HEAD").exists()
+
+
+def test_a_repository_that_a_rule_allows_may_be_made_and_used(workspace: Path, tmp_path: Path) -> None:
+    box = make("bubblewrap", workspace, tmp_path / "spill")
+    open_inventory(workspace).allows_repository = lambda path: path == "src/mine/.git"
+    assert sh(box, workspace, "git init -q src/mine").noticed == ()
+    assert sh(box, workspace, "git -C src/mine config user.name me").returncode == 0
+    done = sh(box, workspace, "git init -q src/other; git init -q src/third")
+    (line,) = done.noticed
+    assert line.startswith("'src/other/.git', 'src/third/.git' became git folders: HEAD was moved to ")
+    assert "edit(src/other/.git)" in line
+
+
+def test_an_existing_repository_is_guarded_whoever_made_it(workspace: Path, tmp_path: Path) -> None:
+    box = make("bubblewrap", workspace, tmp_path / "spill")
+    assert sh(box, workspace, "true").noticed == ()
+    subprocess.run(["git", "init", "-q", str(workspace / "src" / "mine")], check=True)
+    done = sh(box, workspace, "echo evil >> src/mine/.git/config; rm -rf src/mine/.git; mv src/mine src/x")
+    assert done.noticed == ()
+    assert "evil" not in (workspace / "src" / "mine" / ".git" / "config").read_text()
+    assert (workspace / "src" / "mine" / ".git" / "HEAD").exists()

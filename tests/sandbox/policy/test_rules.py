@@ -115,3 +115,18 @@ def test_the_kernel_masks_what_may_not_be_read(command: str, workspace: Path) ->
     done = asyncio.run(apply_read_denials(sandbox, workspace, rules).run(Command(argv=argv, cwd=workspace)))
     assert "HIDDEN" not in done.stdout.text()
     assert "end" in done.stdout.text()
+
+
+def test_only_a_rule_that_names_it_allows_a_git_folder() -> None:
+    def allows(path: str, *texts: str, denied: str = "") -> bool:
+        rules = [parse_rule(text, "allow") for text in texts]
+        return Rules((*rules, *([parse_rule(denied, "deny")] if denied else []))).allows_repository(path)
+
+    assert allows("build/a/.git", "edit(build/**/.git)")
+    assert allows("build/a/.git", "edit(.git)")
+    assert allows("mirrors/x.git", "edit(mirrors/*.git)")
+    assert allows("pkg", "edit(pkg)")
+    assert not allows("build/a/.git", "edit(build/**)")
+    assert not allows("build/a/.git", "edit(**)", "edit(*)")
+    assert not allows("other/.git", "edit(build/**/.git)")
+    assert not allows("build/a/.git", "edit(build/**/.git)", denied="edit(build/**)")

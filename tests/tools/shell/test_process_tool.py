@@ -246,6 +246,19 @@ def test_what_it_makes_under_a_guarded_name_is_moved_away(at: Workspace) -> None
     told(at, story)
 
 
+def test_a_git_folder_that_it_makes_during_a_call_is_disabled(at: Workspace) -> None:
+    async def story(call: Call) -> None:
+        said = await call("start", command="git init -q src/evil; echo tried; sleep 600", wait=PATIENCE)
+        assert "'src/evil/.git' became a git folder" in said.text
+        assert not (at.root / "src" / "evil" / ".git" / "HEAD").exists()
+        assert (at.root / "src" / "evil" / ".git" / "config").exists()
+        said = await call("output", id="p1", wait=0)
+        assert "git folder" not in said.text
+
+    (at.root / "src").mkdir(exist_ok=True)
+    told(at, story)
+
+
 @pytest.mark.parametrize("name", ["bubblewrap", "unconfined"])
 def test_what_it_makes_there_between_two_calls_is_told_at_the_next(tmp_path: Path, name: str) -> None:
     at = placed(tmp_path, name)

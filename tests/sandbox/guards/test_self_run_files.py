@@ -1,0 +1,80 @@
+"""The table of files that programs run by themselves: what matches at which depth, and what is ordinary code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from sandbox.fs.protected_paths import find_protected_name
+from sandbox.guards.self_run_files import SELF_RUN, find_self_run_part, is_self_run, list_top_entries
+
+FOUND = {
+    ".vscode/tasks.json": ".vscode",
+    "a/b/.VSCode/x": ".VSCode",
+    "web/.npmrc": ".npmrc",
+    "shop.code-workspace": "shop.code-workspace",
+    ".claude/settings.local.json": ".claude/settings.local.json",
+    "a/.Claude/hooks/stop.sh": ".Claude/hooks",
+    ".cursor/mcp.json": ".cursor/mcp.json",
+    "lefthook-local.yml": "lefthook-local.yml",
+    ".mise.local.toml": ".mise.local.toml",
+    "ci/Jenkinsfile": "Jenkinsfile",
+    ".woodpecker/build.yml": ".woodpecker",
+    ".woodpecker.yaml": ".woodpecker.yaml",
+}
+ORDINARY = (
+    *(
+        "Makefile",
+        "package.json",
+        "conftest.py",
+        "mcp.json",
+        "settings.json",
+        "src/github.py",
+        "docs/vscode.md",
+    ),
+    *(".claude/CLAUDE.md", ".claude/commands/x.md", ".cursor/rules/a.mdc", "miserable.toml", "lefthook.md"),
+    *(".npmrc/x", ".gitignore", "HEADER", "objects/x", "refs/y"),
+)
+
+
+@pytest.mark.parametrize("path", FOUND)
+def test_a_name_of_the_table_is_found_at_any_depth(tmp_path: Path, path: str) -> None:
+    assert find_self_run_part(path.split("/")) == find_protected_name(tmp_path, path) == FOUND[path]
+
+
+@pytest.mark.parametrize("path", ORDINARY)
+def test_ordinary_code_is_not_in_the_table(tmp_path: Path, path: str) -> None:
+    assert find_self_run_part(path.split("/")) == ""
+    assert find_protected_name(tmp_path, path) == ""
+
+
+def test_every_row_of_the_table_matches_itself() -> None:
+    for row in SELF_RUN:
+        for name in (*row.folders, *row.files):
+            assert is_self_run(name.replace("*", "x")), name
+        for path in row.inside:
+            folder, _, name = path.partition("/")
+            assert is_self_run(name.replace("*", ".x"), folder), path
+            assert not is_self_run(name.replace("*", ".x"), "src"), path
+
+
+def test_entries_at_the_top_are_listed_and_a_link_for_the_folder_itself(tmp_path: Path) -> None:
+    for name in (".envrc", ".claude/settings.json", ".claude/notes.md", "src/.envrc"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / ".cursor").symlink_to("src")
+    found = {
+        each.relative_to(tmp_path).as_posix() for each in list_top_entries(tmp_path, os.listdir(tmp_path))
+    }
+    assert found == {".envrc", ".claude/settings.json", ".cursor"}
+
+
+def test_an_edit_that_would_make_a_folder_a_repository_is_known(tmp_path: Path) -> None:
+    assert find_protected_name(tmp_path, "pkg/HEAD") == "HEAD"
+    assert find_protected_name(tmp_path, "pkg/objects/x") == ""
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "HEAD").write_text("ref: refs/heads/main\n")
+    for path in ("pkg/objects/x", "pkg/refs/heads/x", "pkg/commondir"):
+        assert find_protected_name(tmp_path, path) == path.split("/")[1]
