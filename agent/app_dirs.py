@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import close_to_others, create_private_folder
 
 SETTINGS_FILE = "settings.toml"
 """Name of the user's settings file in the configuration folder."""
@@ -27,7 +28,17 @@ class Home:
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] = os.environ) -> Home:
-        """Return `PATCHWRIGHT_HOME` if set, else the XDG base directories (freedesktop.org basedir spec 0.8)."""
+        """Return `PATCHWRIGHT_HOME` if set, else the XDG base directories (freedesktop.org basedir spec 0.8).
+
+        Data and caches that an older version left open to other users are closed.
+        """
+        home = cls._locate(env)
+        for folder in (home.data, home.cache):
+            close_to_others(folder)
+        return home
+
+    @classmethod
+    def _locate(cls, env: Mapping[str, str]) -> Home:
         if own := env.get("PATCHWRIGHT_HOME"):
             try:
                 base = Path(own).expanduser().absolute()
@@ -62,7 +73,7 @@ class Home:
 def make_private_folder(path: Path) -> Path:
     """Create a folder (and its parents) that only the user can enter. Raises UserError if that is not possible."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_private_folder(path)
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise UserError(Fault.STORAGE_FULL, f"no space left to make {str(path)!r}") from error

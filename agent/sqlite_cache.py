@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
+
+from sandbox.fs.private_files import open_private
 
 
 def open_cache(path: Path, schema: str, patience: float) -> sqlite3.Connection:
@@ -23,6 +27,9 @@ def open_cache(path: Path, schema: str, patience: float) -> sqlite3.Connection:
 
 def connect_with_schema(path: Path | str, schema: str, patience: float = 0.0) -> sqlite3.Connection:
     """Return a connection (":memory:" for a private one) that has the tables of `schema`."""
+    if path != ":memory:":
+        with suppress(OSError):  # sqlite says what is wrong with it
+            os.close(open_private(str(path), os.O_RDWR | os.O_CREAT))
     db = sqlite3.connect(path, timeout=patience)
     try:
         db.executescript(schema)

@@ -6,6 +6,7 @@ import platform
 import re
 from pathlib import Path
 
+from sandbox.fs.untrusted_file import read_workspace_start
 from sandbox.sanitize import quote_name
 from tools.core.untrusted_output import enclose_in_tag
 
@@ -48,12 +49,13 @@ def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]
     left = MAX_INSTRUCTIONS
     for folder in folders:
         for file in ("AGENTS.md", "CLAUDE.md"):
-            path = folder / file
-            if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
+            name = str((folder / file).relative_to(root))
+            content = read_workspace_start(root, name, left)
+            if content is None:  # or a pipe, a device, a link that leads outside: not the project's words
                 continue
-            text = path.read_bytes()[:left].decode("utf-8", "replace")
+            text = content.decode("utf-8", "replace")
             left -= len(text.encode())
-            found.append((str(path.relative_to(root)), text))
+            found.append((name, text))
             break
     return found
 

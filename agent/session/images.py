@@ -13,6 +13,7 @@ from pathlib import Path
 from agent.app_dirs import make_private_folder
 from agent.model.protocol import Image
 from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import write_private_file
 
 FOLDER = "images"
 """Folder next to the log; each file is named by its content."""
@@ -126,7 +127,7 @@ def _write_atomically(path: Path, content: bytes) -> None:
     """Write a file atomically."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_bytes(content)
+        write_private_file(draft, content)
         draft.replace(path)
     except OSError as error:
         with suppress(OSError):  # it may not exist

@@ -165,7 +165,7 @@ class UndoOutcome:
 
     steps: those that were undone (or redone)
     paths: files that it changed
-    clashes: paths in the way, and why; with any, no file was changed
+    clashes: paths that were left alone, and why
     commits: that contain some of it, and stay in the history
     event: for the session's log, None if no file was changed
     """
@@ -181,6 +181,7 @@ class UndoOutcome:
 class Reverter(Protocol):
     """Snapshot operations needed here."""
 
+    def cover(self, spans: Sequence[tuple[str, str]]) -> None: ...
     def take(self) -> str: ...
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult: ...
 
@@ -246,14 +247,22 @@ def _revert_spans(
 ) -> UndoOutcome:
     if not steps:
         return UndoOutcome(action=action)
+    snapshots.cover(spans)  # so that a redo knows all that this changes
     before = snapshots.take()
     restored = snapshots.revert(spans)
-    if restored.clashes:
+    if restored.clashes and not restored.changes:
         return UndoOutcome(action=action, steps=tuple(steps), clashes=restored.clashes)
     paths = tuple(change.path for change in restored.changes)
     ids = [step.id for step in steps]
     event = UndoEvent(action=action, steps=ids, before=before, after=snapshots.take(), paths=list(paths))
-    return UndoOutcome(action=action, steps=tuple(steps), paths=paths, commits=tuple(commits), event=event)
+    return UndoOutcome(
+        action=action,
+        steps=tuple(steps),
+        paths=paths,
+        clashes=restored.clashes,
+        commits=tuple(commits),
+        event=event,
+    )
 
 
 def format_undo_event(event: UndoEvent) -> str:

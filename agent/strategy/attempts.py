@@ -29,6 +29,7 @@ from agent.app_dirs import Home
 from agent.exit_codes import BY_FAULT, Exit
 from agent.model.protocol import AssistantMessage, Delta, Reply, Request, TextDelta, ToolMessage, Usage
 from sandbox.errors import UserError
+from sandbox.fs.private_files import create_private_folder
 from sandbox.process.git_runner import strip_git_variables
 from sandbox.process.watchdog import start_watchdog, watch_group
 from tools.core.action import Action
@@ -199,7 +200,7 @@ class AttemptsModel:
         base = await asyncio.to_thread(commit_work_tree, self.git)
         slots, making = asyncio.Semaphore(os.cpu_count() or 1), asyncio.Lock()
         purse = None if self.max_cost is None else SharedCostLimit(self.max_cost, self.count)
-        self.log_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_private_folder(self.log_folder)
         tasks = [
             asyncio.ensure_future(self._run_attempt(number, base, slots, making, purse))
             for number in range(1, self.count + 1)

@@ -15,6 +15,7 @@ from agent.turn.step_policy import TurnEnd
 from agent.verify.suite_evidence import SuiteEvidence, judge_report, list_modified_files
 from agent.verify.weakened_tests import WeakenedTests
 from sandbox.errors import UserError
+from sandbox.fs.private_files import write_private_file
 from sandbox.secrets.child_environment import redact
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
@@ -215,7 +216,8 @@ def describe_error(error: Exception, folder: Path) -> tuple[ErrorEvent, Exit]:
 
     report = folder / "traceback.txt"
     try:
-        report.write_text(redact("".join(traceback.format_exception(error))), "utf-8")
+        text = redact("".join(traceback.format_exception(error)))
+        write_private_file(report, text.encode("utf-8", "replace"))
     except OSError:  # the disk may be the cause; the event still reports the error
         report = Path("(not written)")
     message = f"{type(error).__name__}: {error}"

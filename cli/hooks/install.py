@@ -15,6 +15,7 @@ from cli.hooks.contract import NAMES
 from cli.hooks.managers import refuse_managed
 from cli.own_command import find_own_command
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import read_start
 from sandbox.sanitize import sanitize_text
 from tools.git.git_process import Git
 
@@ -59,10 +60,12 @@ class HookFile:
     @property
     def is_ours(self) -> bool:
         """Whether Patchwright installed the hook."""
-        try:
-            return MARK in self.path.read_text("utf-8", "replace").splitlines()[:2]
-        except (OSError, IndexError):  # missing, a folder, or unreadable
-            return False
+        start = read_start(self.path, _LONGEST_HEAD)
+        return start is not None and MARK in start.decode("utf-8", "replace").splitlines()[:2]
+
+
+_LONGEST_HEAD = 1_000
+"""Bytes of the first two lines of a hook of ours."""
 
 
 def install_hooks(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]] = {}) -> int:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import MANIFEST, read_start
+from sandbox.fs.untrusted_file import read_workspace_file
 
 _LARGEST = 1 << 16
 """Bytes of a hook that are read: hooks written by managers have a few kilobytes."""
@@ -130,18 +132,16 @@ def _read_hooks(folder: Path) -> Iterator[str]:
     except OSError:  # missing, not a folder, or unreadable
         return
     for path in files:
-        try:
-            with path.open("rb") as file:
-                yield file.read(_LARGEST).decode("utf-8", "replace")
-        except OSError:
-            continue
+        content = read_start(path, _LARGEST)
+        if content is not None:
+            yield content.decode("utf-8", "replace")
 
 
 def _read_package_json(root: Path) -> Mapping[str, object]:
     """Return the content of package.json, {} if it is missing or invalid."""
     try:
-        found = json.loads((root / "package.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
+        found = json.loads(read_workspace_file(root, "package.json", MANIFEST) or b"")
+    except (UserError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

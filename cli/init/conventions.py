@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cli.init.layout import LANGUAGES
-from cli.init.purpose import get_table, parse_toml, read_text
+from cli.init.purpose import get_table, parse_toml, read_beginning
 from sandbox.errors import UserError
 from tools.git.git_process import Git
 
@@ -88,7 +88,7 @@ def _find_language(path: str) -> str:
 
 def _find_tools(root: Path, known: set[str]) -> list[str]:
     found = {name: f"{name} ({file})" for file, name in reversed(_CONFIGS) if file in known}
-    tool = get_table(parse_toml(read_text(root / "pyproject.toml")), "tool")
+    tool = get_table(parse_toml(read_beginning(root / "pyproject.toml")), "tool")
     for key, name in _PYPROJECT:
         if isinstance(settings := tool.get(key), dict):
             length = settings.get("line-length") or settings.get("line_length")
@@ -99,7 +99,7 @@ def _find_tools(root: Path, known: set[str]) -> list[str]:
 def _measure_style(root: Path, paths: Sequence[str]) -> str:
     """Return indentation, quotes and longest lines as measured; only clear results."""
     step = max(1, len(paths) // SAMPLE)
-    sample = [read_text(root / path, SAMPLE_BYTES) for path in sorted(paths)[::step][:SAMPLE]]
+    sample = [read_beginning(root / path, SAMPLE_BYTES) for path in sorted(paths)[::step][:SAMPLE]]
     lines = [line for text in sample for line in text.splitlines() if line.strip()]
     if len(lines) < 20:
         return ""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from cli.init.purpose import extract_first_sentence, read_text
+from cli.init.purpose import extract_first_sentence, read_beginning
 
 LANGUAGES = {
     "c": "C",
@@ -67,10 +67,10 @@ def _describe_folder(root: Path, name: str, files: list[str]) -> str:
 
 def _read_folder_purpose(folder: Path) -> str:
     """Return the folder's own description: a package's docstring, or the first sentence of its README."""
-    match = re.match(r'\s*[rR]?("""|\'\'\')(.+?)(?:\n|\1)', read_text(folder / "__init__.py", 4096))
+    match = re.match(r'\s*[rR]?("""|\'\'\')(.+?)(?:\n|\1)', read_beginning(folder / "__init__.py", 4096))
     if match:
         return match[2].strip()
-    return extract_first_sentence(read_text(folder / "README.md", 4096))[:160]
+    return extract_first_sentence(read_beginning(folder / "README.md", 4096))[:160]
 
 
 def _count_languages(files: Iterable[str]) -> str:

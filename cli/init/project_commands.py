@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli.init.purpose import get_table, parse_json, parse_toml, read_text
+from cli.init.purpose import get_table, parse_json, parse_toml, read_beginning
 
 MOST = 24
 """Maximum of listed commands: those further down a long Makefile are looked up when needed."""
@@ -44,11 +44,11 @@ def find_commands(root: Path, files: Sequence[str]) -> list[ProjectCommand]:
     found: dict[str, ProjectCommand] = {}
     for name, read in _SOURCES:
         if name in known:
-            for entry in read(read_text(root / name), known):
+            for entry in read(read_beginning(root / name), known):
                 found.setdefault(entry.command, entry)
     for name in sorted(known):
         if _WORKFLOW.match(name):
-            for entry in _read_workflow(read_text(root / name), name):
+            for entry in _read_workflow(read_beginning(root / name), name):
                 found.setdefault(entry.command, entry)
     ordered = sorted(found.values(), key=lambda entry: KINDS.index(entry.kind))
     return [entry for entry in ordered if entry.kind != "other"][:MOST]

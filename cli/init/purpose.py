@@ -8,25 +8,23 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from sandbox.fs.regular_file import read_start
+
 
 def identify_project(root: Path) -> tuple[str, str]:
     """Return name and one sentence; the folder's name and "" if no file has them."""
     name = purpose = ""
     for file, read in _SOURCES:
-        text = read_text(root / file)
+        text = read_beginning(root / file)
         if text and not (name and purpose):
             found, said = read(text)
             name, purpose = name or found, purpose or said
     return name or root.name, purpose
 
 
-def read_text(path: Path, limit: int = 1 << 20) -> str:
-    """Return the first `limit` bytes of a file as text, "" if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(limit).decode("utf-8", "replace")
-    except OSError:  # missing or unreadable: treated as empty
-        return ""
+def read_beginning(path: Path, limit: int = 1 << 20) -> str:
+    """Return the first `limit` bytes of a regular file as text, "" if it is missing or cannot be read."""
+    return (read_start(path, limit) or b"").decode("utf-8", "replace")
 
 
 def extract_first_sentence(text: str) -> str:

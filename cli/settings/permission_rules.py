@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.app_dirs import Home, make_private_folder
 from cli.settings.settings_types import PermissionSettings, RuleSettings
 from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import open_private
 from sandbox.policy.rules import PERMISSIONS, Permission, Rule, Rules, check_examples, parse_rule
 
 STORED = "allowed-commands.txt"
@@ -34,7 +35,7 @@ def store_rules(home: Home, patterns: Sequence[str]) -> None:
     new = [each for each in patterns if each not in known and "\n" not in each]
     path = make_private_folder(home.config) / STORED
     try:
-        with path.open("a", encoding="utf-8") as file:
+        with open(path, "a", encoding="utf-8", opener=open_private) as file:
             file.writelines(f"{each}\n" for each in new)
     except OSError as error:
         raise UserError(Fault.CONFIGURATION, f"cannot write {str(path)!r}: {error.strerror}") from None

@@ -17,6 +17,8 @@ from cli.settings.settings_checks import check_file
 from cli.settings.settings_files import FILE, PROJECT_FILE, parse_value, read_settings_file
 from cli.settings.settings_types import get_setting, list_setting_names
 from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import write_private_file
+from sandbox.fs.regular_file import SETTINGS, read_regular_file, read_regular_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +123,10 @@ def _read_document(path: Path) -> Any:
     from tomlkit.exceptions import TOMLKitError
 
     try:
-        return tomlkit.parse(path.read_text("utf-8")) if path.exists() else tomlkit.document()
+        content = read_regular_file(path, SETTINGS)
+        return tomlkit.document() if content is None else tomlkit.parse(content.decode("utf-8"))
     except (TOMLKitError, UnicodeDecodeError) as error:
         raise UserError(Fault.CONFIGURATION, f"{str(path)!r} is not valid TOML: {error}") from None
-    except OSError as error:
-        raise UserError(Fault.CONFIGURATION, f"cannot read {str(path)!r}: {error.strerror}") from None
 
 
 def _write_document(path: Path, text: str) -> Path:
@@ -137,7 +138,7 @@ def _write_document(path: Path, text: str) -> Path:
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_text(text, "utf-8")
+        write_private_file(draft, text.encode())
         if target.exists():
             draft.chmod(stat.S_IMODE(target.stat().st_mode))
         check_file(draft)
@@ -161,5 +162,5 @@ def _find_source(key: str, home: Home, root: Path | None, env: Mapping[str, str]
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         if value is not None:
-            return f"{path}:{find_line(path.read_text('utf-8'), key)}"
+            return f"{path}:{find_line(read_regular_text(path, SETTINGS) or '', key)}"
     return "built-in"

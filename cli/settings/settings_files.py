@@ -7,19 +7,24 @@ from typing import Any
 
 from agent.app_dirs import SETTINGS_FILE
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import SETTINGS, UnsafeFileError, read_regular_file
+from sandbox.fs.untrusted_file import read_workspace_file
 
 FILE, PROJECT_FILE = SETTINGS_FILE, "patchwright.toml"
 """Names of the user's file in the configuration folder, and of the project's at its top."""
 
 
 def read_settings_file(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file; {} if there is none. Raises UserError."""
-    try:
-        text = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+    """Return the content of a TOML file; {} if there is none. Raises UserError.
+
+    A project's file is read if it is in the project: a link may not lead out of it.
+    """
+    if path.name == PROJECT_FILE:
+        text = read_workspace_file(path.parent, path.name, SETTINGS)
+    else:
+        text = read_regular_file(path, SETTINGS)
+    if text is None:
         return {}
-    except OSError as error:
-        raise UserError(Fault.CONFIGURATION, f"cannot read {str(path)!r}: {error.strerror}") from None
     import tomllib
 
     try:
@@ -33,8 +38,8 @@ def locate_setting(path: Path, key: str) -> str:
     from cli.settings.toml_lines import find_line
 
     try:
-        line = find_line(path.read_text("utf-8"), key)
-    except (OSError, UnicodeDecodeError):  # removed or changed since it was read
+        line = find_line((read_regular_file(path, SETTINGS) or b"").decode("utf-8"), key)
+    except (UnsafeFileError, UnicodeDecodeError):  # changed since it was read
         line = None
     return f"{str(path)!r}, line {line}" if line else f"{str(path)!r}"
 

@@ -21,6 +21,7 @@ from sandbox.fs.protected_paths import (
     ProtectedPaths,
     find_protected_paths,
 )
+from sandbox.fs.regular_file import UnsafeFileError, read_entry
 from sandbox.guards.folder_handles import move_entry_aside
 from sandbox.guards.new_repositories import disable_repositories
 from sandbox.guards.self_run_files import list_top_entries
@@ -207,7 +208,6 @@ def _hash_content(path: Path, identity: tuple[int, ...]) -> str:
     import hashlib
 
     try:
-        with path.open("rb") as file:
-            return hashlib.sha256(file.read(_HASHED)).hexdigest()
-    except OSError:  # not readable: compared by identity only
+        return hashlib.sha256(read_entry(str(path), _HASHED)).hexdigest()
+    except (OSError, UnsafeFileError):  # not readable: compared by identity only
         return str(identity)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sandbox.backends.constraints import Constraints
 from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.process.command import Sandbox
 from sandbox.process.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.secrets.child_environment import find_home
@@ -217,8 +218,8 @@ def _save_probe_result(cache: Path | None, found: _BubblewrapProbe) -> None:
     content = {**asdict(found), "for": _build_cache_key(found)}
     temporary = cache / f"{_FILE}.{os.getpid()}"
     with suppress(OSError):  # a cache that cannot be written costs a few milliseconds at each start
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.write_text(json.dumps(content))
+        create_private_folder(cache)
+        write_private_file(temporary, json.dumps(content).encode())
         temporary.replace(cache / _FILE)
 
 

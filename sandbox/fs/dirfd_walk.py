@@ -211,16 +211,8 @@ def make_temporary_name() -> str:
     return f".patchwright-{os.urandom(6).hex()}.tmp"
 
 
-def describe_file_type(mode: int) -> str:
-    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
-    return next((words for test, words in kinds if test(mode)), "a device")
-
-
 _DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", 0)
 """O_PATH (Linux) opens folders that can be entered but not listed."""
-
-READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""O_NONBLOCK: opening a pipe without a writer would otherwise block."""
 
 _MOST_LINKS = 40
 """Symbolic links followed in one path; the limit of Linux."""

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import re
-import stat
 from pathlib import Path, PurePosixPath
+
+from sandbox.fs.regular_file import (
+    GIT_FILE,
+    SETTINGS,
+    UnsafeFileError,
+    read_entry,
+    read_first_line,
+    read_regular_text,
+)
 
 # git itself refuses longer chains of symbolic references.
 _MAX_SYMBOLIC_DEPTH = 5
@@ -34,20 +42,11 @@ _SUBMODULE = re.compile(r"^\s*path\s*=\s*\"?(.+?)/?\"?\s*$", re.MULTILINE)
 
 
 def _read_submodule_paths(root: Path) -> frozenset[str]:
-    path = root / ".gitmodules"
     try:
-        status = path.lstat()
-        if (
-            not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST_LIST
-        ):  # a pipe or a device: reading could block
-            return frozenset()
-        return frozenset(_SUBMODULE.findall(path.read_text("utf-8", "surrogateescape")))
-    except OSError:  # no such file
+        content = read_entry(str(root / ".gitmodules"), SETTINGS)
+    except (FileNotFoundError, UnsafeFileError):  # git reads no other kind of file either
         return frozenset()
-
-
-_LARGEST_LIST = 1_000_000
-"""Bytes of a `.gitmodules` that is read: thousands of submodules."""
+    return frozenset(_SUBMODULE.findall(content.decode("utf-8", "surrogateescape")))
 
 
 def _is_empty_folder(folder: Path) -> bool:
@@ -62,21 +61,21 @@ def _is_empty_folder(folder: Path) -> bool:
 def find_git_dir(root: Path) -> Path | None:
     """Return the repository's git folder: `root/.git`, or the target of the file `.git` (worktrees, submodules)."""
     entry = root / ".git"
-    line = _read_first_line(entry)
+    line = read_first_line(entry)
     folder = entry if line is None else (root / line.removeprefix("gitdir:").strip())
-    return folder if _read_first_line(folder / "HEAD") is not None else None
+    return folder if read_first_line(folder / "HEAD") is not None else None
 
 
 def find_common_dir(folder: Path) -> Path:
     """Return the folder that all worktrees of a repository share (refs, objects, hooks); mostly `folder` itself."""
-    line = _read_first_line(folder / "commondir")
+    line = read_first_line(folder / "commondir")
     return folder if line is None else (folder / line).resolve()
 
 
 def find_main_work_tree(root: Path) -> Path | None:
     """Return the main work tree of a linked one (`git worktree add`), None if it is not properly linked."""
     folder = find_git_dir(root)
-    back = _read_first_line(folder / "gitdir") if folder else None
+    back = read_first_line(folder / "gitdir") if folder else None
     if folder is None or back is None or Path(back).resolve() != (root / ".git").resolve():
         return None  # a file `.git` alone proves nothing
     shared = find_common_dir(folder)
@@ -92,7 +91,7 @@ def read_head_commit(root: Path) -> str:
 def read_branch(root: Path) -> str:
     """Return the branch checked out at `root`, "" when HEAD is detached."""
     folder = find_git_dir(root)
-    line = _read_first_line(folder / "HEAD") if folder else None
+    line = read_first_line(folder / "HEAD") if folder else None
     if line is None or not line.startswith("ref:"):
         return ""
     return line.removeprefix("ref:").strip().removeprefix("refs/heads/")
@@ -102,8 +101,8 @@ def _resolve_reference(folder: Path, name: str) -> str:
     shared = find_common_dir(folder)
     for _ in range(_MAX_SYMBOLIC_DEPTH):
         line = (
-            _read_first_line(folder / name)
-            or _read_first_line(shared / name)
+            read_first_line(folder / name)
+            or read_first_line(shared / name)
             or _read_packed_reference(shared, name)
         )
         if not line.startswith("ref:"):
@@ -115,17 +114,6 @@ def _resolve_reference(folder: Path, name: str) -> str:
 
 
 def _read_packed_reference(shared: Path, name: str) -> str:
-    try:
-        text = (shared / "packed-refs").read_text("utf-8", "surrogateescape")
-    except OSError:  # no packed references: the reference does not exist
-        return ""
+    text = read_regular_text(shared / "packed-refs", GIT_FILE) or ""
     lines = (line.partition(" ") for line in text.splitlines() if line[:1] not in ("#", "^"))
     return next((commit for commit, _, ref in lines if ref == name), "")
-
-
-def _read_first_line(path: Path) -> str | None:
-    try:
-        with path.open("r", encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline().strip()
-    except OSError:  # missing, a folder or not readable: treated as no file
-        return None

@@ -12,17 +12,16 @@ from pathlib import Path
 
 from sandbox.errors import translate_write_errors
 from sandbox.fs.dirfd_walk import (
-    READ_FLAGS,
     FolderEntry,
     NotAFile,
     OutsideWorkspace,
     PathWalk,
     ProtectedPath,
     check_writable,
-    describe_file_type,
     probe_write_access,
     replace_file,
 )
+from sandbox.fs.regular_file import READ_FLAGS, describe_file_type
 from sandbox.fs.repository import find_git_dir, find_inner_repository
 from sandbox.fs.text_file import TextFile, decode_text, encode_text
 

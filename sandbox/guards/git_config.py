@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from sandbox.fs.regular_file import read_regular_text
 from sandbox.fs.repository import find_common_dir
 
 _MOST_FILES = 64
@@ -63,9 +64,8 @@ def _read_entries(path: Path) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=256)
 def _parse_file(path: Path, identity: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
     """Return the entries that matter, read once per identity of the file."""
-    try:
-        text = path.read_text("utf-8", "surrogateescape")
-    except OSError:  # not readable, by git neither
+    text = read_regular_text(path, _LARGEST)
+    if text is None:  # not readable, by git neither
         return ()
     return tuple(
         (f"{section}.{key}", value)

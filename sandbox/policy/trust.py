@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import create_private_folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +106,7 @@ class TrustStore:
         import tempfile
 
         try:
-            self.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private_folder(self.file.parent)
             # mkstemp: mode 0600 from the start, and it never follows an existing link.
             handle, name = tempfile.mkstemp(prefix="trust-", dir=self.file.parent)
             with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -6,6 +6,7 @@ import os
 from itertools import count
 from pathlib import Path
 
+from sandbox.fs.private_files import create_private_folder
 from sandbox.process.command import Capture
 
 HEAD = 32 << 10
@@ -60,7 +61,7 @@ class Recorder:
 
     def _open_spill(self, folder: Path) -> None:
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private_folder(folder)
             path = folder / f"spill-{os.getpid()}-{next(_NUMBERS)}"
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except OSError as error:  # full, read-only, not accessible: the command's result matters more

@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from sandbox.fs.private_files import write_private_file
+
 _SCRIPT = """
 groups=
 while read -r word group; do
@@ -58,7 +60,7 @@ def start_death_record(place: Path) -> None:
         return
     with suppress(OSError):  # e.g. a full disk: then the time stays unknown
         _send_line(_open_pipe(os.getpid()), b"mark %s\n" % name)
-        place.write_bytes(b"")
+        write_private_file(place, b"")
 
 
 def stop_death_record(place: Path) -> None:

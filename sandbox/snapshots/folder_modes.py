@@ -21,8 +21,8 @@ Spans = Sequence[tuple[View, View, Sequence[Change]]]
 def restore_folder_modes(workspace: WorkingTree, spans: Spans) -> Iterator[dict[str, int]]:
     """Open folders that were closed meanwhile, while files are restored.
 
-    Yields the permissions that folders get afterwards; without them (they may be cleared) all get those that
-    they had. A folder whose permissions were changed by others since keeps them.
+    Yields the permissions that folders get afterwards. A folder whose permissions were changed by others since
+    keeps them.
     """
     wanted, closed = {}, {}
     for path in sorted(_find_candidates(spans)):  # parents first, so that their children can be read
@@ -32,10 +32,11 @@ def restore_folder_modes(workspace: WorkingTree, spans: Spans) -> Iterator[dict[
         ]
         now = workspace.read_folder_mode(path)
         mode = _remove_mode_changes(history, now)
-        if mode is None or mode == now:
+        if mode == now:
             continue
-        wanted[path] = mode
-        if now is not None and now & _OWNER != _OWNER:
+        if mode is not None:
+            wanted[path] = mode
+        if now is not None and now & _OWNER != _OWNER:  # with mode None it is to be removed
             closed[path] = now
             workspace.set_folder_mode(path, now | _OWNER)
     try:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError, translate_write_errors
+from sandbox.fs.private_files import create_private_folder
 from sandbox.snapshots.pack import Packs, PackWriter
 from sandbox.snapshots.path_state import GIT_NESTED, GIT_TREE
 
@@ -193,7 +194,7 @@ class Store:
         if self._lock >= 0:
             return
         for folder in (self.folder, self.folder / "objects", self.folder / "refs", self.folder / "info"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private_folder(folder)
         self.folder.chmod(0o700)
         if self._handle < 0:
             self._handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -15,6 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from sandbox.fs.private_files import open_private, write_private_file
+
 KINDS = {"commit": 1, "tree": 2, "blob": 3, "tag": 4}
 """Numbers of the kinds of objects in a pack."""
 
@@ -38,7 +40,7 @@ class PackWriter:
         # Another snapshot may be written at the same time, in a container even under the same process id.
         self._temporary = folder / f"tmp-{os.getpid()}-{os.urandom(4).hex()}"
         self._index = self._temporary.with_name(f"{self._temporary.name}-index")
-        self._file: BinaryIO = self._temporary.open("wb")
+        self._file: BinaryIO = open(self._temporary, "wb", opener=open_private)  # noqa: SIM115 - closed by `finish`
         self._file.write(_HEADER.pack(b"PACK", _VERSION, 0))
         self._offset = _HEADER.size
         self._found: dict[str, tuple[int, int]] = {}
@@ -78,7 +80,7 @@ class PackWriter:
             checksum = hashlib.file_digest(file, lambda: hashlib.sha1(usedforsecurity=False)).digest()
             file.seek(0, os.SEEK_END)
             file.write(checksum)
-        self._index.write_bytes(_build_index(self._found, checksum))
+        write_private_file(self._index, _build_index(self._found, checksum))
         name = f"pack-{checksum.hex()}"
         self._temporary.replace(self._folder / f"{name}.pack")
         self._index.replace(self._folder / f"{name}.idx")

@@ -75,6 +75,8 @@ def _merge_metadata(
         old,
         modes=_replace_facts(old.modes, new.modes, written),
         large=_replace_facts(old.large, new.large, written),
+        special=_replace_facts(old.special, new.special, written),
+        hidden=(old.hidden - written.keys()) | (new.hidden & written.keys()),
         folders=_replace_facts(old.folders, new.folders, made),
         empty=frozenset(path for path in empty if not is_folder(path)),
     )

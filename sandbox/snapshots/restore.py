@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +10,9 @@ from pathlib import Path, PurePosixPath
 
 from sandbox.errors import translate_write_errors
 from sandbox.snapshots.folder_modes import restore_folder_modes
-from sandbox.snapshots.newly_visible import compute_changes
+from sandbox.snapshots.newly_visible import compute_covered_changes
 from sandbox.snapshots.object_store import Store
-from sandbox.snapshots.path_state import Change, State
+from sandbox.snapshots.path_state import GIT_NESTED, Change, State
 from sandbox.snapshots.reverted_state import Clash, compute_reverted_state
 from sandbox.snapshots.snapshot_view import View
 from sandbox.snapshots.working_tree import WorkingTree
@@ -22,7 +23,7 @@ class RestoreResult:
     """Result of an undo.
 
     changes: the reverted changes (each one's `before` is the present state)
-    clashes: paths that were left alone, and why; unless they were to be skipped, nothing was reverted
+    clashes: paths that were left alone, and why; all others were reverted
     """
 
     changes: tuple[Change, ...]
@@ -39,7 +40,7 @@ class Span:
 
     @staticmethod
     def from_views(before: View, after: View) -> Span:
-        return Span(before=before, after=after, changes=compute_changes(before, after))
+        return Span(before=before, after=after, changes=compute_covered_changes(before, after))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,22 +53,19 @@ class _Step:
     folder: bool
 
 
-def revert_spans(
-    root: Path, store: Store, spans: Sequence[Span], *, skip_clashes: bool, merge: bool
-) -> RestoreResult:
+def revert_spans(root: Path, store: Store, spans: Sequence[Span], *, merge: bool) -> RestoreResult:
     """See `Snapshots.revert`. spans: the oldest first"""
     workspace = WorkingTree(root)
     with (
         translate_write_errors(str(root)),
-        restore_folder_modes(workspace, [(span.before, span.after, span.changes) for span in spans]) as modes,
+        restore_folder_modes(workspace, [(span.before, span.after, span.changes) for span in spans]),
     ):
-        steps, clashes = _plan_steps(workspace, store, spans, merge=merge)
-        if clashes and not skip_clashes:
-            modes.clear()
-            return RestoreResult(changes=(), clashes=clashes)
-        _apply_steps(workspace, store, steps)
+        planned, clashes = _plan_steps(workspace, store, spans, merge=merge)
+        steps, failed = _apply_steps(workspace, store, planned)
+        clashes |= failed
         for span in reversed(spans):
-            _tidy_folders(workspace, span)
+            _tidy_folders(workspace, span, tuple(f"{path}/" for path in clashes))
+    steps.sort(key=lambda step: step.path)
     changes = (Change.from_states(step.path, step.wanted, step.present) for step in steps)
     return RestoreResult(changes=tuple(changes), clashes=clashes)
 
@@ -82,7 +80,11 @@ def _plan_steps(
     steps: dict[str, _Step] = {}
     clashes: dict[str, str] = {}
     for path, changes in sorted(histories.items()):
-        now = workspace.read_state(path)
+        try:
+            now = workspace.read_state(path)
+        except OSError as error:  # closed by somebody since, or another user's
+            clashes[path] = (error.strerror or "cannot be read").lower()
+            continue
         folder = now is not None and now.mode == stat.S_IFDIR
         present = None if folder else now
         try:
@@ -90,8 +92,12 @@ def _plan_steps(
         except Clash as clash:
             clashes[path] = str(clash)
             continue
+        except OSError as error:  # exchanged or closed while it was read
+            clashes[path] = (error.strerror or "cannot be read").lower()
+            continue
         if wanted != present:
             steps[path] = _Step(path=path, wanted=wanted, present=present, folder=folder)
+    _keep_used_repositories(workspace, steps, clashes)
     # One clash may block another path: a folder cannot become a file while it contains a file of the user's.
     while blocked := {
         path: why for path, step in steps.items() if (why := _explain_block(workspace, step, steps, spans))
@@ -99,6 +105,28 @@ def _plan_steps(
         clashes |= blocked
         steps = {path: step for path, step in steps.items() if path not in blocked}
     return list(steps.values()), clashes
+
+
+def _keep_used_repositories(workspace: WorkingTree, steps: dict[str, _Step], clashes: dict[str, str]) -> None:
+    """Leave a repository that the spans made (`git init`) as a whole if anything in its git folder changed since."""
+    removed: dict[str, set[str]] = {}
+    for path, step in steps.items():
+        if step.wanted is None and (git := _find_git_folder(path)):
+            removed.setdefault(git, set()).add(path)
+    for git, paths in removed.items():
+        below = f"{git}/"
+        if set(workspace.iterate_files_below(git)) == paths:
+            continue
+        for path in [path for path in steps if path.startswith(below)]:
+            del steps[path]
+        for path in [path for path in clashes if path.startswith(below)]:
+            del clashes[path]
+        clashes[git] = "a repository that was made there has been used since"
+
+
+def _find_git_folder(path: str) -> str:
+    parts = path.split("/")[:-1]
+    return "/".join(parts[: parts.index(".git") + 1]) if ".git" in parts else ""
 
 
 def _explain_block(
@@ -115,7 +143,8 @@ def _explain_block(
             return "a folder that somebody else has made stands in its place"
     for parent in _list_parents(step.path):
         state = workspace.read_state(parent)
-        if state is not None and state.mode != stat.S_IFDIR and parent not in vacated:
+        is_folder = state is None or state.mode in (stat.S_IFDIR, GIT_NESTED)
+        if not is_folder and parent not in vacated:
             return f"{parent!r} is no longer a folder"
     return ""
 
@@ -125,27 +154,49 @@ def _was_created_in_spans(path: str, spans: Sequence[Span]) -> bool:
     return any(span.after.has_folder(path) and not span.before.has_folder(path) for span in spans)
 
 
-def _apply_steps(workspace: WorkingTree, store: Store, steps: Sequence[_Step]) -> None:
-    """Apply the steps, removals first: they make room where a file became a folder or the reverse."""
-    for step in steps:
-        if step.wanted is None:
-            workspace.remove(step.path)
-    for step in steps:
-        if step.wanted is None:
-            continue
-        if step.folder:
-            workspace.remove_empty_folders(step.path)
-        workspace.write(step.path, step.wanted, store.read(step.wanted.id))
+def _apply_steps(
+    workspace: WorkingTree, store: Store, steps: Sequence[_Step]
+) -> tuple[list[_Step], dict[str, str]]:
+    """Apply the steps, removals first: they make room where a file became a folder or the reverse.
+
+    Returns the steps that were applied, and the paths where the system forbade it, with the reason.
+    """
+    applied, failed = [], {}
+    for step in sorted(steps, key=lambda step: step.wanted is not None):
+        try:
+            _apply_step(workspace, store, step)
+        except OSError as error:
+            if error.errno not in _LOCAL_ERRORS:
+                raise
+            failed[step.path] = (error.strerror or "cannot be written").lower()
+        else:
+            applied.append(step)
+    return applied, failed
 
 
-def _tidy_folders(workspace: WorkingTree, span: Span) -> None:
-    """Restore folders that are gone, remove those that are new and empty."""
+def _apply_step(workspace: WorkingTree, store: Store, step: _Step) -> None:
+    if step.wanted is None:
+        workspace.remove(step.path)
+        return
+    if step.folder:
+        workspace.remove_empty_folders(step.path)
+    workspace.write(step.path, step.wanted, store.read(step.wanted.id) if step.wanted.is_kept else b"")
+
+
+_LOCAL_ERRORS = frozenset(
+    (errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.ENOTEMPTY, errno.ELOOP, errno.EBUSY)
+)
+"""Errors of one place; others, as a full disk, end the undo, which can be repeated."""
+
+
+def _tidy_folders(workspace: WorkingTree, span: Span, kept: tuple[str, ...]) -> None:
+    """Restore folders that are gone, remove those that are new and empty, except below `kept`."""
     before, after = span.before, span.after
     hollow = after.extra.empty - before.extra.empty
     added = {each.path for each in span.changes if each.before is None}  # also if removed since
     made = hollow | {parent for path in added | hollow for parent in _list_parents(path)}
     for path in sorted(made, reverse=True):  # children first
-        if not before.has_folder(path):
+        if not before.has_folder(path) and not path.startswith(kept):
             workspace.remove_if_empty(path)
     for path in sorted(before.extra.empty - after.extra.empty):
         if not after.has_folder(path) and workspace.read_state(path) is None:

@@ -77,8 +77,10 @@ def _merge_files(
 
 
 def _require_kept(state: State | None) -> State | None:
-    if state is not None and not state.is_kept:
-        raise Clash("its earlier content was too large to keep")
+    if state is not None and not state.can_be_made:
+        kind = "a socket" if stat.S_ISSOCK(state.mode) else "a device"
+        large = stat.S_ISREG(state.mode)
+        raise Clash("its earlier content was too large to keep" if large else f"it was {kind}")
     return state
 
 

@@ -25,9 +25,12 @@ class View:
         return View(store=store, tree=entries["files"][1], extra=extra)
 
     def build_state(self, path: str, entry: Entry | None) -> State | None:
-        """Return the full state of the tree's `entry` at `path`; a file too large to keep has no entry."""
+        """Return the full state of the tree's `entry` at `path`; what has no content there has no entry."""
         if entry is not None:
             return self.extra.build_state(path, *entry)
+        if path in self.extra.special:
+            mode, mark = self.extra.special[path]
+            return State(mode=mode, id=mark)
         mode, mark = self.extra.large.get(path, (0, ""))
         return State(mode=stat.S_IFREG | mode, id=mark) if mark else None
 
@@ -42,7 +45,8 @@ class View:
         if entry and entry[0] == GIT_TREE:
             return True
         below = path + "/"
-        return any(each == path or each.startswith(below) for each in (*self.extra.empty, *self.extra.large))
+        others = (*self.extra.empty, *self.extra.large, *self.extra.special)
+        return path in self.extra.empty or any(each.startswith(below) for each in others)
 
     def get_folder_mode(self, path: str) -> int | None:
         """Return the permission bits of the folder at `path` ("" is the workspace), None if there was none."""
@@ -51,17 +55,17 @@ class View:
 
     def list_files(self) -> set[str]:
         """Return all paths that have a state."""
-        return {
-            path for path, _ in self.store.iterate_differences(EMPTY_TREE, self.tree)
-        } | self.extra.large.keys()
+        listed = {path for path, _ in self.store.iterate_differences(EMPTY_TREE, self.tree)}
+        return listed | self.extra.large.keys() | self.extra.special.keys()
 
 
 def compare_views(before: View, after: View) -> list[Change]:
     """Return every path whose state differs, sorted."""
     entries = dict(before.store.iterate_differences(before.tree, after.tree))
-    others = _find_unequal_keys(before.extra.modes, after.extra.modes) | _find_unequal_keys(
-        before.extra.large, after.extra.large
-    )
+    old_facts, new_facts = before.extra, after.extra
+    others = _find_unequal_keys(old_facts.modes, new_facts.modes)
+    others |= _find_unequal_keys(old_facts.large, new_facts.large)
+    others |= _find_unequal_keys(old_facts.special, new_facts.special)
     if before.extra.usual != after.extra.usual:  # any file's mode may differ
         others |= before.list_files() | after.list_files()
     entries.update(

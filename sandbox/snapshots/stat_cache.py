@@ -13,9 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from sandbox.fs.private_files import write_private_file
+
 NAME = "stat-cache"
 
-_MARK = b"patchwright stat-cache 1 %d.%d\n" % sys.version_info[:2]
+_MARK = b"patchwright stat-cache 2 %d.%d\n" % sys.version_info[:2]
 """marshal's format depends on the Python version."""
 
 
@@ -24,7 +26,7 @@ def save_cache(store: Path, facts: tuple[Any, ...]) -> None:
     content = marshal.dumps(facts)
     temporary = store / f"{NAME}-{os.getpid()}"
     with suppress(OSError):
-        temporary.write_bytes(_MARK + zlib.crc32(content).to_bytes(4, "big") + content)
+        write_private_file(temporary, _MARK + zlib.crc32(content).to_bytes(4, "big") + content)
         temporary.replace(store / NAME)
 
 

@@ -11,8 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sandbox.fs.repository import find_git_dir, read_head_commit
+from sandbox.snapshots.coverage.sealed import set_mode, unseal_file
 from sandbox.snapshots.object_store import compute_object_id
-from sandbox.snapshots.path_state import GIT_NESTED, State
+from sandbox.snapshots.path_state import GIT_NESTED, State, format_special_mark
 
 # Larger files are data or build results; keeping each version would fill the disk.
 MAX_FILE_SIZE = 10_000_000
@@ -54,7 +55,7 @@ class WorkingTree:
                 yield str((place / name).relative_to(self._root))
 
     def write(self, path: str, state: State, content: bytes) -> None:
-        """Write a file or a link at `path` atomically, with missing parents."""
+        """Write a file, link or pipe at `path` atomically, with missing parents."""
         with self._open_parent(path, make=True) as (folder, name):
             # The same name at each attempt: the next one removes the leftover of a kill.
             temporary = f".patchwright-{hashlib.sha256(os.fsencode(path)).hexdigest()[:16]}"
@@ -62,6 +63,9 @@ class WorkingTree:
             try:
                 if state.is_link:
                     os.symlink(content, temporary, dir_fd=folder)
+                elif stat.S_ISFIFO(state.mode):
+                    os.mkfifo(temporary, 0o600, dir_fd=folder)
+                    set_mode(temporary, stat.S_IMODE(state.mode), folder)
                 else:
                     _create_file(temporary, folder, content, stat.S_IMODE(state.mode))
                 os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -113,7 +117,7 @@ class WorkingTree:
                 handle = os.open(name, _FOLDER, dir_fd=folder)
             except PermissionError:  # it cannot be listed, which the new bits may fix
                 if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-                    os.chmod(name, mode, dir_fd=folder)
+                    set_mode(name, mode, folder)
                 return
             try:
                 os.fchmod(handle, mode)
@@ -146,7 +150,7 @@ class WorkingTree:
             return State(
                 mode=info.st_mode, id=compute_object_id("blob", read_file_or_link(name, info.st_mode, folder))
             )
-        return State(mode=info.st_mode, id="?")  # a socket, pipe or device: equal to nothing recorded
+        return State(mode=info.st_mode, id=format_special_mark(info.st_mode, info.st_rdev))
 
     @contextmanager
     def _open_parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
@@ -170,14 +174,36 @@ def format_large_mark(size: int, mtime_ns: int) -> str:
     return f"{size}@{mtime_ns}"
 
 
-def read_file_or_link(path: str, mode: int, folder: int | None = None) -> bytes:
-    """Return the bytes of a regular file, or a link's target; never the content behind a link."""
+def read_file_or_link(path: str, mode: int, folder: int | None = None, *, unseal: bool = True) -> bytes:
+    """Return the bytes of a regular file, or a link's target; never the content behind a link.
+
+    unseal: a file of this user's that may not be read is made readable for the moment
+    """
     if stat.S_ISLNK(mode):
         return os.fsencode(os.readlink(path, dir_fd=folder))
+    try:
+        return _read_file(path, folder)
+    except PermissionError:
+        if not unseal:
+            raise
+    with unseal_file(path, folder):
+        return _read_file(path, folder)
+
+
+def _read_file(path: str, folder: int | None) -> bytes:
     # Non-blocking, in case a pipe has taken the file's place.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(path, flags, dir_fd=folder), "rb") as file:
-        return file.read()
+        info = os.fstat(file.fileno())
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, "it is no longer a file", path)
+        # Not the limit, for which a buffer of its size would be made for each file.
+        content = file.read(min(info.st_size, MAX_FILE_SIZE) + 1)
+        if len(content) > info.st_size:  # it grows
+            content += file.read(MAX_FILE_SIZE + 1)
+    if len(content) > MAX_FILE_SIZE:
+        raise OSError(errno.EFBIG, f"larger than {MAX_FILE_SIZE // 1_000_000} MB", path)
+    return content
 
 
 def _create_file(name: str, folder: int, content: bytes, mode: int) -> None:

@@ -1,52 +1,35 @@
-"""Scan a workspace for files and their stat signatures, by scandir, with git's ignore rules cached."""
+"""Scans of a workspace: what is visible under the ignore rules, and what undo has to cover under earlier ones."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sandbox.errors import Fault, UserError
-from sandbox.fs.repository import find_common_dir, find_git_dir, find_root, read_head_commit
-from sandbox.process.git_runner import NO_USER_SETTINGS, GitRunner
+from sandbox.fs.repository import find_git_dir, find_root, read_head_commit
+from sandbox.snapshots.coverage.folder_walk import FolderWalk, Scan, Signature, read_signature
+from sandbox.snapshots.coverage.ignore_rules import IgnoreRules, find_exclude_file
 from sandbox.snapshots.folder_watch import FolderChanges, Watch
 
-Signature = tuple[int, int, int, int, int]
-"""st_mode, st_size, st_mtime_ns, st_ctime_ns, st_ino: any change of a file's bytes or mode changes it."""
-
-# More means a home folder or a disk, opened by mistake: report it before minutes pass.
-MAX_FILES = 200_000
-
-
-@dataclass(slots=True, kw_only=True)
-class Scan:
-    """Result of one walk; paths are relative to the workspace.
-
-    files: regular files and symbolic links
-    nested: other repositories inside, by their checked-out commit ("" if there is none yet)
-    folders: every folder entered, the workspace itself ("") included
-    modes: permission bits of folders, by path
-    unreadable: folders that could not be listed
-    linked: files with several names: one outside the workspace may be the one written through
-    """
-
-    files: dict[str, Signature] = field(default_factory=dict)
-    nested: dict[str, str] = field(default_factory=dict)
-    folders: list[str] = field(default_factory=list)
-    modes: dict[str, int] = field(default_factory=dict)
-    unreadable: list[str] = field(default_factory=list)
-    linked: list[str] = field(default_factory=list)
-
+__all__ = ["WORTH_WATCHING", "Scan", "Signature", "Walker"]
 
 WORTH_WATCHING = 2_000
 """Files from which on the kernel is asked to report changes: fewer are scanned in some 15 ms."""
 
+MOST_COVERED = 20_000
+"""Paths covered though the present rules ignore them. Each costs a stat per snapshot; the first scan's come first."""
+
 
 class Walker:
-    """Repeated walks of one workspace; only names never seen before cost a call of git."""
+    """Repeated scans of one workspace.
+
+    A path that was visible in an earlier scan of this process stays covered when a rule comes to ignore it, and
+    when its folder becomes a repository: otherwise a command could put files out of undo's reach, and then
+    overwrite them. A new process begins under the rules that it finds.
+    """
 
     def __init__(self, root: Path, store: Path, watch_from: int = WORTH_WATCHING) -> None:
         self._root = str(root)
@@ -54,40 +37,65 @@ class Walker:
         self._watch_from = watch_from
         self._last: Scan | None = None
         self._expected = 0
-        self._store = store
-        self._hidden = _locate_store(store, root)
-        self._ignored: dict[str, bool] = {}
+        self._judge = IgnoreRules(root, store)
+        self._walk = FolderWalk(self._root, _locate_store(store, root), self._watch, self._judge)
         self._rules: dict[str, Signature] | None = None
         self._index: Signature | None = None
         self._forced: list[str] = []
+        self._first: Collection[str] | None = None
+        self._gone: set[str] = set()
+        self._covered: set[str] = set()
 
     def scan(self) -> Scan:
         """Return all files; only changes since the last scan are read, where the kernel reports them.
 
-        A scan without changes returns the same object as the last one.
+        A scan without changes returns the same object as the last one. Folders that had to be opened for it
+        stay open until `finish`.
         """
         happened = self._watch.read_changes() if self._last is not None else None
+        self._walk.fresh = []
         if happened is None or self._last is None:
             found = self._scan_all()
         elif not happened:
             found = self._check_unwatched(self._last)
         else:
             found = self._scan_touched(self._last, happened)
-        self._last = found
+        if found is not self._last:
+            if self._last is not None:
+                self._gone |= self._last.files.keys() - found.files.keys()
+            if self._first is None:
+                self._first = found.files.keys()
+            self._walk.entered, self._walk.sealed = set(found.folders), set(found.unreadable)
+            self._last = found
         return found
+
+    def finish(self) -> None:
+        """End a scan, when the files that it found have been read."""
+        self._walk.reseal()
+
+    def cover(self, paths: Iterable[str]) -> None:
+        """Cover these paths from the next scan on, also those that the present rules ignore."""
+        new = set(paths) - self._covered
+        if not new:
+            return
+        if self._last is None:
+            self.scan()
+        self._covered |= self._judge.find_ignored(new, self._walk.get_rules())
+        self._walk.held |= _list_held(new)
+        self._watch.stop()  # so that the next scan looks at everything
 
     def reset(self) -> None:
         """Scan everything the next time."""
         self._watch.stop()
-        self._last = None
 
     def export_state(self) -> tuple[Any, ...]:
         """Return the known names and rules, for `restore_state` in another process."""
-        return self._ignored, self._rules, self._index, self._forced
+        sealed = None if self._walk.sealed is None else sorted(self._walk.sealed)
+        return self._walk.ignored, self._rules, self._index, self._forced, sealed
 
     def restore_state(self, state: tuple[Any, ...], expected: int) -> None:
         """Take over the state of another process. expected: number of files"""
-        self._ignored, self._rules, self._index, self._forced = state
+        self._walk.ignored, self._rules, self._index, self._forced, self._walk.sealed = state
         self._expected = expected
 
     def _scan_all(self) -> Scan:
@@ -95,45 +103,81 @@ class Walker:
         number = self._expected if self._last is None else len(self._last.files)
         if number >= self._watch_from:
             self._watch.start()
-        found = self._walk_folders()
-        rules = self._collect_ignore_rules(found)
+        walk, past = self._walk, self._walk.get_rules()
+        found = self._walk_all()
+        rules = self._collect_rules()
         if rules != self._rules:
             if self._rules is not None:
-                self._ignored.clear()
-                found = self._walk_folders()
-                rules = self._collect_ignore_rules(found)
+                known = dict(walk.ignored)
+                for name in walk.fresh:
+                    known.pop(name, None)
+                walk.ignored.clear()
+                found = self._walk_all()
+                rules = self._collect_rules()
+                if walk.entered is not None:
+                    self._cover_newly_ignored(walk.walk_as_before(past, known), found)
             self._rules, self._index = rules, None
-        self._add_tracked_ignored(found)
-        if len(self._ignored) > 2 * (len(found.files) + len(found.folders)) + 10_000:  # mostly gone names
+        self._add_unlisted(found)
+        if len(walk.ignored) > 2 * (len(found.files) + len(found.folders)) + 10_000:  # mostly gone names
             self._rules = None
-            self._ignored.clear()
+            walk.ignored.clear()
         return found
 
+    def _walk_all(self) -> Scan:
+        found = self._walk.walk()
+        self._drop_stale_rules(set(found.folders))
+        return found
+
+    def _drop_stale_rules(self, folders: Collection[str]) -> None:
+        """Forget the rules of folders that are gone."""
+        rules = self._walk.rules
+        for path in [path for path in rules if path.rpartition("/")[0] not in folders]:
+            del rules[path]
+
+    def _cover_newly_ignored(self, past: Scan, found: Scan) -> None:
+        """Cover the paths that the present rules ignore and an earlier scan, or earlier rules, left visible."""
+        last = self._last.files.keys() if self._last else set()
+        candidates = (self._covered | past.files.keys() | last | self._gone) - found.files.keys()
+        covered = self._judge.find_ignored(candidates, self._walk.get_rules())
+        if len(covered) > MOST_COVERED:
+            first = self._first or ()
+            ranked = sorted(covered, key=lambda path: (path not in first, path))
+            covered = set(ranked[:MOST_COVERED])
+        self._covered = covered
+        self._walk.held |= _list_held(covered)
+
     def _check_unwatched(self, last: Scan) -> Scan:
-        """Check changes that are not reported: rules, the index, other repositories, and files that are
-        tracked in ignored folders, or written by another of their names."""
-        exclude = self._find_exclude_file()
-        if (self._rules or {}).get(str(exclude)) != _read_signature(exclude):
+        """Check changes that are not reported: rules, the index, other repositories, files that are tracked in
+        ignored folders or covered under earlier rules, and files written by another of their names."""
+        exclude = find_exclude_file(Path(self._root))
+        if (self._rules or {}).get(str(exclude)) != read_signature(exclude):
             return self._scan_all()
-        before = self._forced
-        elsewhere = Scan()
-        self._add_tracked_ignored(elsewhere)
+        before = [*self._forced, *self._covered]
+        elsewhere = Scan(folders=list(last.folders), modes=dict(last.modes), turned=last.turned)
+        self._add_unlisted(elsewhere, last)
         gone = [path for path in before if path in last.files and path not in elsewhere.files]
         changed = elsewhere.files
         for path in last.linked:
-            if (sign := _read_signature(Path(self._root, path))) is not None:
+            if (sign := read_signature(f"{self._root}/{path}")) is not None:
                 changed[path] = sign
         nested = {path: read_head_commit(Path(self._root, path)) for path in last.nested}
         if (
             not gone
-            and nested == last.nested
+            and (nested, elsewhere.modes, elsewhere.hidden) == (last.nested, last.modes, last.hidden)
             and all(last.files.get(p) == sign for p, sign in changed.items())
         ):
             return last
         files = {**last.files, **changed}
         for path in gone:
             del files[path]
-        return replace(last, files=files, nested=nested)
+        return replace(
+            last,
+            files=files,
+            nested=nested,
+            folders=elsewhere.folders,
+            modes=elsewhere.modes,
+            hidden=elsewhere.hidden,
+        )
 
     def _scan_touched(self, last: Scan, happened: FolderChanges) -> Scan:
         """Rescan the folders that were touched, and all of those that came or moved."""
@@ -144,16 +188,17 @@ class Walker:
             return path not in anew and not path.startswith(below)
 
         kept = {path for path in (*last.folders, *last.nested) if is_unaffected(path)}
-        found = self._walk_folders([path for path in touched if path in kept], kept)
+        rules = dict(self._walk.rules)
+        found = self._walk.walk([path for path in touched if path in kept], kept)
         files = {
             path: sign
             for path, sign in last.files.items()
             if path.rpartition("/")[0] not in touched and (not below or is_unaffected(path))
         }
         files.update(found.files)
-        before, after = last.files.keys(), files.keys()
-        rules = [path for path in (before ^ after) | found.files.keys() if path.endswith(".gitignore")]
-        if any(last.files.get(path) != files.get(path) for path in rules):
+        self._drop_stale_rules(kept.union(found.folders, touched))
+        if rules != self._walk.rules:
+            self._walk.rules = rules
             return self._scan_all()
         if not set(last.linked).issuperset(found.linked):
             return self._scan_all()  # its other name changed with it, and that is not reported
@@ -167,155 +212,77 @@ class Walker:
             unreadable=[each for each in last.unreadable if is_unaffected(each) and each not in touched]
             + found.unreadable,
             linked=[each for each in last.linked if each in files and each not in found.files] + found.linked,
+            turned=[each for each in last.turned if each in kept and each not in touched] + found.turned,
+            hidden=last.hidden,
         )
         return self._check_unwatched(merged)
 
-    def find_ignored(self, paths: list[str]) -> set[str]:
-        """Return those of the paths that a rule ignores, whether they exist or not."""
-        return self._run_git("check-ignore", "-z", "--stdin", "--no-index", paths=paths)
-
-    def _walk_folders(self, start: Sequence[str] = ("",), known: Collection[str] = ()) -> Scan:
-        """Walk folders level by level. known: folders that are not entered, because they are unchanged"""
-        found = Scan()
-        level = list(start)
-        while level:
-            unknown: list[tuple[str, Signature]] = []
-            below: list[str] = []
-            for folder in level:
-                self._list_folder(folder, found, below, unknown)
-            for path, signature in self._filter_ignored(unknown):
-                _add_to_scan(path, signature, found, below)
-            if len(found.files) > MAX_FILES:
-                message = f"{self._root!r} holds more than {MAX_FILES:,} files: too many to keep for undo"
-                hint = "Start in a sub-folder with -C, or list generated files in .gitignore."
-                raise UserError(Fault.USAGE, message, hint)
-            level = [path for path in below if path not in known]
-        found.linked = [path for path in found.linked if path in found.files]
-        return found
-
-    def _list_folder(
-        self, folder: str, found: Scan, below: list[str], unknown: list[tuple[str, Signature]]
-    ) -> None:
-        self._watch.add(folder)  # before it is listed, so that no change is missed
-        try:
-            with os.scandir(f"{self._root}/{folder}") as listing:
-                entries = list(listing)
-            if not folder:
-                found.modes[""] = stat.S_IMODE(os.stat(self._root).st_mode)  # noqa: PTH116
-        except OSError:  # removed meanwhile, or not readable: there is nothing to save in it
-            if folder:
-                found.unreadable.append(folder)
-                return
-            raise UserError(Fault.READ_ONLY, f"the folder {self._root!r} cannot be read") from None
-        names = [entry.name for entry in entries]
-        if folder and ".git" in names and self._record_if_nested(folder, found):
-            return
-        found.folders.append(folder)
-        prefix = folder + "/" if folder else ""
-        ignored, files, is_file = self._ignored, found.files, stat.S_ISREG
-        for name, entry in zip(names, entries, strict=True):
-            # A rule may be for folders alone: a folder is checked separately from a file of its name.
-            path = prefix + name
-            judged = ignored.get(path + "/" if entry.is_dir(follow_symlinks=False) else path)
-            if judged or name == ".git":
-                continue
-            try:
-                info = entry.stat(follow_symlinks=False)
-            except OSError:  # removed between listing and stat: as if never seen
-                continue
-            signature = (info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
-            if info.st_nlink > 1 and is_file(info.st_mode):
-                found.linked.append(path)
-            if judged is None:
-                unknown.append((path, signature))
-            elif is_file(info.st_mode):
-                files[path] = signature
-            else:
-                _add_to_scan(path, signature, found, below)
-
-    def _record_if_nested(self, folder: str, found: Scan) -> bool:
-        path = Path(self._root, folder)
-        if find_git_dir(path) is None:
-            return False
-        found.nested[folder] = read_head_commit(path)
-        return True
-
-    def _filter_ignored(self, unknown: list[tuple[str, Signature]]) -> list[tuple[str, Signature]]:
-        """Ask git once about all new names; return those to keep."""
-        if not unknown:
-            return []
-        names = [path for path, _ in unknown]
-        ignored = self.find_ignored(names)
-        if self._hidden:
-            ignored.add(self._hidden)
-        for path, signature in unknown:
-            self._ignored[path + "/" if stat.S_ISDIR(signature[0]) else path] = path in ignored
-        return [(path, signature) for path, signature in unknown if path not in ignored]
-
-    def _collect_ignore_rules(self, found: Scan) -> dict[str, Signature]:
-        rules = {path: sign for path, sign in found.files.items() if path.endswith(".gitignore")}
-        exclude = self._find_exclude_file()
-        signature = _read_signature(exclude)
+    def _collect_rules(self) -> dict[str, Signature]:
+        rules = {path: sign for path, (sign, _) in self._walk.rules.items()}
+        exclude = find_exclude_file(Path(self._root))
+        signature = read_signature(exclude)
         return rules if signature is None else {**rules, str(exclude): signature}
 
-    def _find_exclude_file(self) -> Path:
-        repository = find_root(Path(self._root))
-        folder = find_git_dir(repository) if repository else None
-        return find_common_dir(folder) / "info" / "exclude" if folder else Path(os.devnull)
-
-    def _add_tracked_ignored(self, found: Scan) -> None:
-        """Add files under version control: they are the user's work even if a rule would ignore them."""
-        repository = find_root(Path(self._root))
-        folder = find_git_dir(repository) if repository else None
-        if repository is None or folder is None:
-            return
-        index = _read_signature(folder / "index")
-        if index != self._index:
-            places = {"GIT_DIR": str(folder), "GIT_WORK_TREE": str(repository)}
-            listed = self._run_git(
-                "ls-files", "-z", "--cached", "--ignored", "--exclude-standard", places=places
-            )
-            self._index, self._forced = index, sorted(listed)
+    def _add_unlisted(self, found: Scan, last: Scan | None = None) -> None:
+        """Add files that the rules ignore: those under version control, which are the user's work, and those
+        that earlier rules left visible. last: the scan that `found` completes, if it is only a part"""
+        self._update_tracked()
         for path in self._forced:
-            signature = _read_signature(Path(self._root, path))
-            # Behind a symbolic link is another folder's file.
-            if signature is not None and _has_no_links(path.rpartition("/")[0], self._root):
-                _add_to_scan(path, signature, found, [])
+            self._add_unlisted_file(path, found)
+        if not (self._covered or found.turned):
+            return
+        visible, before = (found.files, frozenset()) if last is None else (last.files, last.hidden)
+        hidden = {path for path in self._covered if path not in visible or path in before}
+        for path in sorted(hidden):
+            for parent in _list_parents(path):
+                self._add_unlisted_folder(parent, found)
+            self._add_unlisted_file(path, found)
+        if found.turned:
+            below = tuple(f"{folder}/" for folder in found.turned)
+            hidden |= {path for path in found.files.keys() | visible.keys() if path.startswith(below)}
+        found.hidden = frozenset(hidden.difference(self._forced))
 
-    def _run_git(
-        self, *arguments: str, paths: list[str] | None = None, places: Mapping[str, str] | None = None
-    ) -> set[str]:
-        environment = {
-            "LC_ALL": "C",
-            **NO_USER_SETTINGS,
-            "GIT_DIR": str(self._store),
-            "GIT_WORK_TREE": self._root,
-            **(places or {}),
-        }
-        # "./", since a leading colon would be read as pathspec magic.
-        question = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths or ())
-        root, excluded = Path(self._root), f"core.excludesFile={self._find_exclude_file()}"
-        try:
-            done = GitRunner(root, environment, workspace=root).run(
-                "-c", excluded, *arguments, stdin=question
-            )
-        except UserError as error:
-            message = f"{error.message}, and undo needs it to know which files are ignored"
-            raise UserError(error.fault, message, error.hint) from None
-        if done.returncode not in (0, 1):  # 1: none of the paths is ignored
-            reason = done.stderr.strip()
-            message = f"git could not read the ignore rules of {self._root!r}: {reason}"
-            raise UserError(Fault.CONFIGURATION, message)
-        return {os.fsdecode(name.removeprefix(b"./")) for name in done.stdout.split(b"\0") if name}
+    def _update_tracked(self) -> None:
+        root = Path(self._root)
+        repository = find_root(root)
+        folder = find_git_dir(repository) if repository else None
+        index = read_signature(folder / "index") if folder else None
+        if index != self._index:
+            self._index = index
+            self._forced = sorted(self._judge.list_tracked_ignored(self._walk.get_rules())) if index else []
+
+    def _add_unlisted_file(self, path: str, found: Scan) -> None:
+        signature = read_signature(f"{self._root}/{path}")
+        # Behind a symbolic link is another folder's file.
+        if (
+            signature is not None
+            and not stat.S_ISDIR(signature[0])
+            and _has_no_links(path.rpartition("/")[0], self._root)
+        ):
+            found.files[path] = signature
+
+    def _add_unlisted_folder(self, path: str, found: Scan) -> None:
+        """Note the mode of a folder of covered files, and open it if it was closed to us."""
+        if path in found.modes:
+            return
+        signature = read_signature(f"{self._root}/{path}")
+        if signature is not None and stat.S_ISDIR(signature[0]):
+            found.folders.append(path)
+            found.modes[path] = stat.S_IMODE(signature[0])
+            self._walk.unseal_folder(path, found.modes[path])
 
 
-def _add_to_scan(path: str, signature: Signature, found: Scan, below: list[str]) -> None:
-    kind = stat.S_IFMT(signature[0])
-    if kind == stat.S_IFDIR:
-        below.append(path)
-        found.modes[path] = stat.S_IMODE(signature[0])
-    elif kind in (stat.S_IFREG, stat.S_IFLNK):  # sockets, pipes and devices have no content to keep
-        found.files[path] = signature
+def _list_parents(path: str) -> list[str]:
+    """Return the folders on the way to a path, the outermost first."""
+    parts = path.split("/")[:-1]
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def _list_held(paths: Iterable[str]) -> frozenset[str]:
+    """Return the folders of these paths, and those that are a repository's `.git`."""
+    return frozenset(
+        each for path in paths for each in (*_list_parents(path), *([path] * path.endswith("/.git")))
+    )
 
 
 def _locate_store(store: Path, root: Path) -> str:
@@ -324,14 +291,6 @@ def _locate_store(store: Path, root: Path) -> str:
         return store.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:  # outside, as it should be
         return ""
-
-
-def _read_signature(path: Path) -> Signature | None:
-    try:
-        info = path.lstat()
-    except OSError:  # missing
-        return None
-    return (info.st_mode, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino)
 
 
 def _has_no_links(folder: str, root: str) -> bool:

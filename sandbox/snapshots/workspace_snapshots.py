@@ -8,23 +8,29 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 from sandbox.fs.placeholders import is_placeholder
 from sandbox.fs.protected_paths import HELD
 from sandbox.snapshots import stat_cache
 from sandbox.snapshots.change_times import Moments, find_writes_within
-from sandbox.snapshots.newly_visible import compute_changes, find_newly_visible
+from sandbox.snapshots.newly_visible import (
+    compute_changes,
+    compute_covered_changes,
+    find_newly_visible,
+)
 from sandbox.snapshots.object_store import EMPTY_TREE, Entry, LostObjectError, Store
 from sandbox.snapshots.partial_snapshot import build_partial_view
 from sandbox.snapshots.path_state import (
     GIT_FILE,
     GIT_NESTED,
     GIT_TREE,
+    UNBORN,
     Change,
     SnapshotMetadata,
     State,
+    format_special_mark,
     to_git_mode,
 )
 from sandbox.snapshots.restore import RestoreResult, Span, revert_spans
@@ -41,7 +47,10 @@ _CLOCK_TICK_NS = 20_000_000
 WORTH_PACKING = 500
 """Files from which on a snapshot writes its objects into one file: saves 0.1 ms per file."""
 
-# A tree has room for ids of this length only; repositories with longer ones are noted, not recorded.
+_WITH_CONTENT = (stat.S_IFREG >> 12, stat.S_IFLNK >> 12)
+"""Types of files whose content is kept."""
+
+# A tree has room for ids of this length only.
 _SHA1_DIGITS = 40
 
 
@@ -49,7 +58,8 @@ class Snapshots:
     """The states of one workspace. Blocking; safe from several threads (one operation at a time).
 
     The user's repository is only read: its index, refs, stash and reflog are never touched. Ignored files are
-    left out (unless tracked), other repositories inside are recorded by their commit and not entered.
+    left out (unless tracked, or visible in an earlier snapshot of this object), other repositories inside are
+    recorded by their commit and not entered (unless they were plain folders then).
 
     root: the workspace, a git repository or not
     store: a folder of Patchwright's, made when needed, 0700; sessions of the same workspace may share it
@@ -118,21 +128,32 @@ class Snapshots:
         view = View.load(self._store, snapshot)
         return view.build_state(path, view.find_entry(path))
 
-    def restore(self, before: str, after: str, *, skip_clashes: bool = False) -> RestoreResult:
+    def cover(self, spans: Sequence[tuple[str, str]]) -> None:
+        """Record every path that changed in these spans from now on, whatever the present rules say."""
+        with self._turn:
+            self._store.open()
+            if not self._last:
+                self._load_cache()
+            views = [tuple(View.load(self._store, each) for each in span) for span in spans]
+            self._walker.cover(
+                change.path for old, new in views for change in compute_covered_changes(old, new)
+            )
+
+    def restore(self, before: str, after: str) -> RestoreResult:
         """Revert one span, but leave every file changed since then entirely alone."""
-        return self._revert([(before, after)], skip_clashes=skip_clashes, merge=False)
+        return self._revert([(before, after)], merge=False)
 
     def revert(self, spans: Sequence[tuple[str, str]]) -> RestoreResult:
         """Revert the changes of some spans of time, and no changes between and since.
 
         A file that is still as after the last of them goes back to its earlier bytes and mode. One that was
-        changed meanwhile is merged, three ways, by lines. Where that is impossible, it is a clash, and then
-        nothing at all is done. Files that did not change in the spans are never touched. The operation is
-        idempotent.
+        changed meanwhile is merged, three ways, by lines. Where that is impossible, it is a clash: it is left
+        alone, and all others go back. Files that did not change in the spans are never touched. The operation
+        is idempotent.
 
         spans: (snapshot before, snapshot after) of each, the oldest first
         """
-        return self._revert(spans, skip_clashes=False, merge=True)
+        return self._revert(spans, merge=True)
 
     def prune(self, keep: Sequence[str]) -> int:
         """Delete objects that only snapshots outside `keep` need. Returns the number of objects deleted, 0
@@ -181,11 +202,11 @@ class Snapshots:
         extra = self._store.write("blob", found.extra.encode())
         return self._store.write_tree({"extra": (GIT_FILE, extra), "files": (GIT_TREE, found.tree)})
 
-    def _revert(self, spans: Sequence[tuple[str, str]], *, skip_clashes: bool, merge: bool) -> RestoreResult:
+    def _revert(self, spans: Sequence[tuple[str, str]], *, merge: bool) -> RestoreResult:
         with self._turn:
             self._store.open()
             found = [Span.from_views(*(View.load(self._store, each) for each in span)) for span in spans]
-            return revert_spans(self._root, self._store, found, skip_clashes=skip_clashes, merge=merge)
+            return revert_spans(self._root, self._store, found, merge=merge)
 
     def _reset(self) -> None:
         self._walker.reset()
@@ -225,12 +246,19 @@ class Snapshots:
         self._store.open()
         if not self._last:
             self._load_cache()
+        try:
+            return self._record_workspace()
+        finally:
+            self._walker.finish()
+
+    def _record_workspace(self) -> str:
         started = time.time_ns()
         scan = self._walker.scan()
         if scan is self._scan and not self._unsure:
             return self._last
         found = (scan.files, scan.nested, _collect_folder_modes(scan))
-        if self._last and not self._unsure and found == (self._seen, self._nested, self._walked):
+        same = found == (self._seen, self._nested, self._walked) and scan.hidden == self._extra.hidden
+        if self._last and not self._unsure and same:
             self._seen = scan.files  # the same object compares faster the next time
             self._scan = scan
             return self._last
@@ -264,16 +292,20 @@ class Snapshots:
         for path, commit in scan.nested.items():
             if len(commit) != _SHA1_DIGITS:
                 self._left_out[path] = "a nested repository without a commit"
-            self._set_entry(path, (GIT_NESTED, commit) if len(commit) == _SHA1_DIGITS else None)
+            self._set_entry(path, (GIT_NESTED, commit if len(commit) == _SHA1_DIGITS else UNBORN))
 
     def _store_file(self, path: str, signature: Signature) -> Entry | None:
         """Store one file's content; return None, with a note, if it is unavailable."""
+        # A file that could not be read before the session's first look is left alone, others are opened for it.
+        may_unseal = bool(self._last) and path not in self._left_out
         self._left_out.pop(path, None)
+        if not (stat.S_ISREG(signature[0]) or stat.S_ISLNK(signature[0])):
+            return None
         if stat.S_ISREG(signature[0]) and signature[1] > MAX_FILE_SIZE:
             self._left_out[path] = f"larger than {MAX_FILE_SIZE // 1_000_000} MB"
             return None
         try:
-            content = read_file_or_link(f"{self._root}/{path}", signature[0])
+            content = read_file_or_link(f"{self._root}/{path}", signature[0], unseal=may_unseal)
         except OSError as error:  # not readable, or gone since the walk: there is nothing to keep
             self._left_out[path] = (error.strerror or "cannot be read").lower()
             return None
@@ -315,7 +347,7 @@ class Snapshots:
         large = {
             path: (stat.S_IMODE(sign[0]), format_large_mark(sign[1], sign[2]))
             for path, sign in scan.files.items()
-            if sign[1] > MAX_FILE_SIZE
+            if sign[1] > MAX_FILE_SIZE and stat.S_ISREG(sign[0])
         }
         files = scan.files.items()
         plain = {path: sign[0] for path, sign in files if stat.S_ISREG(sign[0]) and path not in large}
@@ -331,10 +363,23 @@ class Snapshots:
                 if stat.S_IMODE(mode) != usual[bool(mode & stat.S_IXUSR)] and path not in self._left_out
             },
             large=large,
+            special=self._find_special(scan),
+            hidden=scan.hidden,
             empty=frozenset(folders) - self._folders.keys(),
             folder=folder,
             folders={path: mode for path, mode in folders.items() if mode != folder},
         )
+
+    def _find_special(self, scan: Scan) -> dict[str, tuple[int, str]]:
+        special = {path: sign[0] for path, sign in scan.files.items() if sign[0] >> 12 not in _WITH_CONTENT}
+        found = {}
+        for path, mode in special.items():
+            device = 0
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                with suppress(OSError):  # gone since the scan
+                    device = (self._root / path).lstat().st_rdev
+            found[path] = mode, format_special_mark(mode, device)
+        return found
 
     def _find_placeholders(self) -> set[str]:
         """Return placeholder folders: they reserve a path while commands run, and undo has to leave them alone."""

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.secrets.child_environment import redact_bytes, redact_file
 
 _REF = re.compile(r"^out:([0-9]+)$")
@@ -33,8 +34,7 @@ class Artifacts:
         try:
             os.replace(spill, path)
         except OSError:  # another file system: copy
-            path.write_bytes(spill.read_bytes())
-            path.chmod(0o600)
+            write_private_file(path, spill.read_bytes())
             spill.unlink(missing_ok=True)
         return ref
 
@@ -48,7 +48,7 @@ class Artifacts:
 
     def _claim_reference(self) -> tuple[str, Path]:
         if self._next is None:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private_folder(self.folder)
             taken = [int(name[4:]) for name in os.listdir(self.folder) if name[4:].isdigit()]
             self._next = max(taken, default=0) + 1
         number, self._next = self._next, self._next + 1

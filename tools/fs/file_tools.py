@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from sandbox.fs.regular_file import READ_FLAGS
 from tools.core.action import Observation, ToolFailure
 from tools.core.file_versions import create_version
 from tools.core.path_resolution import (
@@ -132,7 +134,10 @@ def _read_huge_file(at: Workspace, path: str, start: int, end: int | None) -> Li
 
 def _open_file(at: Workspace, path: str) -> BinaryIO:
     """Open a stream on a file. `path` comes from the tree with its links followed, so no link is expected."""
-    descriptor = os.open(at.root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(at.root / path, READ_FLAGS)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # exchanged since it was looked at
+        os.close(descriptor)
+        raise ToolFailure(f"read: {path!r} is no longer a file")
     return os.fdopen(descriptor, "rb")
 
 

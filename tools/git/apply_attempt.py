@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sandbox.fs.regular_file import SOURCE, read_regular_file
 from tools.core.action import Effect, Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.text import format_count, join_names
@@ -78,4 +79,4 @@ def _read_content(path: Path) -> bytes | None:
     """Return a file's content, a link's target; None if there is no file."""
     if path.is_symlink():
         return os.fsencode(path.readlink())
-    return path.read_bytes() if path.is_file() else None
+    return read_regular_file(path, SOURCE)

@@ -7,12 +7,13 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import SOURCE, read_regular_file
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
 from sandbox.policy.foreign_stores import list_foreign_stores, refuse_foreign_stores
 from sandbox.policy.trust import Definition, Trusts, trust_nothing
@@ -259,8 +260,9 @@ def create_scratch_folder() -> Iterator[Path]:
 def copy_index(broker: Broker, folder: Path) -> Path:
     """Copy the user's index to `folder`, to be changed freely."""
     index = folder / "index"
-    with suppress(FileNotFoundError):  # nothing was ever added here
-        index.write_bytes((broker.folder / "index").read_bytes())
+    content = read_regular_file(broker.folder / "index", SOURCE)
+    if content is not None:  # else nothing was ever added here
+        index.write_bytes(content)
     return index
 
 

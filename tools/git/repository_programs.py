@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_regular_file
 from sandbox.policy.trust import Definition
 from sandbox.process.git_runner import GitOutput
 
@@ -188,8 +189,8 @@ def _list_hook_definitions(repository: Repository, configuration: Sequence[Setti
 
 def _read_hook_content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError:  # not readable: use its identity instead
+        return read_regular_file(path, SOURCE) or os.fsencode(path)
+    except UnsafeFileError:  # not readable: use its identity instead
         return os.fsencode(path)
 
 

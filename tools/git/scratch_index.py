@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.fs.regular_file import SOURCE, read_regular_file
 from sandbox.policy.trust import Trusts
 from tools.git.broker import Broker
 from tools.git.git_process import Git
@@ -29,8 +30,8 @@ def stage_work_tree(git: Git, scratch: Path, trusts: Trusts) -> ScratchIndex:
     """
     index = Path(git.root, git.run_text("rev-parse", "--git-path", "index"))
     objects = Path(git.root, git.run_text("rev-parse", "--git-path", "objects"))
-    if index.is_file():
-        (scratch / "index").write_bytes(index.read_bytes())
+    if (content := read_regular_file(index, SOURCE)) is not None:
+        (scratch / "index").write_bytes(content)
     (scratch / "objects").mkdir()
     broker = Broker(git.root, trusts)
     untrusted = [each for each in broker.untrusted_definitions if each.kind == "setting"]

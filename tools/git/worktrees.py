@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.fs.private_files import create_private_folder
 from tools.git.git_process import Git, GitFailed
 
 LINKED = (".venv", "venv", "node_modules")
@@ -56,7 +57,7 @@ def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree
 
     Leftovers of killed processes are removed first. Raises GitFailed.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    create_private_folder(folder)
     own, lock = _create_locked_folder(folder)
     place = own / git.root.name
     git = git.allow(own)

@@ -21,8 +21,9 @@ async def put_back(*, at: Workspace) -> Observation:
     if revert is None:
         raise ToolFailure("put_back: no command that failed has changed anything")
     restored = await asyncio.to_thread(revert)
-    if restored.clashes:
-        why = join_names([f"{path}: {reason}" for path, reason in restored.clashes.items()], 5)
-        raise ToolFailure(f"put_back: nothing was taken back: {why}")
+    why = join_names([f"{path}: {reason}" for path, reason in restored.clashes.items()], 5)
     paths = [change.path for change in restored.changes]
-    return Observation(text=f"taken back: {join_names(paths, 20)}", value=paths)
+    if why and not paths:
+        raise ToolFailure(f"put_back: nothing was taken back: {why}")
+    left = f"; left alone: {why}" if why else ""
+    return Observation(text=f"taken back: {join_names(paths, 20)}{left}", value=paths)

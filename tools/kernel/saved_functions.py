@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from sandbox.fs.private_files import create_private_folder, write_private_file
+
 Scope = Literal["project", "user"]
 
 
@@ -62,10 +64,10 @@ class FunctionStore:
 
     def put(self, kept: SavedFunction) -> None:
         """Store a function, replacing one of the same name."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        create_private_folder(self._folder)
         path = self._folder / f"{kept.name}.json"
         temporary = path.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(asdict(kept)), "utf-8")
+        write_private_file(temporary, json.dumps(asdict(kept)).encode())
         temporary.replace(path)
 
     def remove(self, name: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from sandbox.policy.decision import Mode
 from sandbox.process.command import Capture, Command, Completed
 from sandbox.process.output_capture import Recorder
 from tools.shell.environment import shell_environment
+from tools.shell.sent_input import SentInput
 
 if TYPE_CHECKING:
     from sandbox.backends.audit import Audit
@@ -37,12 +37,6 @@ _LOOK_SECONDS = 0.05
 SEND_SECONDS = 30.0
 """Time limit for a busy command to accept its input."""
 
-_LINE_END = re.compile(r"(?<!\\)[\r\n]")
-"""After a backslash, a shell's line continues."""
-
-_MOST_UNFINISHED = 64 << 10
-"""Characters: a terminal accepts no line of more than 4,096, and no user sends one."""
-
 _READ = 64 << 10
 _DRAINED = 64
 """Reads of the terminal's remaining output at the end: a surviving process could write for ever."""
@@ -53,7 +47,7 @@ class BackgroundCommand:
 
     line: as the model gave it
     terminal: it has a terminal; else pipes
-    unfinished: sent part of an unterminated line: together with the next input, it may be a command
+    sent: the input so far, as far as it decides what the next one does
     """
 
     def __init__(self, at: Surroundings, name: str, line: str, *, terminal: bool, beside: int) -> None:
@@ -61,7 +55,7 @@ class BackgroundCommand:
         self.leader = 0
         self.port = 0
         self.why = ""
-        self.unfinished = ""
+        self.sent = SentInput(at.root)
         self._at = at
         self._beside = beside
         self._recorder = Recorder(at.artifacts.folder, KEPT)
@@ -126,7 +120,7 @@ class BackgroundCommand:
         Ctrl-D (U+0004) at the end of a text closes an input that is a pipe.
         """
         self._restart_idle_timer()
-        self.unfinished = _LINE_END.split(self.unfinished + text)[-1][-_MOST_UNFINISHED:]
+        self.sent.add(text)
         closes = not self.terminal and text.endswith("\x04")
         until = asyncio.get_running_loop().time() + SEND_SECONDS
         rest = memoryview(text.removesuffix("\x04").encode() if closes else text.encode())

@@ -30,14 +30,14 @@ PORT_SECONDS = 60.0
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
-    """Judge input like a command, together with the unfinished line: the receiving program may be a shell."""
+    """Judge input like a command, together with earlier input: the receiving program may be a shell."""
     line = ""
     if arguments["action"] == "start":
         line = str(arguments.get("command") or "")
     elif arguments["action"] == "send":
+        text = str(arguments.get("input") or "")
         found = at.background.get(str(arguments.get("id")))
-        line = (found.unfinished if found else "") + str(arguments.get("input") or "")
-        line = line.replace("\r", "\n")  # the key Enter
+        line = found.sent.build_line(text) if found else text.replace("\r", "\n")
     return Effect(kind="execute", argv=("bash", "-c", line)) if line.strip() else Effect(kind="none")
 
 

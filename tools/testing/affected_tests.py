@@ -11,6 +11,9 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from sandbox.errors import UserError
+from sandbox.fs.regular_file import MANIFEST
+from sandbox.fs.untrusted_file import read_workspace_file
 from tools.lint.checks.weakened import is_test_file
 
 MOST = 5_000
@@ -73,8 +76,8 @@ def _list_imports(root: Path, path: str) -> Iterator[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse((root / path).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):  # deleted, or not valid Python here
+            tree = ast.parse(read_workspace_file(root, path, MANIFEST) or b"")
+    except (UserError, SyntaxError, ValueError, RecursionError):  # deleted, or not valid Python here
         return
     package = list(PurePosixPath(path).parent.parts)
     for node in ast.walk(tree):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sandbox.fs.private_files import create_private_folder
 from sandbox.policy.decision import Mode
 from tools.core.text import format_count, join_names
 from tools.core.workspace import Workspace
@@ -31,7 +32,7 @@ def detect_go(project: Project) -> str:
 
 async def launch_go(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
     cache = at.folders.cache / "go-build"
-    cache.mkdir(parents=True, exist_ok=True)
+    create_private_folder(cache)
     packages, tests = split_go_targets(targets)
     arguments = (*(("-run", f"^({'|'.join(tests)})$") if tests else ()), *(packages or ("./...",)))
     offline = {} if at.mode is Mode.FULL else {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
@@ -153,7 +154,7 @@ async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], 
         not (at.root / "target").is_dir() or at.mode is Mode.READ_ONLY
     ):  # without a build folder in the project, build outside it
         built = at.folders.cache / "cargo" / project.key
-        built.mkdir(parents=True, exist_ok=True)
+        create_private_folder(built)
         env["CARGO_TARGET_DIR"] = str(built)
         writable = (built,)
     names = ("--", *targets) if targets else ()

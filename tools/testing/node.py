@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sandbox.fs.private_files import create_private_folder
 from tools.core.text import strip_terminal_codes
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
@@ -72,7 +73,7 @@ async def launch_node(at: Workspace, project: Project, targets: Sequence[str], r
     ours = tuple(each.format(report=report) for each in framework.arguments) if framework else ()
     separator = ("--",) if manager[0] == "npm" and (ours or targets) else ()
     cache = at.folders.cache / "npm"
-    cache.mkdir(parents=True, exist_ok=True)
+    create_private_folder(cache)
     env = {**shell_environment(), "CI": "true", "npm_config_cache": str(cache)}  # CI: no watch mode
     if framework and framework.options:
         env["NODE_OPTIONS"] = framework.options.format(report=report)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
+from sandbox.fs.private_files import create_private_folder
 from sandbox.process.command import Command
 from tools.core.surroundings import Surroundings
 from tools.shell.environment import python_environment
@@ -88,7 +89,7 @@ def build_pytest_launch(
 ) -> Launch:
     """Build a pytest command line that writes our report; `start` is its beginning, as a user would type it."""
     cache = at.folders.cache / "pytest" / project.key
-    cache.mkdir(parents=True, exist_ok=True)
+    create_private_folder(cache)
     ours = (
         "--tb=short",
         f"--junitxml={reports / 'junit.xml'}",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.errors import UserError
+from sandbox.fs.private_files import create_private_folder
 from sandbox.policy.decision import Mode
 from sandbox.process.command import Command, Completed
 from tools.core.workspace import Workspace
@@ -80,7 +81,7 @@ def _build_command(at: Workspace, launch: Launch, reports: Path, beside: tuple[P
 
 def _create_report_folder(at: Workspace) -> Path:
     parent = at.folders.cache / "reports"
-    parent.mkdir(parents=True, exist_ok=True)
+    create_private_folder(parent)
     return Path(tempfile.mkdtemp(dir=parent))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.model.protocol import Usage
+from sandbox.fs.private_files import create_private_folder, write_private_file
 
 DEFAULT_WINDOW = 128_000
 """Tokens assumed for an unknown model: almost every current model with tools accepts that many."""
@@ -201,8 +202,8 @@ def _parse_price(cell: str) -> Price:
 def _write_extract(extract: Path, text: str) -> None:
     draft = extract.with_name(f"{extract.name}.{os.getpid()}")
     try:
-        extract.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
+        create_private_folder(extract.parent)
+        write_private_file(draft, text.encode())
         draft.replace(extract)
     except OSError:  # a full or read-only disk: the next lookup parses the big file again
         with suppress(OSError):  # never created

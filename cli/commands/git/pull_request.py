@@ -74,6 +74,7 @@ def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out
 
 def _draft_without_model(git: Git, fork: str, style: Style) -> str:
     """Draft from the commit messages and the changed symbols, without a model."""
+    from sandbox.fs.regular_file import SETTINGS, read_regular_text
     from sandbox.fs.repository import read_branch
     from tools.git.git_change import read_committed_change
     from tools.git.messages.message_style import find_ticket
@@ -88,7 +89,7 @@ def _draft_without_model(git: Git, fork: str, style: Style) -> str:
     if listed := own.partition("\n\n")[2]:
         parts.append(f"## Files\n\n{listed.strip()}")
     if template is not None:
-        parts.append(template.read_text("utf-8", "replace").strip())
+        parts.append((read_regular_text(template, SETTINGS, "replace") or "").strip())
     return "\n\n".join(parts)
 
 

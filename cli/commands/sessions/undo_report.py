@@ -37,9 +37,9 @@ def format_steps(timeline: Timeline) -> list[str]:
 
 def format_outcome(outcome: UndoOutcome) -> list[str]:
     """Format the outcome of an undo as lines for the user."""
-    if outcome.clashes:
-        reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
-        return ["nothing was undone: some files have changed since that turn", *reasons]
+    reasons = [f"  {path}: {reason}" for path, reason in outcome.clashes.items()]
+    if reasons and outcome.event is None:
+        return ["nothing was undone:", *reasons]
     what = {
         "undo": "as before that turn",
         "redo": "brought back",
@@ -48,6 +48,8 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
     lines = [f"{format_count(len(outcome.paths), 'file')} {what}:", *(f"  {path}" for path in outcome.paths)]
     if not outcome.paths:
         lines.append("  (it had been done already)")
+    if reasons:
+        lines += [f"left as {'it is' if len(reasons) == 1 else 'they are'}:", *reasons]
     if outcome.commits:
         lines.append(
             f"The commit {outcome.commits[-1][:7]} stays in the history; git revert would take that back."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from cli.tui.commands.slash_command import Command
+from sandbox.fs.regular_file import read_start
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -52,7 +53,4 @@ def _make_command(name: str, text: str) -> Command:
 
 
 def _read_command_file(path: Path) -> str:
-    try:
-        return path.read_bytes()[:LONGEST].decode("utf-8", "replace")
-    except OSError:  # it was removed, or is not readable
-        return ""
+    return (read_start(path, LONGEST) or b"").decode("utf-8", "replace")

@@ -55,10 +55,14 @@ async def append_note(chat: Conversation, text: str) -> None:
     if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
         chat.show_message(f"not added: {name} is a link that leads out of the project", "yellow")
         return
-    there = path.read_bytes() if path.exists() else b""
-    newline = b"" if not there or there.endswith(b"\n") else b"\n"
-    with path.open("ab") as file:
-        file.write(newline + f"- {text}\n".encode())
+    files = chat.runtime.workspace.files
+    try:
+        there = files.read(name) if path.exists() else b""
+        newline = b"" if not there or there.endswith(b"\n") else b"\n"
+        files.write(name, there + newline + f"- {text}\n".encode())
+    except (ValueError, OSError) as error:  # a pipe or device, not permitted
+        chat.show_message(f"not added: {error}", "yellow")
+        return
     chat.show_message(f"added to {name}: {text}", "dim")
     what = f"[I have added this to {name}: {text}]"
     chat.note = f"{chat.note}\n{what}" if chat.note else what

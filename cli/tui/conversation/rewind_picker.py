@@ -53,7 +53,7 @@ async def offer_rewind(chat: Conversation) -> None:
 
 
 async def _rewind_files(chat: Conversation, first: int) -> bool:
-    """Undo the steps from number `first` on; return False if there are conflicts or no snapshots."""
+    """Undo the steps from number `first` on; return False if none could be, or there are no snapshots."""
     from agent.session.undo import rewind_steps
     from cli.commands.sessions.undo_report import describe_uncovered, format_outcome
     from sandbox.snapshots.workspace_snapshots import Snapshots
@@ -70,7 +70,7 @@ async def _rewind_files(chat: Conversation, first: int) -> bool:
         describe_uncovered, chat.runtime.workspace.root, chat.runtime.session.folder
     ):
         chat.show_message(sanitize_text(line), "yellow")
-    return not outcome.clashes
+    return outcome.event is not None or not outcome.clashes
 
 
 def _rewind_conversation(chat: Conversation, point: Prompt) -> None:

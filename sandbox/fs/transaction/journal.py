@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
 from sandbox.errors import translate_write_errors
+from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.text_file import compute_fingerprint
 
 Stage = Literal["intent", "commit"]
@@ -66,7 +67,7 @@ class Journal:
         import fcntl
 
         with translate_write_errors(str(self._folder)):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private_folder(self._folder)
             lock = open(self._folder / "lock", "ab", opener=_open_private)  # noqa: SIM115 - the caller closes it
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX)

@@ -9,13 +9,12 @@ from collections.abc import Iterable, Sequence
 
 from sandbox.errors import translate_write_errors
 from sandbox.fs.dirfd_walk import (
-    READ_FLAGS,
     FolderEntry,
     NotAFile,
-    describe_file_type,
     make_temporary_name,
     probe_write_access,
 )
+from sandbox.fs.regular_file import READ_FLAGS, describe_file_type
 from sandbox.fs.text_file import compute_fingerprint, fingerprint_descriptor
 from sandbox.fs.transaction.file_changes import Conflict, Remove, Write
 from sandbox.fs.transaction.journal import Record, Step

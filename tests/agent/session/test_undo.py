@@ -199,7 +199,7 @@ def test_a_folder_of_the_agents_goes_also_when_a_person_has_emptied_it(tmp_path:
     assert image(root) == emptied
 
 
-def test_a_folder_that_was_closed_is_opened_for_what_was_done_in_it_and_stays_closed_at_a_clash(
+def test_a_folder_that_was_closed_is_opened_for_what_was_done_in_it_also_beside_a_clash(
     tmp_path: Path,
 ) -> None:
     commands = "rm closed/f; chmod 000 closed; echo agent > g"
@@ -211,25 +211,34 @@ def test_a_folder_that_was_closed_is_opened_for_what_was_done_in_it_and_stays_cl
     before = image(root)
     it.turn("close it")
     (root / "g").write_text("mine")
-    assert undo_last_turn(snapshots(it), timeline(it)).clashes == {"g": "changed since, in the same lines"}
+    partly = done(it, undo_last_turn(snapshots(it), timeline(it)))
+    assert (partly.paths, dict(partly.clashes)) == (("closed/f",), {"g": "changed since, in the same lines"})
+    assert (root / "g").read_text() == "mine"
+    assert image(root) == before | {"g": image(root)["g"]}
+    done(it, redo_last_undo(snapshots(it), timeline(it)))
     assert (root / "closed").stat().st_mode & 0o777 == 0
     (root / "g").write_text("agent\n")
     done(it, undo_last_turn(snapshots(it), timeline(it)))
     assert image(root) == before
-    done(it, redo_last_undo(snapshots(it), timeline(it)))
-    assert (root / "closed").stat().st_mode & 0o777 == 0
-    done(it, undo_last_turn(snapshots(it), timeline(it)))
-    assert image(root) == before
 
 
-def test_a_clash_is_told_and_nothing_at_all_is_done(tmp_path: Path) -> None:
+def test_a_clash_is_told_and_all_else_is_undone(tmp_path: Path) -> None:
     it = bench(tmp_path, THREE_STEPS, [read, write, shell])
     it.turn("make them")
     (it.runtime.workspace.root / "a.txt").write_text("mine\n")
-    before = there(it)
+    partly = done(it, undo_last_turn(snapshots(it), timeline(it)))
+    assert (dict(partly.clashes), partly.paths) == ({"a.txt": "changed since"}, ("b.txt", "c.txt"))
+    assert there(it) == {"a.txt": "mine\n"}
+    assert undo_last_turn(snapshots(it), timeline(it)) == UndoOutcome(action="undo"), "the turn is undone"
+
+
+def test_where_everything_is_in_the_way_nothing_is_logged(tmp_path: Path) -> None:
+    it = bench(tmp_path, THREE_STEPS, [read, write, shell])
+    it.turn("make them")
+    for name in "abc":
+        (it.runtime.workspace.root / f"{name}.txt").write_text("mine\n")
     refused = undo_last_turn(snapshots(it), timeline(it))
-    assert (dict(refused.clashes), refused.event) == ({"a.txt": "changed since"}, None)
-    assert there(it) == before
+    assert (set(refused.clashes.values()), refused.event) == ({"changed since"}, None)
 
 
 def test_a_new_step_ends_what_can_be_redone(tmp_path: Path) -> None:

@@ -235,7 +235,9 @@ def test_undo_brings_back_bytes_modes_links_and_folders(repo: Repo, snapshots: S
     assert image(repo.root) == after
 
 
-def test_what_the_user_changed_since_is_a_clash_and_nothing_moves(repo: Repo, snapshots: Snapshots) -> None:
+def test_what_the_user_changed_since_is_a_clash_and_all_else_goes_back(
+    repo: Repo, snapshots: Snapshots
+) -> None:
     first = snapshots.take()
     repo.write("a.py", "agent\n")
     repo.write("new.py", "agent\n")
@@ -243,14 +245,10 @@ def test_what_the_user_changed_since_is_a_clash_and_nothing_moves(repo: Repo, sn
     second = snapshots.take()
     repo.write("a.py", "agent, then user\n")
     (repo.root / "new.py").chmod(0o700)
-    before = image(repo.root)
     undone = snapshots.restore(first, second)
     assert undone.clashes == {"a.py": "changed since", "new.py": "changed since"}
-    assert undone.changes == ()
-    assert image(repo.root) == before
-    undone = snapshots.restore(first, second, skip_clashes=True)
     assert [change.path for change in undone.changes] == ["other.py"]
-    assert repo.read("a.py") == "agent, then user\n"
+    assert (repo.read("a.py"), repo.read("new.py")) == ("agent, then user\n", "agent\n")
     assert not (repo.root / "other.py").exists()
 
 
@@ -299,7 +297,8 @@ def test_a_folder_with_the_users_files_blocks_the_file_that_was_there(
     repo.write("a.py/user.txt", "user\n")
     undone = snapshots.restore(first, second)
     assert undone.clashes == {"a.py": "a folder with 'a.py/user.txt' stands in its place"}
-    assert repo.read("a.py/agent.txt") == "agent\n"
+    assert [change.path for change in undone.changes] == ["a.py/agent.txt"]
+    assert repo.read("a.py/user.txt") == "user\n"
 
 
 @pytest.mark.parametrize("inside", ["", "/deeper"])
@@ -343,7 +342,7 @@ def test_undo_does_not_write_through_a_link_that_took_a_folders_place(
     second = snapshots.take()
     (repo.root / "pkg").rmdir()
     (repo.root / "pkg").symlink_to(outside)
-    undone = snapshots.restore(first, second, skip_clashes=True)
+    undone = snapshots.restore(first, second)
     assert undone.clashes == {"pkg/b.py": "'pkg' is no longer a folder"}
     assert list(outside.iterdir()) == []
 

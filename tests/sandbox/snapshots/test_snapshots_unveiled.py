@@ -65,5 +65,5 @@ def test_files_of_a_repository_that_lost_its_git_folder_are_not_removed_by_undo(
     (inner.root / ".git").rename(repo.root.parent / "gone")
     second = snapshots.take()
     assert kinds(snapshots, first, second) == {"vendor/inner": "deleted"}
-    snapshots.restore(first, second, skip_clashes=True)
+    snapshots.restore(first, second)
     assert inner.read("x.py") == "x\n"

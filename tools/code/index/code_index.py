@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from sandbox.fs.private_files import create_private_folder
 from tools.code.index import file_listing
 from tools.code.index.file_listing import Stamp
 from tools.code.index.index_store import Store, delete_database, get_time_ns, lock_database
@@ -298,5 +299,5 @@ def _prepare_database_path(root: Path, cache: Path) -> Path:
     import os
 
     folder = cache / "index"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    create_private_folder(folder)
     return folder / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:16]}.sqlite"

@@ -7,14 +7,16 @@ many, and texts that no file has any more are dropped when there are many of the
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from pathlib import Path
 
+from sandbox.fs.private_files import open_private
 from tools.code.index.file_listing import Stamp
 from tools.code.index.segment_format import Segment, unpack_postings
 
@@ -66,6 +68,9 @@ class Store:
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
+        if self._path:
+            with suppress(OSError):  # sqlite says what is wrong with it
+                os.close(open_private(str(self._path), os.O_RDWR | os.O_CREAT))
         connection = sqlite3.connect(
             str(self._path) if self._path else ":memory:",
             timeout=30,
@@ -268,7 +273,7 @@ def lock_database(path: Path | None) -> Iterator[None]:
         return
     import fcntl
 
-    with path.with_name(path.name + ".lock").open("wb") as lock:
+    with open(f"{path}.lock", "wb", opener=open_private) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

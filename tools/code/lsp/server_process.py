@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from sandbox.errors import UserError
+from sandbox.fs.private_files import create_private_folder
 from sandbox.process.command import Command, Completed
 from sandbox.process.command_line import CommandLine
 from tools.code.lsp.message_framing import BadMessage, frame_message, read_framed_message
@@ -61,7 +62,7 @@ class ServerProcess:
         loop = asyncio.get_running_loop()
         caches = self._at.folders.cache / "servers"  # the server's own caches; the user's stay inaccessible
         try:
-            caches.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_private_folder(caches)
         except OSError as error:
             raise ServerGone(f"no folder for its caches: {error.strerror}") from None
         theirs_in, ours_out = os.pipe()

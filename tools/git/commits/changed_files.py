@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_entry
 from sandbox.fs.repository import find_git_dir
 from tools.core.action import ToolFailure
 from tools.core.session_changes import SessionChanges
@@ -128,7 +129,9 @@ def _read_current_version(path: Path) -> FileVersion | None:
         if stat.S_ISLNK(info.st_mode):
             return FileVersion(mode=to_git_mode(info.st_mode), content=os.fsencode(path.readlink()))
         if stat.S_ISREG(info.st_mode):
-            return FileVersion(mode=to_git_mode(info.st_mode), content=path.read_bytes())
+            return FileVersion(mode=to_git_mode(info.st_mode), content=read_entry(str(path), SOURCE))
+    except UnsafeFileError as error:  # also no permission; not a deletion
+        raise ToolFailure(f"{error.message}, so nothing was done") from None
     except (FileNotFoundError, NotADirectoryError):  # it or its folder was removed
         return None
     except PermissionError as error:  # not a deletion

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.fs.regular_file import GIT_FILE, read_regular_file
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
 from sandbox.process.git_runner import LITERAL, GitOutput
 from sandbox.secrets.child_environment import redact
@@ -367,7 +368,4 @@ def _format_reasons(reasons: Mapping[str, str]) -> str:
 
 
 def _read_if_present(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:  # nothing was prepared
-        return None
+    return read_regular_file(path, GIT_FILE)

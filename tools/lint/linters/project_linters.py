@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.errors import UserError
+from sandbox.fs.regular_file import MANIFEST, read_regular_text
 from tools.lint.linters.linter_table import LINTERS, Linter
 
 if TYPE_CHECKING:
@@ -100,14 +101,9 @@ def _list_parent_folders(root: Path, path: str) -> Iterator[Path]:
 def _is_configured(linter: Linter, folder: Path) -> bool:
     """Return whether a file in this very folder configures the linter."""
     for name, content in linter.configured.items():
-        try:
-            if not (folder / name).is_file():  # opening a named pipe would block
-                continue
-            text = (folder / name).read_text(encoding="utf-8", errors="replace")
-            if re.search(content, text, re.MULTILINE):
-                return True
-        except OSError:  # missing or unreadable
-            continue
+        text = read_regular_text(folder / name, MANIFEST, "replace")
+        if text is not None and re.search(content, text, re.MULTILINE):
+            return True
     return False
 
 

@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from sandbox.errors import UserError
+from sandbox.fs.untrusted_file import read_workspace_file
 from tools.code.languages import Language, detect_languages, encode_text, parse_text
 from tools.code.symbols import Definition, list_definitions
 
@@ -121,11 +123,11 @@ def load_sources(root: Path, overlay: dict[str, str]) -> list[ParsedFile]:
         if not languages:
             continue
         try:
-            content = (root / path).read_bytes()
-            if len(content) > LARGEST:
+            content = read_workspace_file(root, path, LARGEST)
+            if content is None:
                 continue
             text = overlay.get(path) or content.decode("utf-8")
-        except (OSError, UnicodeDecodeError):  # deleted, or in an encoding that could not be written back
+        except (UserError, UnicodeDecodeError):  # too large, or in an encoding that could not be written back
             continue
         found.append(ParsedFile(path, text, languages[0]))
         if len(found) == MOST_FILES:

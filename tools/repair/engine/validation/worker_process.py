@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.errors import UserError
+from sandbox.fs.private_files import write_private_file
 from sandbox.process.command import Command, Completed, Limits
 from tools.core.workspace import Workspace
 from tools.repair.engine.validation.budget_clock import JOBS, LONGEST, BudgetClock
@@ -178,7 +179,7 @@ class WorkerProcess:
             "why": list(job.why),
             "named": list(job.named),
         }
-        (self.folder / "config").write_text(json.dumps(config), encoding="utf-8")
+        write_private_file(self.folder / "config", json.dumps(config).encode())
 
     async def _run_process(self) -> None:
         command = Command(

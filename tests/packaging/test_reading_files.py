@@ -1,0 +1,148 @@
+"""Files of a workspace are opened in few places: regular files only, of bounded size, none outside."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+CHECKOUT = Path(__file__).parents[2]
+FLOORS = ("patchwright", "cli", "agent", "tools", "sandbox")
+
+OPENERS = ("open", "read_text", "read_bytes")
+
+OWN = "files of Patchwright's own folders, or of its installation"
+SYSTEM = "files of the system: /proc, /dev"
+NAMED = "a file that the user names on the command line"
+WRITES = "opens for writing, or a folder's handle"
+
+ALLOWED = {
+    "sandbox/fs/regular_file.py": "the place",
+    "sandbox/fs/workspace_tree.py": "the tools' place: by folder handles, regular files only",
+    "sandbox/fs/dirfd_walk.py": "folder handles",
+    "sandbox/fs/transaction/transaction_plan.py": "by folder handles, regular files only",
+    "sandbox/fs/transaction/execution.py": WRITES,
+    "sandbox/fs/transaction/journal.py": OWN,
+    "sandbox/fs/placeholders.py": WRITES,
+    "sandbox/fs/private_files.py": WRITES,
+    "sandbox/snapshots/working_tree.py": "regular files only, at most 10 MB",
+    "sandbox/snapshots/coverage/sealed.py": "handles that read nothing (O_PATH)",
+    "sandbox/snapshots/object_store.py": OWN,
+    "sandbox/snapshots/pack.py": OWN,
+    "sandbox/snapshots/stat_cache.py": OWN,
+    "sandbox/snapshots/folder_watch.py": SYSTEM,
+    "sandbox/backends/mount_view.py": SYSTEM,
+    "sandbox/backends/selection.py": OWN,
+    "sandbox/backends/thread_confinement.py": "handles that read nothing (O_PATH)",
+    "sandbox/network/netns_join.py": SYSTEM,
+    "sandbox/network/port_probe.py": SYSTEM,
+    "sandbox/policy/trust.py": OWN,
+    "sandbox/process/output_capture.py": OWN,
+    "sandbox/process/process_tree.py": SYSTEM,
+    "sandbox/process/resource_watch.py": SYSTEM,
+    "sandbox/process/spawn.py": SYSTEM,
+    "sandbox/secrets/redaction.py": OWN,
+    "agent/context/compression/summary.py": OWN,
+    "agent/context/restore/projection_checkpoint.py": OWN,
+    "agent/context/system_prompt.py": OWN,
+    "agent/model/code_actions.py": OWN,
+    "agent/model/providers/model_catalog.py": OWN,
+    "agent/model/scripted/cassette.py": NAMED,
+    "agent/model/scripted/scripted_model.py": NAMED,
+    "agent/model/text_tools.py": OWN,
+    "agent/session/branch_history.py": OWN,
+    "agent/session/export_import.py": OWN,
+    "agent/session/images.py": "files of the session; an image that the user attaches",
+    "agent/session/log.py": OWN,
+    "agent/session/log_index.py": OWN,
+    "agent/session/session_preview.py": OWN,
+    "agent/session/session_pruning.py": OWN,
+    "agent/session/session_search.py": OWN,
+    "agent/strategy/attempts.py": OWN,
+    "cli/commands/offline/apply_edits.py": NAMED,
+    "cli/commands/offline/index_queries.py": NAMED,
+    "cli/commands/offline/kernel_script.py": NAMED,
+    "cli/commands/sessions/context_tuning.py": OWN,
+    "cli/commands/sessions/session_actions.py": NAMED,
+    "cli/hooks/commit_message.py": "the message that git hands to its hook",
+    "cli/init/agents_file.py": WRITES,
+    "cli/output/output_schema.py": NAMED,
+    "cli/output/session_export.py": WRITES,
+    "cli/output/standard_streams.py": SYSTEM,
+    "cli/settings/permission_rules.py": OWN,
+    "cli/tui/commands/session_commands.py": NAMED,
+    "cli/tui/input/input_history.py": OWN,
+    "cli/tui/screen/terminal_writer.py": SYSTEM,
+    "tools/code/index/file_listing.py": "regular files only, bounded; twice as fast for thousands of sources",
+    "tools/code/index/index_store.py": OWN,
+    "tools/code/index/parsing/file_facts.py": OWN,
+    "tools/core/artifacts.py": OWN,
+    "tools/fs/file_tools.py": "regular files only; as many lines as asked for",
+    "tools/git/apply_attempt.py": "an artifact of the session",
+    "tools/git/worktrees.py": WRITES,
+    "tools/kernel/patchwright_kernel/block_runner.py": SYSTEM,
+    "tools/kernel/saved_functions.py": OWN,
+    "tools/repair/engine/repair_engine.py": "by the tools' place",
+    "tools/repair/engine/validation/worker_process.py": OWN,
+    "tools/repair/languages/project_copies.py": "a copy of our own",
+    "tools/repair/localize/coverage_spectrum.py": OWN,
+    "tools/repair/patchwright_worker/entry.py": "runs in the sandbox",
+    "tools/repair/patchwright_worker/live_code/line_probes.py": "runs in the sandbox",
+    "tools/repair/patchwright_worker/process/child_process.py": "runs in the sandbox",
+    "tools/repair/patchwright_worker/serving/baseline.py": "runs in the sandbox",
+    "tools/repair/patchwright_worker/serving/trial_modes.py": "runs in the sandbox",
+    "tools/session/recall.py": OWN,
+    "tools/shell/shell_tool.py": OWN,
+    "tools/testing/launch.py": OWN,
+    "tools/testing/go_cargo.py": "through Project.read_text: by the tools' place, bounded",
+    "tools/testing/node.py": "through Project.read_text: by the tools' place, bounded",
+    "tools/testing/python.py": "through Project.read_text: by the tools' place, bounded",
+    "tools/testing/runners.py": "through Project.read_text: by the tools' place, bounded",
+    "tools/lint/checks/linters.py": "through Change.read_text: git's objects",
+    "tools/lint/checks/syntax.py": "through Change.read_text: git's objects",
+    "tools/lint/checks/weakened.py": "through Change.read_text: git's objects",
+    "tools/git/messages/message_summary.py": "through Change.read_text: git's objects",
+    "agent/verify/weakened_tests.py": "through Change.read_text: git's objects",
+}
+"""Modules that open files by themselves, and why these are none that a stranger's workspace decides."""
+
+NAMES_OF_OTHERS = ("Session", "webbrowser", "self._store", "_store", "store", "self._unsealed", "unsealed")
+"""What has a method `open` that opens no file."""
+
+
+def list_openers(source: str) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        match node.func:
+            case ast.Name(id=name) if name in OPENERS:
+                yield node.lineno, name
+            case ast.Attribute(value=value, attr=name) if name in OPENERS:
+                if not (name == "open" and ast.unparse(value) in NAMES_OF_OTHERS):
+                    yield node.lineno, f"{ast.unparse(value)}.{name}"
+
+
+def list_modules() -> Iterator[tuple[str, str]]:
+    for floor in FLOORS:
+        for path in sorted((CHECKOUT / floor).rglob("*.py")):
+            yield path.relative_to(CHECKOUT).as_posix(), path.read_text("utf-8")
+
+
+def test_no_module_opens_files_of_the_workspace_by_itself() -> None:
+    found = {
+        f"{module}:{line}: {call}"
+        for module, source in list_modules()
+        if module not in ALLOWED
+        for line, call in list_openers(source)
+    }
+    assert not found, "read them with sandbox/fs/untrusted_file.py or regular_file.py"
+
+
+def test_the_list_names_no_module_that_opens_nothing() -> None:
+    opening = {module for module, source in list_modules() if any(list_openers(source))}
+    assert ALLOWED.keys() <= opening
+
+
+def test_an_opener_is_found() -> None:
+    source = "p.read_text()\nopen(x)\nos.open(x, 0)\nPath('a').open()\nself._store.open()\n"
+    assert [line for line, _ in list_openers(source)] == [1, 2, 3, 4]
