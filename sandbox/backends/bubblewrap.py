@@ -33,7 +33,7 @@ from sandbox.process.spawn import (
     wait_with_timeout,
 )
 from sandbox.secrets.child_environment import build_child_environment, find_home
-from sandbox.view.git_settings import open_git_settings, read_git_settings
+from sandbox.view.user_git_settings import open_git_settings, read_git_settings
 
 if TYPE_CHECKING:
     from sandbox.network.proxy import Proxy

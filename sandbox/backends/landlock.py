@@ -22,8 +22,8 @@ from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment, find_home
-from sandbox.view.git_settings import read_git_settings
 from sandbox.view.machine_view import MachineView, resolve_existing
+from sandbox.view.user_git_settings import read_git_settings
 
 
 class Landlock:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from sandbox.fs.regular_file import read_regular_text
 from sandbox.fs.stamped_cache import StampedCache
 
 _LARGEST = 1 << 20
@@ -24,16 +24,7 @@ _REMARK = re.compile(r"\s[#;].*$")
 def read_plain_file(path: Path) -> str:
     """Return the text of a regular file of at most 1 MiB; "" for anything else: a pipe would block, a device
     never end."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    except (OSError, ValueError):  # missing, not readable, or no possible name
-        return ""
-    status = os.fstat(descriptor)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-        os.close(descriptor)
-        return ""
-    with os.fdopen(descriptor, "rb") as file:
-        return file.read(_LARGEST).decode("utf-8", "surrogateescape")
+    return read_regular_text(path, _LARGEST) or ""
 
 
 def read_git_settings(path: Path) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from sandbox.fs.regular_file import read_regular_text
 from sandbox.fs.repository import find_common_dir
 
 
@@ -41,8 +42,4 @@ _MOST = 1 << 16
 
 
 def _read_text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MOST).decode("utf-8", "surrogateescape")
-    except OSError:  # no such file
-        return ""
+    return read_regular_text(path, _MOST) or ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.view.git_settings import PASSED_ON, read_git_settings
+from sandbox.view.user_git_settings import PASSED_ON, read_git_settings
 
 SETTINGS = r"""
 ; mine

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from sandbox.fs.regular_file import read_regular_text
 from sandbox.secrets.child_environment import find_home
 
 PASSED_ON = frozenset(
@@ -41,13 +42,8 @@ def _get_identity(path: Path) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=8)
 def _read_file(path: Path, identity: tuple[int, int, int]) -> str:
-    if not path.is_file() or identity[1] > _MOST:
-        return ""
-    try:
-        text = path.read_text("utf-8", "surrogateescape")
-    except OSError:  # not readable for us
-        return ""
-    return "".join(_format_settings(text))
+    text = read_regular_text(path, _MOST)
+    return "".join(_format_settings(text)) if text is not None else ""
 
 
 _MOST = 1 << 20
