@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from patchwright.version import VERSION
@@ -27,6 +29,18 @@ MOST_TOOLS = 128
 """Tools of one server: more would fill the model's window before the first request."""
 
 MOST_PAGES = 32
+
+LONGEST_CURSOR = 4_096
+"""Characters of a cursor, which is sent back."""
+
+MOST_SCHEMA_CHARACTERS = 256 << 10
+"""Of all tools of one server, as JSON: for the same reason."""
+
+DEEPEST_SCHEMA = 64
+"""Levels of one tool's schema: the parsers of some providers end at a hundred."""
+
+LONGEST_TOOL_NAME = 128
+"""Characters that the protocol allows; longer ones would fill the question for approval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +106,13 @@ class McpServer:
         with suppress(ServerGone):
             await self.start()
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> CallResult:
-        """Call a tool; a server that has ended is restarted. Raises ServerGone."""
+    async def call(self, tool: ToolDescription, arguments: Mapping[str, Any]) -> CallResult:
+        """Call a tool as it was described; a server that has ended is restarted. Raises ServerGone."""
         await self.start()
         assert self._process is not None
-        parameters = {"name": tool, "arguments": dict(arguments)}
+        if tool not in self.tools:  # what the user approved, and the model read, is another one
+            raise ServerGone(f"since its restart {tool.name} is another tool; a new session takes that one")
+        parameters = {"name": tool.name, "arguments": dict(arguments)}
         try:
             answer = await self._process.request("tools/call", parameters, CALL_SECONDS)
         except ServerGone as gone:
@@ -122,21 +138,26 @@ class McpServer:
         answer = await process.request("initialize", wanted, START_SECONDS)
         version = answer.get("protocolVersion") if isinstance(answer, Mapping) else None
         if version not in VERSIONS:
-            raise ServerGone(f"it speaks version {version!r} of the protocol, which is not known here")
+            raise ServerGone(f"it speaks version {version!r:.60} of the protocol, which is not known here")
         process.notify("notifications/initialized")
 
     async def _list_tools(self, process: McpProcess) -> list[ToolDescription]:
         found: dict[str, ToolDescription] = {}
-        cursor: object = None
+        cursor = None
+        size = 0
         for _ in range(MOST_PAGES):
             page = await process.request("tools/list", {"cursor": cursor} if cursor else {}, START_SECONDS)
             if not isinstance(page, Mapping) or not isinstance(page.get("tools"), list):
                 raise ServerGone("it told no list of tools")
             for each in page["tools"]:
-                if (tool := _parse_tool(each)) is not None and len(found) < MOST_TOOLS:
-                    found[tool.name] = tool
+                if (tool := _parse_tool(each)) is None:
+                    continue
+                size += len(json.dumps(tool.schema))
+                if len(found) == MOST_TOOLS or size > MOST_SCHEMA_CHARACTERS:
+                    return list(found.values())
+                found[tool.name] = tool
             cursor = page.get("nextCursor")
-            if not cursor:
+            if not isinstance(cursor, str) or not 0 < len(cursor) <= LONGEST_CURSOR:
                 break
         return list(found.values())
 
@@ -147,16 +168,41 @@ class McpServer:
 
 
 def _parse_tool(tool: object) -> ToolDescription | None:
-    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str) or not tool["name"]:
+    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
         return None
-    schema = tool.get("inputSchema")
-    usable = isinstance(schema, Mapping) and isinstance(schema.get("properties", {}), Mapping)
-    shape = {key: each for key, each in schema.items() if key != "$schema"} if usable else {}  # type: ignore[union-attr]
+    name = tool["name"]
+    if not 0 < len(name) <= LONGEST_TOOL_NAME:
+        return None
     return ToolDescription(
-        name=tool["name"],
-        description=str(tool.get("description") or tool.get("title") or ""),
-        schema={"type": "object", "properties": {}, **shape},
+        name=_replace_surrogates(name),
+        description=_replace_surrogates(str(tool.get("description") or tool.get("title") or "")),
+        schema={"properties": {}, **_parse_schema(tool.get("inputSchema")), "type": "object"},
     )
+
+
+def _parse_schema(schema: object) -> dict[str, Any]:
+    """Return the schema of a tool's arguments; an empty one, which allows all, if it would spoil every request."""
+    if not isinstance(schema, Mapping):
+        return {}
+    shape = {key: each for key, each in schema.items() if key != "$schema"}
+    properties, required = shape.get("properties", {}), shape.get("required", [])
+    if not isinstance(properties, Mapping) or not all(
+        isinstance(each, dict | bool) for each in properties.values()
+    ):
+        return {}
+    if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
+        return {}
+    try:
+        text = json.dumps(shape, ensure_ascii=False)
+    except RecursionError:
+        return {}
+    depth = max(accumulate((character in "{[") - (character in "}]") for character in text))
+    return shape if depth <= DEEPEST_SCHEMA and text == _replace_surrogates(text) else {}
+
+
+def _replace_surrogates(text: str) -> str:
+    """Replace halves of characters, which JSON can spell and no file or request can hold."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _format_contents(answer: Mapping[str, Any]) -> str:
@@ -177,7 +223,8 @@ def _format_contents(answer: Mapping[str, Any]) -> str:
             case kind:
                 parts.append(f"({kind}, {each.get('mimeType', 'of no named type')}: not shown)")
     if not parts and "structuredContent" in answer:
-        import json
-
-        parts.append(json.dumps(answer["structuredContent"], ensure_ascii=False))
-    return "\n".join(parts)
+        try:
+            parts.append(json.dumps(answer["structuredContent"], ensure_ascii=False))
+        except RecursionError:
+            parts.append("(nested too deeply: not shown)")
+    return _replace_surrogates("\n".join(parts))

@@ -89,7 +89,7 @@ async def _start_server(server: McpServer) -> str:
 def _make_tool(server: McpServer, described: ToolDescription) -> Tool:
     async def run(arguments: Mapping[str, Any], *, at: Workspace) -> Observation:
         try:
-            result = await server.call(described.name, arguments)
+            result = await server.call(described, arguments)
         except ServerGone as gone:
             raise ToolFailure(f"the mcp server {server.name} has no answer: {gone}") from None
         about = f" server={json.dumps(server.name)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,10 @@ from tools.core.surroundings import Surroundings
 MOST = 16 << 20
 """Bytes of one message: enough for a picture; a server that sends a longer one is broken."""
 
+WINDOW_SECONDS = 10.0
+MOST_LINES, MOST_BYTES = 20_000, 128 << 20
+"""Lines and bytes within a window: parsing more would leave no time for anything else in the session."""
+
 
 class McpProcess(ServerProcess):
     """A running server. Create it with `start`."""
@@ -27,6 +32,7 @@ class McpProcess(ServerProcess):
 
     def __init__(self, at: Surroundings) -> None:
         super().__init__(at, lambda method, parameters: None)
+        self._window, self._lines, self._bytes = time.monotonic(), 0, 0
 
     def cancel(self, number: int) -> None:
         """Notify the server that a request was cancelled."""
@@ -38,8 +44,9 @@ class McpProcess(ServerProcess):
         return line.encode("ascii") + b"\n"
 
     async def read_message(self, reader: asyncio.StreamReader) -> dict[str, Any] | None:
-        """Return the next message, None at the end of the stream. Raises BadMessage, ValueError (no end of line)."""
-        while line := await reader.readline():
+        """Return the next message, None at the end of the stream. Raises BadMessage."""
+        while line := await _read_line(reader):
+            self._limit_rate(len(line))
             if not line.strip():
                 continue
             try:
@@ -51,6 +58,15 @@ class McpProcess(ServerProcess):
             return message
         return None
 
+    def _limit_rate(self, size: int) -> None:
+        now = time.monotonic()
+        if now - self._window > WINDOW_SECONDS:
+            self._window, self._lines, self._bytes = now, 0, 0
+        self._lines += 1
+        self._bytes += size
+        if self._lines > MOST_LINES or self._bytes > MOST_BYTES:
+            raise BadMessage(f"it sent {self._lines:,} lines within {WINDOW_SECONDS:g} s")
+
     def answer_request(self, method: str, parameters: object) -> dict[str, Any]:
         """Answer a server's request: the workspace is the only root; sampling and elicitation are refused."""
         if method == "ping":
@@ -59,6 +75,13 @@ class McpProcess(ServerProcess):
             root = self._at.root
             return {"result": {"roots": [{"uri": root.as_uri(), "name": root.name}]}}
         return {"error": {"code": -32601, "message": f"no method {method}"}}
+
+
+async def _read_line(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readline()
+    except ValueError:  # no end within the limit
+        raise BadMessage(f"it sent a line of more than {MOST >> 20} MiB") from None
 
 
 __all__ = ["McpProcess", "ServerGone"]

@@ -21,6 +21,12 @@ FOREVER = 10.0 * 365 * 86_400
 GRACE = 1.0
 """Seconds to exit after a shutdown request."""
 
+MOST_UNREAD = 32 << 20
+"""Bytes that wait for the server to read them: one that only asks would fill our memory with the answers."""
+
+LONGEST_REFUSAL = 1_000
+"""Characters of an error message, which becomes one line."""
+
 _JOIN = 'exec "$@" </dev/fd/{read} >/dev/fd/{write} 2>/dev/null'
 """Servers use their standard streams; the inherited pipes keep their own descriptor numbers. (Numbers of two
 digits cannot be given to `<&` in every shell.)
@@ -174,6 +180,8 @@ class ServerProcess:
         try:
             while (message := await self.read_message(reader)) is not None:
                 self._dispatch_message(message)
+                if self._writer is not None and self._writer.transport.get_write_buffer_size() > MOST_UNREAD:
+                    raise BadMessage("it does not read what it is sent")
         except (BadMessage, ValueError) as bad:  # ValueError: an unterminated line
             self._fail_waiting(str(bad))
             if self._running is not None:
@@ -188,7 +196,7 @@ class ServerProcess:
         elif isinstance(number, int) and (waiting := self._waiting.get(number)) and not waiting.done():
             error = message.get("error")
             if isinstance(error, dict):
-                waiting.set_exception(ServerGone(f"it refused: {error.get('message', 'no reason given')}"))
+                waiting.set_exception(ServerGone(f"it refused: {_format_refusal(error)}"))
             else:
                 waiting.set_result(message.get("result"))
 
@@ -211,6 +219,12 @@ def _answer_editor_request(method: str, parameters: object) -> dict[str, Any]:
     if method in known or method == "window/showMessageRequest":
         return {"result": None}
     return {"error": {"code": -32601, "message": f"no method {method}"}}
+
+
+def _format_refusal(error: Mapping[str, Any]) -> str:
+    """Return the message of an error on one line; it is untrusted, and may be megabytes."""
+    words = str(error.get("message", "no reason given"))[: 4 * LONGEST_REFUSAL].split()
+    return " ".join(words)[:LONGEST_REFUSAL]
 
 
 def _describe_exit(done: Completed) -> str:
