@@ -30,7 +30,7 @@ from sandbox.process.git_runner import (
 )
 from sandbox.process.own_programs import require_own_program
 from tools.core.action import ToolFailure
-from tools.git import repository_programs
+from tools.git import repository_programs, verified_hooks
 
 if TYPE_CHECKING:
     from git import Git
@@ -121,6 +121,7 @@ class Broker:
         definitions of the repository do not run. Trusted hooks find their programs on the user's whole PATH."""
         if self._runner.interrupted:
             raise ToolFailure(f"git {arguments[0]}: interrupted, nothing was done")
+        self._refuse_changed_definitions()
         # Ours is English; hooks shall see the locale that the user has.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         places = _build_index_environment(index) | locale | self._replacement_variables
@@ -132,7 +133,8 @@ class Broker:
             places["PATH"] = os.environ.get("PATH", os.defpath)
         refuse_foreign_stores(self.root)
         confined = not (runs_hooks or self._signs_commits() or self._runner.has_filters(places))
-        with _explain_timeout():
+        with create_scratch_folder() as folder, _explain_timeout():
+            places |= self._build_launcher_environment(folder)
             return self._runner.execute(
                 *options, *arguments, stdin=stdin, extra=places, timeout=HOOK_TIMEOUT, confined=confined
             )
@@ -143,6 +145,23 @@ class Broker:
             "config", "--type=bool", "--get", "commit.gpgsign", extra=self._replacement_variables
         )
         return output.stdout.strip() == b"true"
+
+    def _refuse_changed_definitions(self) -> None:
+        """Refuse to run anything if what the repository defines is no longer what was compared with the trust."""
+        found = repository_programs.list_definitions(self, repository_programs.read_settings(self))
+        if found != self.program_definitions:
+            raise ToolFailure(
+                "the programs that this repository defines for git (hooks, filters) changed while the commit was "
+                "prepared, so nothing was committed."
+            )
+
+    def _build_launcher_environment(self, folder: Path) -> dict[str, str]:
+        """Return the variables by which git starts trusted hooks through launchers in `folder`."""
+        hooks = repository_programs.list_active_hooks(self)
+        if self.untrusted_definitions or not any(each.kind == "hook" for each in self.program_definitions):
+            return {}
+        replaced = repository_programs.build_replacements(self._settings, self.untrusted_definitions)
+        return verified_hooks.write_launchers(folder, hooks, self.program_definitions, replaced)
 
     def run_raw(self, *arguments: str) -> GitOutput:
         """Run a git command without hardening or trust: for reading the configuration, nothing else."""
