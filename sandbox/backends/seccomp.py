@@ -139,6 +139,14 @@ def _refuse_setuid_file(flags: int, mode: int) -> list[Instruction]:
     return [(_LOAD, 0, 0, flags), (_ANY_BIT, 1, 0, _CREATES), _ALLOW, *_allow_without_bits(mode, _SETUID)]
 
 
+_REFUSE_LIMITS_OF_OTHERS: list[Instruction] = [
+    *[(_LOAD, 0, 0, _FIRST), (_EQUAL, 0, 1, 0), _ALLOW],  # of itself
+    *[(_LOAD, 0, 0, _THIRD), (_EQUAL, 1, 0, 0), _build_refusal(errno.EPERM)],
+    *[(_LOAD, 0, 0, _THIRD + 4), (_EQUAL, 1, 0, 0), _build_refusal(errno.EPERM)],
+    _ALLOW,  # only asks
+]
+"""A limit on our own process, or on another program of the user, would end it: without files, without time."""
+
 _BY_ARGUMENT: Mapping[str, list[Instruction]] = {
     "open": _refuse_setuid_file(_SECOND, _THIRD),
     "openat": _refuse_setuid_file(_THIRD, _FOURTH),
@@ -152,6 +160,7 @@ _BY_ARGUMENT: Mapping[str, list[Instruction]] = {
     "clone": _allow_without_bits(_FIRST, _NAMESPACES),
     "unshare": _allow_without_bits(_FIRST, _NAMESPACES | _NEW_TIME),
     "ioctl": _refuse_any_of(_SECOND, (_TIOCSTI, _TIOCLINUX)),
+    "prlimit64": _REFUSE_LIMITS_OF_OTHERS,
     "personality": _allow_only(_FIRST, _PERSONALITIES),
 }
 
@@ -200,7 +209,7 @@ _X86_64 = _COMMON | _parse_call_numbers("""
     ioctl 16 socket 41 clone 56 ptrace 101 syslog 103 personality 135 pivot_root 155 chroot 161 acct 163
     settimeofday 164 mount 165 umount2 166 swapon 167 swapoff 168 reboot 169 iopl 172 ioperm 173
     init_module 175 delete_module 176 quotactl 179 clock_settime 227 kexec_load 246 add_key 248
-    request_key 249 keyctl 250 unshare 272 perf_event_open 298 fanotify_init 300 open_by_handle_at 304
+    request_key 249 keyctl 250 unshare 272 perf_event_open 298 fanotify_init 300 prlimit64 302 open_by_handle_at 304
     setns 308 process_vm_readv 310 process_vm_writev 311 kcmp 312 finit_module 313 kexec_file_load 320
     bpf 321 userfaultfd 323
 """)
@@ -211,7 +220,7 @@ _GENERIC = _COMMON | _parse_call_numbers("""
     ioctl 29 umount2 39 mount 40 pivot_root 41 chroot 51 quotactl 60 acct 89 personality 92 unshare 97
     kexec_load 104 init_module 105 delete_module 106 clock_settime 112 syslog 116 ptrace 117 reboot 142
     settimeofday 170 socket 198 add_key 217 request_key 218 keyctl 219 clone 220 swapon 224 swapoff 225
-    perf_event_open 241 fanotify_init 262 open_by_handle_at 265 setns 268 process_vm_readv 270
+    perf_event_open 241 prlimit64 261 fanotify_init 262 open_by_handle_at 265 setns 268 process_vm_readv 270
     process_vm_writev 271 kcmp 272 finit_module 273 bpf 280 userfaultfd 282 kexec_file_load 294
 """)
 """asm-generic/unistd.h: every architecture that was added to Linux late."""

@@ -54,19 +54,19 @@ def count_threads() -> int:
 
 
 def count_descendants() -> int:
-    """Return how many processes descend from this one."""
-    parents: dict[str, list[str]] = {}
+    """Return how many threads descend from this process, as the kernel's own limit counts: each process has one."""
+    parents: dict[str, list[tuple[str, int]]] = {}
     with os.scandir("/proc") as entries:
         for entry in entries:
             if entry.name.isdecimal():
                 with suppress(OSError):  # it has ended
                     fields = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
-                    parents.setdefault(fields[1].decode(), []).append(entry.name)
+                    parents.setdefault(fields[1].decode(), []).append((entry.name, int(fields[17])))
     found, waiting = 0, [str(os.getpid())]
     while waiting:
-        children = parents.get(waiting.pop(), [])
-        found += len(children)
-        waiting += children
+        for child, threads in parents.get(waiting.pop(), []):
+            found += threads
+            waiting.append(child)
     return found
 
 
