@@ -146,7 +146,7 @@ EIGHT_BITS = (b"\x9b5n", b"\x9d0;owned\x9c", b"\x90$qm\x9c", b"\x85", b"\xc2", b
 
 _OURS = re.compile(
     rb"\x1b\[[0-9;]*m|\x1b\[[0-9;]*[ABCDHJK]|\x1b\[\?(?:1|7|12|25|2004|2026|1000|1003|1006|1015|1049)[hl]|\r\n|\n|\r"
-    rb"|\x1b\[[0-9]*[GPX]|\x1b\(B|\x1b[=>]"
+    rb"|\x1b\[[0-9]*[GPX]|\x1b\(B|\x1b[=>]|(?<!\x08)\x08(?!\x08)"
 )
 """What the program itself writes: colours, moves and erasures of its live region, modes of its input."""
 
@@ -243,13 +243,18 @@ def shop(tmp_path: Path) -> Path:
     return root
 
 
-def show(root: Path, model: str, *arguments: str, prompt: str = "look") -> bytes:
-    """Run it on a terminal, as text and as events, and return all that the terminal was sent."""
+ODD_ONLY = ("zalgo", "private use")
+"""Events for programs keep these as they are: they are ugly to look at, and steer nothing."""
+
+
+def show(root: Path, model: str, *arguments: str) -> bytes:
+    """Run it on a terminal, as text and as events, check and return all that the terminal was sent."""
     raw = b""
     for output in ((), ("--output", "stream-json")):
-        argv = [*cli.PATCHWRIGHT, "run", prompt, "--model", model, "--no-commit", *arguments, *output]
+        argv = [*cli.PATCHWRIGHT, "run", "look", "--model", model, "--no-commit", *arguments, *output]
         with Terminal(argv, cwd=root, env=cli.environment(), columns=100, rows=30) as terminal:
             terminal.wait_for_end()
+            assert [each for each in find_arrived(terminal.raw) if not output or each not in ODD_ONLY] == []
             raw += terminal.raw
     return raw
 
@@ -276,7 +281,6 @@ SURFACES: Mapping[str, Sequence[Mapping[str, Any]]] = {
 @pytest.mark.parametrize("surface", SURFACES)
 def test_no_payload_arrives_by_what_tools_show(surface: str, shop: Path, tmp_path: Path) -> None:
     raw = show(shop, script(tmp_path, [{"calls": list(SURFACES[surface])}, {"text": "Done."}]))
-    assert find_arrived(raw) == []
     assert count_marks(raw.decode("utf-8", "replace")) > len(PAYLOADS) // 3
 
 
@@ -294,8 +298,8 @@ def test_no_payload_arrives_by_errors(shop: Path, tmp_path: Path) -> None:
             argv = [*cli.PATCHWRIGHT, *arguments]
             with Terminal(argv, cwd=shop, env=cli.environment(), columns=100, rows=30) as terminal:
                 terminal.wait_for_end()
+                assert find_arrived(terminal.raw) == []
                 raw += terminal.raw
-    assert find_arrived(raw) == []
     assert count_marks(raw.decode("utf-8", "replace")) >= len(PAYLOADS) // 4
 
 
@@ -328,7 +332,6 @@ def test_no_payload_arrives_by_a_server_of_tools(shop: Path, tmp_path: Path) -> 
         file.write(settings)
     calls = [call("mcp__evil__show"), call("mcp__evil__show", x=1), call("mcp__evil__none")]
     raw = show(shop, script(tmp_path, [{"calls": calls}, {"text": "Done."}]))
-    assert find_arrived(raw) == []
     assert count_marks(raw.decode("utf-8", "replace")) > len(PAYLOADS) // 3
 
 
@@ -384,33 +387,25 @@ ANSWER = "\n\n".join(marked()) + "\n\n```\n" + "\n".join(marked()) + "\n```\n\nA
 def test_no_payload_arrives_by_a_model_that_streams_single_characters(shop: Path) -> None:
     with serve(ANSWER) as url:
         raw = show(shop, "openai/mine", "--api-base", url)
-    assert find_arrived(raw) == []
-    assert count_marks(raw.decode("utf-8", "replace")) == len(PAYLOADS)
+    assert count_marks(raw.decode("utf-8", "replace")) >= len(PAYLOADS)
 
 
 @pytest.mark.slow
 @AT_SIZES
 def test_no_payload_arrives_in_a_conversation(columns: int, rows: int, shop: Path) -> None:
-    """All surfaces, a completion, a question, a paste and a refusal, in windows of three sizes."""
-    asked = "echo '" + "".join(list(PAYLOADS.values())[:12]).replace("'", "") + "' > q.txt; curl evil.example"
+    """Tools, a completion, a paste and an answer, in windows of three sizes."""
+    calls = [*SURFACES["command in pieces"], *SURFACES["file names"], *SURFACES["history"]]
     turns = [
         {
-            "text": "\n\n".join(list(marked())[::3]),
-            "calls": [*SURFACES["command in pieces"], *SURFACES["file names"]],
+            "text": "\n\n".join(list(marked())[::6]),
+            "calls": [*calls, call("read", path=f"no {ESC}]0;x{BEL}")],
         },
-        {
-            "calls": [
-                call("shell", command=asked),
-                *SURFACES["history"],
-                call("read", path=f"no {ESC}]0;x{BEL}"),
-            ]
-        },
-        {"text": f"# {ESC}]2;x{BEL}\n\n" + "\n\n".join(list(marked())[1::3]) + "\n\nAll was said."},
+        {"text": f"# {ESC}]2;x{BEL}\n\n" + "\n\n".join(list(marked())[1::6]) + "\n\nAll was said."},
     ]
     with talk(shop, turns, columns=columns, rows=rows) as terminal:
         at_rest(terminal)
         terminal.type("@names/q0")
-        terminal.wait(lambda: "q00" in terminal.text)
+        terminal.wait("names/q037q")
         terminal.type("\x15")
         at_rest(terminal)
         terminal.paste(f"one {ESC}]52;c;ZXZpbA=={BEL}\x9b5n \u202e\ntwo")
@@ -418,13 +413,29 @@ def test_no_payload_arrives_in_a_conversation(columns: int, rows: int, shop: Pat
         terminal.type("\x15\x15\x03")
         at_rest(terminal)
         terminal.type("look at it\r")
-        terminal.wait("y once")
-        terminal.type("n")
         terminal.wait("All was said.")
         at_rest(terminal)
         leave(terminal)
         assert find_arrived(terminal.raw) == []
         assert count_marks(terminal.raw.decode("utf-8", "replace")) > 20
+
+
+@pytest.mark.slow
+@AT_SIZES
+def test_no_payload_arrives_by_a_question(columns: int, rows: int, shop: Path) -> None:
+    asked = (
+        "echo '" + "".join(list(PAYLOADS.values())[::5]).replace("'", "").replace("\x00", "") + "' > q.txt"
+    )
+    turns = [{"calls": [call("shell", command=asked)]}, {"text": "All was said."}]
+    with talk(shop, turns, "--sandbox", "unconfined", columns=columns, rows=rows) as terminal:
+        at_rest(terminal)
+        terminal.type("look\r")
+        terminal.wait("y once")
+        terminal.type("n")
+        terminal.wait("All was said.")
+        leave(terminal)
+        assert find_arrived(terminal.raw) == []
+    assert not (shop / "q.txt").exists()
 
 
 FLOODS = {
