@@ -44,9 +44,11 @@ class UserMessage:
     """Text from the user, or from the harness on their behalf, with its images.
 
     passing: it occurs in one request only, so the cache prefix must end before it
+    by_person: the user wrote it, so that a turn may begin with it
     """
 
     passing: ClassVar[bool] = False
+    by_person: ClassVar[bool] = True
 
     text: str
     images: tuple[Image, ...] = ()

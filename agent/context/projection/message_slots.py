@@ -43,15 +43,20 @@ class Slot:
 class FoldMessage(UserMessage):
     """Record of a run of steps. Sent with the user role, since providers offer no other."""
 
+    by_person = False
+
 
 class NoteMessage(UserMessage):
     """Note of the program to the model between steps (files changed, tests fail). It is folded like a step."""
+
+    by_person = False
 
 
 class StateMessage(UserMessage):
     """The state ledger. It is appended to one request and is not part of the history."""
 
     passing = True
+    by_person = False
 
 
 def find_steps(slots: Sequence[Slot]) -> list[range]:

@@ -89,7 +89,7 @@ def find_strong_model_reason(messages: Sequence[Message]) -> str:
                 replies += 1
             case UserMessage() if message.text.startswith(RECHECK):
                 return "takes over, the tests fail"
-            case UserMessage() if not message.text.startswith("["):  # the user's words: the turn begins here
+            case UserMessage() if message.by_person:  # the turn begins here
                 break
         if failures >= FAILURES:
             return f"takes over after {FAILURES} failed actions"

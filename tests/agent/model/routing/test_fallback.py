@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.context.projection.message_slots import NoteMessage
 from agent.events import MessageEvent, Signal
 from agent.model.protocol import (
     AssistantMessage,
@@ -173,3 +174,13 @@ def test_a_relay_asks_both_and_says_who_answered() -> None:
         asyncio.run(ask())
     assert texts == [("strong", "anthropic/tiny")] * LEAD + [("cheap", "chat/tiny")] * 2
     assert notices == ["anthropic/tiny: leads", "chat/tiny carries it out"]
+
+
+def test_a_note_of_the_harness_does_not_begin_a_turn_anew() -> None:
+    messages: list[Message] = [UserMessage(text="fix it")]
+    for number in range(LEAD):
+        messages += step(number)
+    messages.append(NoteMessage(text="Before this is done: your changes weaken tests"))
+    assert find_strong_model_reason(messages) == ""
+    messages.append(UserMessage(text="[later] and now this"))
+    assert find_strong_model_reason(messages) == "leads", "a person's words do, however they begin"
