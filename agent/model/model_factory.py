@@ -229,13 +229,14 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
     if variables and not key and not api_base:
         raise _build_missing_key_error(name, variables)
     from agent.model.litellm_backend import LiteLLMModel
+    from agent.model.text_tools import TextTools
 
     given: str | None = key
     if variable not in variables[:1]:
         # litellm knows which of the other variables is a key and which a token. Without any, the given server
         # needs none, but litellm's clients require one.
         given = None if variable or not api_base else "none"
-    return LiteLLMModel(
+    made = LiteLLMModel(
         name,
         model,
         api_base,
@@ -244,6 +245,7 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
         listing=lambda: find_listing(name, context),
         on_notice=context.on_notice,
     )
+    return TextTools(made, on_notice=context.on_notice)  # it may serve models that write their calls as text
 
 
 def _find_key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:

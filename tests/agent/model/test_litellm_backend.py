@@ -24,6 +24,7 @@ from agent.model.protocol import (
     compute_price,
 )
 from agent.model.providers.model_catalog import Listing, Price
+from agent.model.text_tools import TextTools
 from sandbox.errors import Fault, UserError
 from tests.support.asking import READ, answered, ask, deltas, reply, user
 from tests.support.formats import OVERFLOW
@@ -87,7 +88,8 @@ def test_the_window_is_known_once_litellm_is_imported_and_an_unknown_price_is_no
 def test_the_prefix_litellm_leads_through_it_and_a_server_of_one_s_own_needs_no_key(tmp_path: Path) -> None:
     with Loopback() as server:
         model = resolve_model("litellm/openai/tiny", server.url, {}, tmp_path)
-        assert isinstance(model, LiteLLMModel)
+        assert isinstance(model, TextTools)
+        assert isinstance(model.inner, LiteLLMModel)
         assert ask(model, [user("hi")]).text == "ok"
         assert server.requests[0].body["model"] == "tiny"
 
@@ -199,3 +201,11 @@ def test_what_litellm_knows_no_price_of_is_priced_by_the_settings(tmp_path: Path
     assert answer.usage.cost == pytest.approx(600e-5 + 400e-6 + 10 * 5e-5)
     named = resolve_model("gemini/gemini-2.5-flash", None, {"GEMINI_API_KEY": "k"}, tmp_path)
     assert (compute_price(named, Usage(input=1000, output=10)) or 0) > 0
+
+
+def test_a_call_that_a_model_writes_as_text_is_understood(tmp_path: Path) -> None:
+    text = '<tool_call>\n{"name": "read", "arguments": {"path": "a.py"}}\n</tool_call>'
+    with Loopback([{"text": text}]) as server:
+        model = resolve_model("litellm/openai/tiny", server.url, {}, tmp_path)
+        answer = asyncio.run(reply(model, Request(system="", messages=[user("go")], tools=[READ])))
+    assert [(each.tool, each.arguments) for each in answer.actions] == [("read", {"path": "a.py"})]
