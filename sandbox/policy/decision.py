@@ -94,6 +94,10 @@ INSTEAD: Mapping[EffectKind, str] = {
 """Advice to a model whose command is denied because no user can be asked."""
 
 
+WITHOUT_PATHS = "go on without it, and name it in your answer: a user can allow it where one can be asked"
+"""Advice for a write to no file of the workspace: no rule on paths would match it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """Verdict on an action and its reason, worded for a user or a model.
@@ -128,7 +132,8 @@ class Policy:
         rules = (self.rules.match_effect(effect), self.rules.match_tool(tool))
         found = max((r for r in rules if r), key=lambda r: PERMISSIONS.index(r.verdict), default=None)
         return self._deny_if_unattended(
-            self._apply_rule(self._decide_tool_effect(effect, confined=confined), found), effect.kind
+            self._apply_rule(self._decide_tool_effect(effect, confined=confined), found),
+            _suggest_instead(effect.kind, has_paths=bool(effect.paths)),
         )
 
     def decide_command(self, judgement: Judgement, *, root: Path, confined: bool) -> Decision:
@@ -166,7 +171,7 @@ class Policy:
 
             pattern = suggest_rule(segment)
             worst = Decision(verdict="ask", reason=worst.reason, always=(pattern,) if pattern else ())
-        return self._deny_if_unattended(worst, kind)
+        return self._deny_if_unattended(worst, _suggest_instead(kind))
 
     def _decide_tool_effect(self, effect: Effect, *, confined: bool) -> Decision:
         if effect.kind in ("none", "read"):
@@ -203,11 +208,15 @@ class Policy:
         word = {"allow": "allows", "ask": "asks about", "deny": "denies"}[rule.verdict]
         return Decision(verdict=rule.verdict, reason=f"the user's rule {rule} {word} it")
 
-    def _deny_if_unattended(self, decision: Decision, kind: EffectKind) -> Decision:
+    def _deny_if_unattended(self, decision: Decision, instead: str) -> Decision:
         if decision.verdict != "ask" or self.approval is not Approval.NEVER:
             return decision
-        instead = f". Instead: {INSTEAD[kind]}" if kind in INSTEAD else ""
-        return Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked{instead}")
+        advice = f". Instead: {instead}" if instead else ""
+        return Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked{advice}")
+
+
+def _suggest_instead(kind: EffectKind, *, has_paths: bool = True) -> str:
+    return WITHOUT_PATHS if kind == "write" and not has_paths else INSTEAD.get(kind, "")
 
 
 def pick_strictest(decisions: Sequence[Decision]) -> Decision:

@@ -157,3 +157,12 @@ def test_the_strictest_of_several_decisions_wins() -> None:
     allow, ask, deny = (Decision(verdict=v, reason=v) for v in ("allow", "ask", "deny"))
     assert pick_strictest([allow, deny, ask]) is deny
     assert pick_strictest([allow, ask]) is ask
+
+
+def test_a_refused_write_to_no_file_suggests_no_rule_on_files() -> None:
+    policy = Policy(Mode.WORKSPACE, Approval.NEVER)
+    effect = Effect(kind="write", outside=True, reason="it keeps a function for later sessions")
+    decision = policy.decide(effect, confined=True, tool="keep_function")
+    assert decision.verdict == "deny"
+    assert "edit(" not in decision.reason
+    assert "go on without it" in decision.reason
