@@ -45,8 +45,13 @@ DESCRIBED = 8
 _CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
 _CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
 _NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
+_NEED_TEST = (
+    "If no test shows the bug yet, write one that fails because of it (in a test file), and say: "
+    '"make the failing tests pass".'
+)
 _HOW_TO_SET_UP = (
-    'For a repair, say: "make the failing tests pass". For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a'
+    'For a repair, say: "make the failing tests pass"; without a failing test, write one that shows the bug first.'
+    " For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a"
     " model: --model PROVIDER/NAME (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
 )
 # Prompt with which the user accepts the change that the previous turn proposed.
@@ -196,12 +201,16 @@ class _Turn:
         outcome = _get_report(runs[0]).get("outcome", "")
         if outcome == "passed":
             passed = _get_report(runs[0]).get("passed", 0)
-            text = f"All{f' {passed}' if passed else ''} tests pass already, so there is nothing to repair."
+            count = f" {passed}" if passed else ""
+            text = f"All{count} tests pass already, so there is nothing to repair. {_NEED_TEST}"
             return self._locate_by_words() or self.end_turn(
                 text + self._describe_located_places(), "nothing to do"
             )
         if outcome in ("no-tests", "no-runner"):
-            text = f"There is nothing to repair by: I work from failing tests.\n\n{indent_block(runs[0].result.text)}"
+            text = (
+                f"There is nothing to repair by: I work from failing tests. {_NEED_TEST}\n\n"
+                f"{indent_block(runs[0].result.text)}"
+            )
             return self._locate_by_words() or self.end_turn(
                 text + self._describe_located_places(), "not achieved"
             )

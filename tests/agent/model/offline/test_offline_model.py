@@ -192,6 +192,7 @@ def test_what_the_harness_adds_at_the_end_is_no_description_of_a_bug() -> None:
 def test_passing_tests_leave_nothing_to_do() -> None:
     action = only(ask(after(PLANNED, RAN_GREEN)))
     assert (action.tool, action.arguments["status"]) == ("finish", "nothing to do")
+    assert "write one that fails because of it" in action.arguments["summary"], "how to go on"
 
 
 def test_it_commits_only_when_all_tests_pass() -> None:
