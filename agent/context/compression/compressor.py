@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from agent.app_dirs import Home
 from agent.context.compression import cache_economics, folding, summary
 from agent.context.compression.provenance import mark_foreign_orders
 from agent.context.compression.token_budget import Budget
@@ -123,7 +124,7 @@ class Compressor:
 
     async def _write_summary(self, summarise: Summarise, slots: Sequence[Slot], focus: str) -> str:
         """Ask for a summary: the conversation's own model where that keeps its cache and there is room."""
-        guideline = summary.read_guideline()
+        guideline = summary.read_guideline(Home.from_environment().config / summary.OWN_GUIDELINE)
         here = self.summarise_here()
         asked = summary.build_inline_prompt(self.facts, focus=focus, guideline=guideline)
         if (

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.context.compression.compressor import Compressor
+from agent.context.compression.summary import list_headings
 from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 from agent.context.ledger.session_facts import Facts
 from agent.context.projection import references
@@ -108,7 +109,7 @@ async def propose_guideline(guideline: str, lacking: Sequence[MissingFact], *, w
             f"{guideline}\n\n---\nSummaries made under the guideline above lacked these facts, which later mattered:"
             f"\n{told}\n\nReturn the guideline with the smallest edit that would have kept facts of these kinds."
         )
-        if all(heading in answer for heading in _list_headings(guideline)):
+        if all(heading in answer for heading in list_headings(guideline)):
             return answer.rstrip() + "\n"
     text = guideline
     for (kind, tool), number in counted.most_common(3):
@@ -195,10 +196,6 @@ def _list_texts(projection: Projection) -> list[str]:
         projection.system,
         *(render_message(m) if isinstance(m, AssistantMessage) else m.text for m in messages),
     ]
-
-
-def _list_headings(guideline: str) -> list[str]:
-    return [line for line in guideline.splitlines() if line.startswith("## ")]
 
 
 def _insert_rule(guideline: str, heading: str, rule: str) -> str:

@@ -19,6 +19,12 @@ from tools.core.untrusted_output import quote_lines
 
 GUIDELINE = Path(__file__).with_name("guideline.md")
 
+OWN_GUIDELINE = "guideline.md"
+"""Name of the user's guideline in the configuration folder."""
+
+MAX_GUIDELINE = 8_000
+"""Characters of a guideline, four times those of the usual one."""
+
 MAX_USED = 30
 """References in use that are kept: the latest."""
 
@@ -130,9 +136,42 @@ def build_inline_prompt(facts: Facts, *, focus: str, guideline: str) -> str:
     )
 
 
-def read_guideline() -> str:
-    """Return the guideline without its comments."""
-    return re.sub(r"<!--.*?-->\s*", "", GUIDELINE.read_text("utf-8"), flags=re.DOTALL)
+def read_guideline(own: Path | None = None) -> str:
+    """Return the guideline without its comments: the user's `own`, if that file is a valid one, else the usual one."""
+    text = GUIDELINE.read_text("utf-8")
+    if own is not None and not find_guideline_problem(changed := read_own_guideline(own)):
+        text = changed
+    return re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+
+
+def read_own_guideline(path: Path) -> str:
+    """Return the text of a user's guideline, "" if there is none or it cannot be read."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):  # then the usual one applies; `context tune --check` says why
+        return ""
+
+
+def find_guideline_problem(text: str) -> str:
+    """Return why a text cannot be a guideline, "" if it can: it has all headings in their order, and is short."""
+    if not text.strip():
+        return "it is empty or cannot be read"
+    if len(text) > MAX_GUIDELINE:
+        return f"it has {len(text):,} characters; at most {MAX_GUIDELINE:,} leave room for the record"
+    at = -1
+    for heading in list_headings(GUIDELINE.read_text("utf-8")):
+        place = f"\n{text}\n".find(f"\n{heading}\n")
+        if place < 0:
+            return f"the heading {heading!r} is missing: code checks summaries by it"
+        if place < at:
+            return f"the heading {heading!r} is not in its place"
+        at = place
+    return ""
+
+
+def list_headings(text: str) -> list[str]:
+    """Return the headings of a guideline, in order."""
+    return [line for line in text.splitlines() if line.startswith("## ")]
 
 
 Check = Callable[[Facts], Mapping[str, str]]

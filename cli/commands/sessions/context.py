@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent.app_dirs import Home
+from agent.app_dirs import Home, make_private_folder
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
 from sandbox.errors import Fault, UserError
@@ -50,13 +51,33 @@ def tune(
     window: Annotated[
         int, typer.Option("--window", min=4000, help="Context window of the model, in tokens.")
     ] = 128_000,
+    guideline: Annotated[
+        Path | None,
+        typer.Option("--guideline", metavar="FILE", help="Begin with this guideline, not the one in use."),
+    ] = None,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Use the resulting guideline for summaries from now on.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check that the guideline is valid.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Use the built-in guideline again.")] = False,
 ) -> None:
     """Propose changes to keep more history at less cost.
 
     With pairs (one succeeded with all of its history, one failed with a shortened one): an edit of the summaries'
-    guideline, as a diff. Without: thresholds, tried on this project's sessions. Nothing is changed.
+    guideline, as a diff. Without: thresholds, tried on this project's sessions. Nothing is changed without --apply.
     """
-    raise typer.Exit(propose_tuning(folder, pairs or [], model, window))
+    asked = GuidelineRequest(base=guideline, apply=apply, check=check, reset=reset)
+    raise typer.Exit(propose_tuning(folder, pairs or [], model, window, asked))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuidelineRequest:
+    """Options on the guideline. base: a file in place of the one in use; apply: use the result from now on"""
+
+    base: Path | None = None
+    apply: bool = False
+    check: bool = False
+    reset: bool = False
 
 
 GRID = [(recent, batch) for recent in (2_000, 3_000, 5_000) for batch in (4_000, 8_000, 16_000)]
@@ -66,19 +87,69 @@ SESSIONS = 20
 """Newest sessions on which thresholds are tried: each is replayed once per entry of the grid."""
 
 
-def propose_tuning(folder: Path, pairs: Sequence[str], model: str, window: int) -> int:
+def propose_tuning(
+    folder: Path, pairs: Sequence[str], model: str, window: int, guideline: GuidelineRequest
+) -> int:
     """Print a diff of the guideline (with pairs of sessions) or better thresholds, tried on recorded sessions."""
     import asyncio
 
+    from agent.context.compression import summary
+
     home = Home.from_environment()
+    own = home.config / summary.OWN_GUIDELINE
+    if guideline.reset:
+        return _reset_guideline(own)
+    old = _read_guideline(guideline.base or own, required=guideline.base is not None)
+    if guideline.check:
+        print(sanitize_text(f"{guideline.base or (own if own.exists() else summary.GUIDELINE)} is valid"))
+        return 0
     root, _ = find_workspace_root(folder, need_git=False)
     if pairs:
-        return asyncio.run(_propose_guideline(home, home.get_project_folder(root) / "sessions", pairs, model))
+        sessions = home.get_project_folder(root) / "sessions"
+        new = asyncio.run(_propose_guideline(home, sessions, pairs, model, old))
+        return _apply_guideline(new, own) if guideline.apply else 0
+    if guideline.apply:
+        return _apply_guideline(old, own)
     return asyncio.run(_try_thresholds(home, root, window))
 
 
-async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], model: str) -> int:
-    from agent.context.compression import guideline_tuning, summary
+def _read_guideline(path: Path, *, required: bool) -> str:
+    """Return the guideline of a file; the usual one if it does not exist and is not required. Raises UserError."""
+    from agent.context.compression import summary
+
+    if not required and not path.exists():
+        return summary.GUIDELINE.read_text("utf-8")
+    text = summary.read_own_guideline(path)
+    if problem := summary.find_guideline_problem(text):
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"{str(path)!r} is no guideline: {problem}",
+            f"Begin with a copy of {str(summary.GUIDELINE)!r}, or use that again: patchwright context tune --reset",
+        )
+    return text
+
+
+def _apply_guideline(text: str, own: Path) -> int:
+    """Write the user's guideline, which summaries follow from now on. Raises UserError."""
+    from agent.context.compression import summary
+
+    if problem := summary.find_guideline_problem(text):
+        raise UserError(Fault.CONFIGURATION, f"the guideline is not applied: {problem}")
+    make_private_folder(own.parent)
+    own.write_text(text, "utf-8")
+    print(sanitize_text(f"# applied: {own}"))
+    return 0
+
+
+def _reset_guideline(own: Path) -> int:
+    own.unlink(missing_ok=True)
+    print("# applied: the usual guideline")
+    return 0
+
+
+async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], model: str, old: str) -> str:
+    """Print the facts that were lacking and the edit; return the edited guideline."""
+    from agent.context.compression import guideline_tuning
 
     lacking = []
     for pair in pairs:
@@ -92,7 +163,6 @@ async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], m
         lacking += guideline_tuning.find_missing_facts(
             _read_events(sessions, whole), _read_events(sessions, shortened)
         )
-    old = summary.GUIDELINE.read_text("utf-8")
     asked = _make_model(model, home) if model else None
     try:
         new = await guideline_tuning.propose_guideline(
@@ -112,7 +182,7 @@ async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], m
     )
     if not lacking:
         print()
-    return 0
+    return new
 
 
 async def _try_thresholds(home: Home, root: Path, window: int) -> int:

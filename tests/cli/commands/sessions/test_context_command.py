@@ -102,3 +102,23 @@ def test_what_is_no_pair_is_refused(ledger: Path) -> None:
     for wrong, said in (("abc", "is not a pair"), ("a:b", "no session 'a'")):
         result = run("context", "tune", wrong, cwd=ledger)
         assert (result.code, said in result.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_guideline_is_checked_applied_overridden_and_reset(ledger: Path, tmp_path: Path) -> None:
+    own = Home.from_environment().config / "guideline.md"
+    applied = run("context", "tune", pair(ledger), "--apply", cwd=ledger)
+    assert applied.code == 0, applied.err
+    assert "Keep the definitions that outputs of search named" in summary.read_guideline(own)
+    mine = tmp_path / "mine.md"
+    mine.write_text(summary.GUIDELINE.read_text("utf-8").replace("## Next\n", "## Next\nOne step.\n"))
+    assert run("context", "tune", "--guideline", mine, "--apply", cwd=ledger).code == 0
+    assert "One step." in summary.read_guideline(own)
+    assert run("context", "tune", "--check", cwd=ledger).code == 0
+    own.write_text("## Goal\nForget it.\n")
+    wrong = run("context", "tune", "--check", cwd=ledger)
+    assert wrong.code != 0
+    assert "the heading '## Constraints' is missing" in wrong.err
+    assert "Forget it." not in summary.read_guideline(own), "an invalid one is ignored"
+    assert run("context", "tune", "--reset", cwd=ledger).code == 0
+    assert not own.exists()
