@@ -14,6 +14,10 @@ MAX_REPORT = 64 << 20
 """Bytes of a report file or output that are parsed; a suite of 100,000 tests writes about 30 MB."""
 
 
+COPY = "copy of the project"
+"""Fact of a workspace whose root is a copy, which the sandbox does not show by itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
     """Input of a parser: output and reports of a finished run.

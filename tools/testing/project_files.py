@@ -8,8 +8,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from tools.core.surroundings import Surroundings
+if TYPE_CHECKING:
+    from sandbox.fs.workspace_tree import Tree
 
 MAX_CONFIG = 1 << 20
 """Bytes of a configuration file that are read."""
@@ -33,10 +35,20 @@ class TestsNotRunnable(Exception):
     __test__ = False
 
 
+class HasFiles(Protocol):
+    """A folder with access to its files; each workspace is one."""
+
+    @property
+    def root(self) -> Path: ...
+
+    @property
+    def files(self) -> Tree: ...
+
+
 class Project:
     """Cached access to workspace files that show how tests are run."""
 
-    def __init__(self, at: Surroundings) -> None:
+    def __init__(self, at: HasFiles) -> None:
         self._files = at.files
         self.root: Path = at.root
         self._texts: dict[str, str | None] = {}

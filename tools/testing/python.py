@@ -17,7 +17,7 @@ from sandbox.process.command import Command
 from tools.core.surroundings import Surroundings
 from tools.shell.environment import python_environment
 from tools.testing import junit, output_parsers
-from tools.testing.launch import FinishedRun, Launch
+from tools.testing.launch import COPY, FinishedRun, Launch
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings
 
@@ -161,7 +161,7 @@ async def find_interpreter(at: Surroundings, project: Project, *, pytest: bool) 
         if found.has_pytest or not pytest:
             return found
         asked.append(project.format_command((path,)))
-        if Path(path).is_relative_to(at.root) and _is_pure_unittest(project):
+        if Path(path).is_relative_to(at.root) and is_pure_unittest(project):
             break  # another interpreter may have pytest, but not this project's dependencies
     raise TestsNotRunnable(
         f"pytest cannot be imported by any Python here (asked: {', '.join(asked) or 'none works'})"
@@ -170,13 +170,13 @@ async def find_interpreter(at: Surroundings, project: Project, *, pytest: bool) 
 
 async def find_test_interpreter(at: Surroundings, project: Project) -> Interpreter:
     """Return the interpreter that runs the project's tests, with either framework."""
-    if not _is_pure_unittest(project):
+    if not is_pure_unittest(project):
         with suppress(TestsNotRunnable):
             return await find_interpreter(at, project, pytest=True)
     return await find_interpreter(at, project, pytest=False)
 
 
-def _is_pure_unittest(project: Project) -> bool:
+def is_pure_unittest(project: Project) -> bool:
     """Return whether unittest runs all tests: pytest is not configured, and no test is written for it."""
     if any(project.contains_text(name, text) for name, text in PYTEST_CONFIG.items()):
         return False
@@ -221,7 +221,12 @@ print("answer", int(has("pytest")), int(has("pytest_cov")), int(not all(map(has,
 
 async def _probe_interpreter(at: Surroundings, path: str) -> Interpreter | None:
     command = Command(
-        argv=(path, "-c", _QUESTION), cwd=at.root, env=python_environment(), timeout=20, scope="read-only"
+        argv=(path, "-c", _QUESTION),
+        cwd=at.root,
+        env=python_environment(),
+        timeout=20,
+        scope="read-only",
+        writable=(at.root,) if at.facts.get(COPY) else (),
     )
     try:
         done = await at.sandbox.run(command)

@@ -37,6 +37,11 @@ def describe_loss(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     return f"{tests} skipped or gone: only a test that passes is passed"
 
 
+def strip_subtest(name: str) -> str:
+    """Return the id of a test without the suffix of a subtest."""
+    return _SUBTEST.sub("", name)
+
+
 def _is_uncounted(report: Mapping[str, Any]) -> bool:
     return (
         not report.get("counted", True)
@@ -57,7 +62,7 @@ def _count_failed(report: Mapping[str, Any]) -> int:
 
 
 def _list_failing_tests(report: Mapping[str, Any]) -> set[str]:
-    names = {_SUBTEST.sub("", str(each.get("id", ""))) for each in report.get("failures", ())}
+    names = {strip_subtest(str(each.get("id", ""))) for each in report.get("failures", ())}
     return {name for name in names if not _FIXTURE.search(name)}
 
 

@@ -39,7 +39,7 @@ async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) ->
         return await _launch_named_command(at, Project(at), targets, reports)
     project = Project(at)
     problems: list[str] = []
-    for runner in await asyncio.to_thread(_find_fitting_runners, project, targets):
+    for runner in await asyncio.to_thread(find_fitting_runners, project, targets):
         try:
             return await runner.launch(at, project, targets, reports)
         except TestsNotRunnable as problem:
@@ -52,13 +52,13 @@ async def choose_launch(at: Workspace, targets: Sequence[str], reports: Path) ->
 def is_python_suite(at: Workspace, targets: Sequence[str]) -> bool:
     """Return whether the tests that would be run are Python tests or unknown."""
     project = Project(at)
-    fitting = _find_fitting_runners(project, targets)
+    fitting = find_fitting_runners(project, targets)
     if at.settings.tests.command:
         return bool(project.python_tests) or not fitting
     return not fitting or fitting[0].name in _PYTHONS
 
 
-def _find_fitting_runners(project: Project, targets: Sequence[str]) -> list[Runner]:
+def find_fitting_runners(project: Project, targets: Sequence[str]) -> list[Runner]:
     """Return the runners that the project uses and that can run the targets."""
     known = {suffix for runner in RUNNERS for suffix in runner.suffixes}
     wanted = {Path(target.partition("::")[0]).suffix for target in targets} & known

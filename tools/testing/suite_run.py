@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from sandbox.process.command import Command, Completed
 from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
 from tools.testing import output_parsers
-from tools.testing.launch import FinishedRun, Launch
+from tools.testing.launch import COPY, FinishedRun, Launch
 from tools.testing.project_files import TestsNotRunnable
 from tools.testing.report import Findings, Outcome, TestReport, limit_failures, limit_names
 from tools.testing.runners import choose_launch
@@ -33,31 +34,42 @@ async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
         await asyncio.to_thread(_remove_folder, reports)
 
 
-async def run_copy(at: Workspace, seconds: float) -> TestReport:
-    """Run all tests of a copy of the project: `at.root`, which is not the sandbox's workspace.
+async def run_copy(
+    at: Workspace, seconds: float, *, targets: Sequence[str] = (), denied: Sequence[Path] = ()
+) -> TestReport:
+    """Run tests of a copy of the project: `at.root`, which is not the sandbox's workspace.
 
     seconds: wall time until they are killed
+    targets: test ids or paths; empty for all
+    denied: files of the workspace that the tests may not read, so that they cannot test these instead of the copy's
     """
     from dataclasses import replace
 
     reports = await asyncio.to_thread(_create_report_folder, at)
     try:
         tests = replace(at.settings.tests, timeout=seconds)
-        limited = replace(at, settings=replace(at.settings, tests=tests))
-        return await _run_launch(limited, (), reports, beside=(at.root,))
+        limited = replace(at, settings=replace(at.settings, tests=tests), facts={**at.facts, COPY: True})
+        return await _run_launch(limited, tuple(targets), reports, beside=(at.root,), denied=tuple(denied))
     finally:
         await asyncio.to_thread(_remove_folder, reports)
 
 
 async def _run_launch(
-    at: Workspace, targets: tuple[str, ...], reports: Path, beside: tuple[Path, ...] = ()
+    at: Workspace,
+    targets: tuple[str, ...],
+    reports: Path,
+    beside: tuple[Path, ...] = (),
+    denied: tuple[Path, ...] = (),
 ) -> TestReport:
-    """Run the chosen launch and build its report. beside: folders that may be written instead of the workspace"""
+    """Run the chosen launch and build its report.
+
+    beside: folders that may be written instead of the workspace; denied: files that may not be read
+    """
     try:
         launch = await choose_launch(at, targets, reports)
         started = time.time()
         completed = await at.sandbox.run(
-            _build_command(at, launch, reports, beside), make_progress_callback(at)
+            _build_command(at, launch, reports, beside, denied), make_progress_callback(at)
         )
     except TestsNotRunnable as problem:
         return _build_no_runner_report(str(problem))
@@ -68,14 +80,20 @@ async def _run_launch(
     return await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
 
 
-def _build_command(at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...]) -> Command:
+def _build_command(
+    at: Workspace, launch: Launch, reports: Path, beside: tuple[Path, ...], denied: tuple[Path, ...]
+) -> Command:
+    env = dict(launch.env)
+    if denied:  # an editable installation leads to the workspace: what is in the copy comes first
+        env["PYTHONPATH"] = os.pathsep.join(map(str, (at.root / "src", at.root)))
     return Command(
         argv=launch.argv,
         cwd=at.root,
-        env=launch.env,
+        env=env,
         timeout=at.settings.tests.timeout,
         scope="read-only" if beside or at.mode is Mode.READ_ONLY else "workspace",
         writable=(reports, *beside, *launch.writable),
+        denied=denied,
     )
 
 
