@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.init.purpose import get_table, parse_json, parse_toml, read_beginning
+from sandbox.fs.workspace_tree import Tree
 
 MOST = 24
 """Maximum of listed commands: those further down a long Makefile are looked up when needed."""
@@ -50,8 +51,35 @@ def find_commands(root: Path, files: Sequence[str]) -> list[ProjectCommand]:
         if _WORKFLOW.match(name):
             for entry in _read_workflow(read_beginning(root / name), name):
                 found.setdefault(entry.command, entry)
+    if all(entry.kind != "test" for entry in found.values()):
+        found.update((entry.command, entry) for entry in _detect_tests(root))
     ordered = sorted(found.values(), key=lambda entry: KINDS.index(entry.kind))
     return [entry for entry in ordered if entry.kind != "other"][:MOST]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    root: Path
+    files: Tree
+
+
+_PYTHON_TESTS = {"pytest": "python -m pytest", "django": "python manage.py test"}
+"""Commands of the runners that test files alone show; the others have a file of their own, read above."""
+
+
+def _detect_tests(root: Path) -> Iterator[ProjectCommand]:
+    """Yield the command by which `doctor` would run the tests, found by the test files themselves."""
+    from tools.testing.project_files import Project
+    from tools.testing.python import is_pure_unittest
+    from tools.testing.runners import find_fitting_runners
+
+    project = Project(_Place(root=root, files=Tree(root)))
+    for runner in find_fitting_runners(project, ())[:1]:
+        command = _PYTHON_TESTS.get(runner.name, "")
+        if runner.name == "pytest" and is_pure_unittest(project):
+            command = "python -m unittest"
+        if command:
+            yield ProjectCommand(kind="test", command=command, source=runner.found(project))
 
 
 def _classify_name(name: str) -> str:

@@ -118,3 +118,18 @@ def test_package_scripts_are_run_with_the_manager_of_the_lock_file(tmp_path: Pat
     assert "- Lint: `pnpm run lint` (`eslint .`), from package.json" in text
     assert "- Run: `pnpm run dev` (`vite`), from package.json" in text
     assert "postinstall" not in text
+
+
+@pytest.mark.parametrize(
+    ("test", "command"),
+    [
+        ("def test_a():\n    assert True\n", "python -m pytest"),
+        ("import unittest\n\n\nclass A(unittest.TestCase):\n    pass\n", "python -m unittest"),
+    ],
+)
+def test_tests_without_a_configuration_have_a_command(tmp_path: Path, test: str, command: str) -> None:
+    (tmp_path / "cart.py").write_text("x = 1\n")
+    (tmp_path / "test_cart.py").write_text(test)
+    text = build_draft(tmp_path)
+    assert f"- Test: `{command}`, from test_cart.py" in text
+    assert "None were found: say how to install" not in text
