@@ -10,6 +10,7 @@ from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.turn.action_format import DEFAULT, ActionMode
 from agent.turn.limit_settings import LimitSettings
+from agent.verify.verify_settings import VerifySettings
 from sandbox.access_settings import AccessSettings
 from tools.core.tool_settings import ToolSettings
 
@@ -41,5 +42,6 @@ class SessionSettings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
+    verify: VerifySettings = field(default_factory=VerifySettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)

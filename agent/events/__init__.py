@@ -29,6 +29,7 @@ from agent.events.turn_events import (
     Steer,
     UndoAction,
     UndoEvent,
+    VerdictEvent,
     Verification,
 )
 
@@ -62,6 +63,7 @@ __all__ = [
     "UndoEvent",
     "UnknownEvent",
     "UsageRecord",
+    "VerdictEvent",
     "Verification",
     "collect_fields",
     "encode_line",

@@ -28,6 +28,7 @@ from agent.events.turn_events import (
     SnapshotEvent,
     Steer,
     UndoEvent,
+    VerdictEvent,
     Verification,
 )
 from sandbox.errors import Fault, UserError
@@ -51,6 +52,7 @@ KINDS: dict[str, type[Event]] = {
     "plan": PlanEvent,
     "compaction": Compaction,
     "verification": Verification,
+    "verdict": VerdictEvent,
     "signal": Signal,
     "error": ErrorEvent,
     "end": End,

@@ -172,6 +172,18 @@ class Verification(Event):
 
 
 @dataclass(kw_only=True)
+class VerdictEvent(Event):
+    """The answer of one verifier at the end of a turn. `artifacts` are references to full outputs."""
+
+    kind: Literal["verdict"] = "verdict"
+    name: str
+    outcome: Literal["pass", "fail", "unknown"]
+    evidence: Literal["executed", "static", "opinion"]
+    detail: str = ""
+    artifacts: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
 class PhaseEvent(Event):
     """The turn has entered this phase. after: the preceding event"""
 

@@ -109,7 +109,11 @@ class Runtime:
         self.toolbox.subscribe(self._offer_tools)
         self.projection.picture = partial(load_image, self.session.folder)
         self.conclusion = TurnConclusion(
-            session=self.session, workspace=self.workspace, run_action=self._run_harness_action
+            session=self.session,
+            workspace=self.workspace,
+            run_action=self._run_harness_action,
+            settings=self.settings.verify,
+            get_snapshots=lambda: self.snapshots,
         )
         streamed = StreamRedactor(lambda delta: self.on_delta(delta))
         self.facts = Facts()

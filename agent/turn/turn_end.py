@@ -2,61 +2,103 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.events import End, ErrorEvent, Event, ObservationEvent, Prompt, Signal, Verification
+from agent.events import (
+    End,
+    ErrorEvent,
+    Event,
+    ObservationEvent,
+    Prompt,
+    Signal,
+    VerdictEvent,
+    Verification,
+)
 from agent.exit_codes import BY_FAULT, Exit
 from agent.session.log import Session
-from agent.turn.auto_commit import Act, Committer
+from agent.turn.auto_commit import Committer
 from agent.turn.limits import Tally
 from agent.turn.loop import HarnessText, Loop
 from agent.turn.step_policy import TurnEnd
-from agent.verify.suite_evidence import SuiteEvidence, judge_report, list_modified_files
-from agent.verify.weakened_tests import WeakenedTests
+from agent.verify.baseline import Baseline
+from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
+from agent.verify.suite_verifier import RunAction, SuiteVerifier
+from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
+from agent.verify.verify_settings import VerifySettings
+from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
 from sandbox.errors import UserError
 from sandbox.fs.private_files import write_private_file
 from sandbox.secrets.child_environment import redact
-from tools.core.untrusted_output import quote_lines
+from tools.core.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
 from tools.session.finish import PROPOSED
 
-RECHECKS = 1
-"""How often a turn that claims to be done while tests fail is returned to the model with the failures."""
+MOST_ADVICE = 3
+"""How often one verifier may return a turn to the model; what it still has to say then is left to the user."""
 
 _EARLY_ENDS = {"limit": Exit.LIMIT, "interrupted": Exit.INTERRUPTED}
 """Exit codes of turns that end before the model is done, so that nothing is verified."""
 
+_GIVEN_UP = ("refusal", "empty")
+"""Reasons for which a turn ended without an answer."""
+
+_ANSWERED = (Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER)
+"""Outcomes that a failing verdict changes; the others are no claim to be done."""
+
 
 @dataclass(slots=True, kw_only=True)
 class TurnConclusion:
-    """Follows the log of one session, and concludes its turns.
+    """Follows the log of one session, and concludes its turns by the verdicts of its verifiers.
 
     evidence: the test runs, and the state of the files in each
     weakened_tests: the guard against weakened tests
-    last_output: text of the newest observation
+    verifiers: asked in this order; `suite` and the one of the weakened tests are the first
+    verdicts: their last answers; answer: the model's text that they judged
     """
 
     session: Session
     workspace: Workspace
-    run_action: Act
+    run_action: RunAction
+    settings: VerifySettings = field(default_factory=VerifySettings)
+    get_snapshots: Callable[[], Snapshotter | None] = lambda: None
     evidence: SuiteEvidence = field(init=False)
     weakened_tests: WeakenedTests = field(init=False)
-    last_output: str = ""
+    suite: SuiteVerifier = field(init=False)
+    verifiers: list[Verifier] = field(init=False)
+    verdicts: list[Verdict] = field(default_factory=list)
+    answer: str = ""
     _prompt: str = ""
-    _suite_was_run: bool = False
     _commits: list[str] = field(default_factory=list)
     _committed: set[str] = field(default_factory=set)
+    _advice: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.evidence = SuiteEvidence(self.workspace)
         self.weakened_tests = WeakenedTests(self.workspace)
+        baseline = Baseline(workspace=self.workspace, get_snapshots=self.get_snapshots)
+        self.suite = SuiteVerifier(
+            workspace=self.workspace,
+            evidence=self.evidence,
+            weakened_tests=self.weakened_tests,
+            run_action=self.run_action,
+            baseline=baseline if self.settings.baseline else None,
+        )
+        self.verifiers = [self.suite, WeakenedTestsVerifier(tests=self.weakened_tests)]
+        if self.settings.lint:
+            from agent.verify.changed_lines_lint import ChangedLinesLint
+
+            self.verifiers.append(ChangedLinesLint(workspace=self.workspace))
 
     def begin_turn(self) -> None:
         """Reset the per-turn state: commits of earlier turns do not count."""
         self._commits.clear()
         self._committed.clear()
-        self._suite_was_run = False
+        self._advice.clear()
+        for each in self.verifiers:
+            each.begin_turn()
 
     def handle_event(self, event: Event) -> None:
         """Handle an event as it is logged."""
@@ -67,13 +109,11 @@ class TurnConclusion:
 
     def track_event(self, event: Event) -> None:
         """Handle an event that was logged before a resume: its text is known, the state of its files is not."""
-        self.weakened_tests.handle_event(event)
+        for each in self.verifiers:
+            each.track_event(event)
         if isinstance(event, Prompt):
             self._prompt = event.text
         if isinstance(event, ObservationEvent):
-            self.last_output = event.text
-            report = event.data.get("report")
-            self._suite_was_run |= isinstance(report, dict) and not report.get("targets")
             if commit := event.data.get("commit"):
                 self._commits.append(str(commit))
                 self._committed.update(str(path) for path in event.data.get("files", ()))
@@ -85,52 +125,64 @@ class TurnConclusion:
         """Whether the session has uncommitted changes, or this turn has committed some."""
         return bool(list_modified_files(self.workspace) or self._commits)
 
-    async def verify_turn(self) -> Verification:
-        """Run the whole suite if files changed since its last run, or if it is to pass; log the result."""
-        changed = self.has_changes
-        if not changed and not self._should_make_tests_pass():
-            verification = Verification(outcome="not-needed", detail="no file was changed")
-        else:
-            if self.evidence.get_current_report() is None or not (changed or self._suite_was_run):
-                await self.run_action("run_tests", {})
-            report = self.evidence.get_current_report()
-            before = self.evidence.first if self.evidence.first is not report else None
-            if report is not None:
-                verification = judge_report(
-                    report, before, may_lose_tests=self.weakened_tests.has_requested_changes()
+    async def collect_verdicts(self, ended: TurnEnd) -> str:
+        """Ask the verifiers and log their verdicts; return the advice of the first that has some for the model.
+
+        The others are then not asked: the model goes on.
+        """
+        self.verdicts, self.answer = [], ended.text
+        gives_up = self._status in ("not achieved", PROPOSED) or ended.reason in _GIVEN_UP
+        claim = Claim(prompt=self._prompt, answer=ended.text, is_done=not gives_up)
+        for verifier in self.verifiers:
+            verdict = await verifier.verify(claim)
+            if verifier is self.suite:
+                self.session.append(self.suite.verification)
+            if verdict is None:
+                continue
+            self.verdicts.append(verdict)
+            self.session.append(
+                VerdictEvent(
+                    name=verdict.name,
+                    outcome=verdict.outcome,
+                    evidence=verdict.evidence,
+                    detail=verdict.detail,
+                    artifacts=list(verdict.artifacts),
                 )
-            else:
-                why = "the tests were refused" if self.evidence.denied else "the tests could not be run"
-                verification = Verification(outcome="unverified", detail=why)
-        self.session.append(verification)
-        return verification
+            )
+            if verdict.is_failure and verdict.advice and self._advice[verdict.name] < MOST_ADVICE:
+                self._advice[verdict.name] += 1
+                return verdict.advice
+        return ""
 
-    def _should_make_tests_pass(self) -> bool:
-        """Return whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
-        from agent.verify.prompt_intent import (
-            asks_for_passing_tests,  # its patterns take 8 ms to compile: not at the start
-        )
+    @property
+    def verification(self) -> Verification:
+        """Result of the last run of the suite at the end of a turn."""
+        return self.suite.verification
 
-        return asks_for_passing_tests(self._prompt) and not self.evidence.denied
-
-    def report_weakened_tests(self) -> str:
-        """Return the note for the model on tests that it weakened; "" if there are none, or it was sent before."""
-        report = self.weakened_tests.report_to_model()
-        return f"Before this is done: {report}" if report else ""
+    @property
+    def _status(self) -> str:
+        return str(self.workspace.facts.get("finish", "done"))
 
     def withhold_commit(self, *, commits: bool) -> str:
-        """Return, and log, why the user has to commit this turn's changes; "" if no test is weakened.
+        """Return, and log, why the user has to commit this turn's changes; "" if they may be committed.
 
         commits: they would be committed now
         """
         report = self.weakened_tests.report_to_person(commits=commits)
         if report:
             self.session.append(Signal(name="weakened-tests", detail=report))
-        return report
+        holding = {each.name for each in self.verifiers if each.withholds_commit} - {
+            "tests",
+            "weakened-tests",
+        }
+        failed = [
+            each.detail or each.name for each in self.verdicts if each.is_failure and each.name in holding
+        ]
+        return "\n\n".join(filter(None, [report, *failed]))
 
     def determine_outcome(self, ended: TurnEnd, verification: Verification) -> Exit:
         """Return the exit code of a turn that the model ended."""
-        status, changed = self.workspace.facts.get("finish", "done"), self.has_changes
+        status, changed = self._status, self.has_changes
         if status == PROPOSED and not changed:
             return Exit.NOT_ACHIEVED
         if verification.outcome == "failed":
@@ -147,8 +199,15 @@ class TurnConclusion:
                 return Exit.NO_TEST_RUNNER
             if status == "not achieved" and report.get("outcome") in ("failed", "broken", "timeout"):
                 return Exit.TESTS_FAIL
-        given_up = status in ("not achieved", PROPOSED) or ended.reason in ("refusal", "empty")
+        given_up = status in ("not achieved", PROPOSED) or ended.reason in _GIVEN_UP
         return Exit.NOT_ACHIEVED if given_up else Exit.DONE
+
+    def apply_other_verdicts(self, outcome: Exit) -> Exit:
+        """Return the exit code, which a failing verdict on anything but the tests turns into "not achieved"."""
+        others = [each for each in self.verdicts if each.name not in ("tests", "weakened-tests")]
+        if combine_verdicts(others) != "fail":
+            return outcome
+        return Exit.NOT_ACHIEVED if outcome in _ANSWERED else outcome
 
     def create_end_event(
         self, outcome: Exit, summary: str, tally: Tally, verification: Verification | None = None
@@ -170,7 +229,6 @@ async def run_to_end(
     loop: Loop, conclusion: TurnConclusion, committer: Committer, cut_off: TurnEnd | None
 ) -> End:
     """Run the loop, verify and commit. cut_off: end of the turn before a kill; the loop is skipped then."""
-    rechecks = 0
     while True:
         if cut_off is None:
             conclusion.workspace.facts.pop("finish", None)
@@ -178,23 +236,12 @@ async def run_to_end(
         cut_off = None
         if ended.reason in _EARLY_ENDS:
             return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
-        known = conclusion.evidence.get_current_report()
-        verification = await conclusion.verify_turn()
-        changed = conclusion.has_changes
-        if verification.outcome == "failed" and changed and known is None and rechecks < RECHECKS:
-            rechecks += 1
-            loop.inbox.append(
-                HarnessText(
-                    "The tests were run after your changes, and fail: "
-                    f"{verification.detail}.\n{quote_lines(conclusion.last_output.splitlines())}\n"
-                    "Go on, or finish and say why not."
-                )
-            )
+        if advice := await conclusion.collect_verdicts(ended):
+            loop.inbox.append(HarnessText(advice))
             continue
-        if weakened := conclusion.report_weakened_tests():
-            loop.inbox.append(HarnessText(weakened))
-            continue
+        verification = conclusion.verification
         outcome = conclusion.determine_outcome(ended, verification)
+        outcome = conclusion.apply_other_verdicts(outcome)
         summary = ended.text
         if withheld := conclusion.withhold_commit(commits=committer.when != "never"):
             outcome = Exit.NOT_ACHIEVED if outcome is Exit.DONE else outcome

@@ -25,24 +25,29 @@ class SuiteRun:
 class SuiteEvidence:
     """Follower of the log: the last whole-suite test run, and the state of the files that it tested.
 
-    `first` is the report from before any change in this session, if the tests were run then. `denied`: the
-    last effective action of the turn was denied.
+    `first` is the report from before any change in this session, if the tests were run then; `before_turn` that of
+    this turn from before any change, unless earlier changes are uncommitted. `denied`: the last effective action
+    of the turn was denied.
     """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.first: Mapping[str, Any] | None = None
         self.last: SuiteRun | None = None
+        self.before_turn: Mapping[str, Any] | None = None
         self.denied = False
+        self._turn_has_changes = False
         self._paths: set[str] = set()  # every file this session ever changed, even if committed since
 
     def handle_event(self, event: Event) -> None:
         """Process an event as it is logged."""
         if isinstance(event, Prompt):
             self.denied = False
+            self.before_turn, self._turn_has_changes = None, bool(self._workspace.changes)
         if not isinstance(event, ObservationEvent):
             return
         self._paths.update(self._workspace.changes)
+        self._turn_has_changes |= bool(self._workspace.changes)
         if "summary" not in event.data:  # a summary at the end of the turn does not cancel a denial
             self.denied = bool(event.data.get("denied"))
         report = event.data.get("report")
@@ -50,6 +55,8 @@ class SuiteEvidence:
             return
         if self.first is None and not self._paths:
             self.first = report
+        if self.before_turn is None and not self._turn_has_changes:
+            self.before_turn = report
         self.last = SuiteRun(report=report, fingerprint=self._hash_changed_files())
 
     def get_current_report(self) -> Mapping[str, Any] | None:
@@ -110,6 +117,13 @@ def is_modified(workspace: Workspace, path: str) -> bool:
     return bool((before ^ now) & stat.S_IXUSR)
 
 
+def describe_counts(report: Mapping[str, Any]) -> str:
+    """Return the numbers of a report's tests that did not fail."""
+    others = ("skipped", "xfailed", "xpassed", "deselected")
+    counts = f"{report.get('passed', 0)} passed"
+    return counts + "".join(f", {report[kind]} {kind}" for kind in others if report.get(kind))
+
+
 def judge_report(
     report: Mapping[str, Any], before: Mapping[str, Any] | None, *, may_lose_tests: bool = False
 ) -> Verification:
@@ -119,9 +133,7 @@ def judge_report(
     may_lose_tests: earlier tests may be gone, since the user asked for that
     """
     outcome = report.get("outcome")
-    counts = f"{report.get('passed', 0)} passed"
-    others = ("skipped", "xfailed", "xpassed", "deselected")
-    counts += "".join(f", {report[kind]} {kind}" for kind in others if report.get(kind))
+    counts = describe_counts(report)
     loss = describe_loss(before, report) if before is not None else ""
     failures = [str(f.get("id", "?")) for f in report.get("failures", ())]
     if outcome == "passed":

@@ -7,10 +7,12 @@ Are Reward Hacking"). It is reported to the model once; the rest is the user's d
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import ActionEvent, Event, ObservationEvent, Prompt, Steer
 from agent.verify.suite_evidence import list_modified_files, read_current_content
+from agent.verify.verdict import Claim, Verdict
 from tools.core.action_guard import Advice, Guard
 from tools.core.workspace import Workspace
 
@@ -58,6 +60,10 @@ class WeakenedTests:
     def is_commit(self, call: str) -> bool:
         """Return whether a begun action is a commit by the model."""
         return call in self._commits and not call.startswith("harness-")
+
+    def has_changed_test_files(self) -> bool:
+        """Return whether test files differ from their state before the session's first uncommitted change."""
+        return bool(self._list_changed_test_files())
 
     def has_requested_changes(self) -> bool:
         """Return whether test files were changed, and a prompt of the turn asks for that."""
@@ -130,6 +136,38 @@ class WeakenedTests:
         from tools.lint.checks.weakened import is_test_file
 
         return [path for path in changed if is_test_file(path)]
+
+
+@dataclass(slots=True, kw_only=True)
+class WeakenedTestsVerifier:
+    """No test of the uncommitted changes is weaker than before the turn, unless the prompt asks for that."""
+
+    tests: WeakenedTests
+    name: str = "weakened-tests"
+    withholds_commit: bool = True
+
+    def begin_turn(self) -> None:
+        """See `Verifier.begin_turn`; the tests' own state follows the prompt."""
+
+    def track_event(self, event: Event) -> None:
+        """See `Verifier.track_event`."""
+        self.tests.handle_event(event)
+
+    async def verify(self, claim: Claim) -> Verdict | None:
+        """See `Verifier.verify`. The model is told of each finding once."""
+        if not self.tests.has_changed_test_files():
+            return None
+        findings = self.tests.find_weakened_tests()
+        if not findings:
+            return Verdict(outcome="pass", evidence="static", name=self.name)
+        report = self.tests.report_to_model()
+        return Verdict(
+            outcome="fail",
+            evidence="static",
+            name=self.name,
+            detail=describe_findings(findings),
+            advice=f"Before this is done: {report}" if report else "",
+        )
 
 
 class CommitGuard:

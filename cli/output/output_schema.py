@@ -1,117 +1,26 @@
-"""`--output-schema FILE`: validate the final answer against a JSON schema, and ask for it once more if invalid."""
+"""Value of a run's answer under `--output-schema FILE`, and the report of an answer that does not fit."""
 
 from __future__ import annotations
 
-import json
-import re
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.events import End
 from agent.exit_codes import Exit
+from agent.verify.answer_schema import AnswerSchema
 from cli.output.standard_streams import write_error
-from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
-if TYPE_CHECKING:
-    from agent.turn.runtime import Runtime
-
-_ASKED = (
-    "When the task is done, let your final answer (the summary, if you end with a tool) be one JSON value that is "
-    "valid against this JSON schema, and nothing else:"
-)
-_AGAIN = (
-    "Your final answer does not fit the schema: {problem}\nGive only the JSON value, as your whole answer."
-)
+_ANSWERED = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED}
+"""Outcomes of turns that the model ended with an answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerSchema:
-    """JSON schema (2020-12 unless it names another draft) for the answer of a run. It can refer only to itself."""
-
-    schema: Any
-
-    @classmethod
-    def from_file(cls, path: Path) -> AnswerSchema:
-        """Read a schema. Raises UserError if the file is unreadable, or no JSON schema."""
-        from jsonschema.exceptions import SchemaError
-        from jsonschema.validators import validator_for
-
-        try:
-            schema = json.loads(path.read_bytes())
-            if not isinstance(schema, dict | bool) or (
-                isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)
-            ):
-                raise SchemaError("an object is wanted, its `$schema` a text")
-            validator_for(schema).check_schema(schema)
-        except OSError as error:
-            raise UserError(Fault.USAGE, f"cannot read the schema {str(path)!r}: {error.strerror}") from None
-        except (ValueError, RecursionError) as error:
-            raise UserError(Fault.USAGE, f"{str(path)!r} is not JSON: {error}") from None
-        except SchemaError as error:
-            where = "/".join(map(str, error.absolute_path)) or "the top"
-            raise UserError(
-                Fault.USAGE, f"{str(path)!r} is not a JSON schema: at {where}: {error.message}"
-            ) from None
-        return cls(schema=schema)
-
-    def extend_prompt(self, prompt: str) -> str:
-        """Return the prompt with the schema of the answer appended."""
-        return f"{prompt}\n\n{_ASKED}\n{json.dumps(self.schema, ensure_ascii=False)}"
-
-    def read_answer(self, text: str) -> tuple[Any, str]:
-        """Return (value of the answer, problem or ""). A code fence around the answer is stripped.
-
-        Raises UserError if the schema has an unresolvable or endless reference.
-        """
-        from jsonschema.exceptions import best_match
-        from jsonschema.validators import validator_for
-        from referencing import Registry
-        from referencing.exceptions import Unresolvable
-
-        try:
-            value = json.loads(_strip_fence(text))
-        except (ValueError, RecursionError) as error:
-            return None, f"it is not JSON: {error}"
-        registry: Registry[Any] = Registry()  # empty: no reference is fetched
-        try:
-            errors = validator_for(self.schema)(self.schema, registry=registry).iter_errors(value)
-            worst = best_match(errors)
-        except Unresolvable as error:
-            raise UserError(Fault.USAGE, f"the schema refers to what is not in it: {error.ref!r}") from None
-        except RecursionError:
-            raise UserError(Fault.USAGE, "the schema refers to itself without end") from None
-        if worst is None:
-            return value, ""
-        where = "/".join(map(str, worst.absolute_path)) or "the top"
-        return None, f"at {where}: {worst.message}"
-
-
-async def obtain_valid_answer(structure: AnswerSchema, runtime: Runtime, end: End) -> tuple[End, Any]:
-    """Return the end of the run and the value of its answer; an invalid answer is requested again, in another turn."""
-    answered = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER}
-    if end.exit_code not in answered:
-        return end, None
-    value, problem = structure.read_answer(end.summary)
+def read_structured_answer(structure: AnswerSchema, end: End, answer: str) -> Any:
+    """Return the value of a run's answer; None, with a line on standard error, if it does not fit the schema."""
+    if end.exit_code not in _ANSWERED:
+        return None
+    value, problem = structure.read_answer(answer)
     if problem:
-        again = await runtime.run_turn(_AGAIN.format(problem=problem))
-        if again.exit_code not in answered:
-            return again, None
-        value, problem = structure.read_answer(again.summary)
-        again.files, again.commit = again.files or end.files, again.commit or end.commit
-        if again.exit_code == Exit.DONE:  # the second turn changed nothing: the first outcome still applies
-            again.exit_code, again.outcome, again.verification = end.exit_code, end.outcome, end.verification
-        end = again
-    if problem:
-        end.outcome, end.exit_code = Exit.NOT_ACHIEVED.label, int(Exit.NOT_ACHIEVED)
         write_error(
             sanitize_text(f"patchwright: the answer does not fit the schema, asked twice: {problem}\n")
         )
-    return end, value
-
-
-def _strip_fence(text: str) -> str:
-    """Return the content of the code fence that encloses the answer, or the answer itself."""
-    fenced = re.fullmatch(r"\s*(?:```|~~~)\w*\n(.*)\n(?:```|~~~)\s*", text, re.DOTALL)
-    return fenced[1] if fenced else text
+    return value

@@ -72,6 +72,7 @@ KEYS: Mapping[str, str] = {
     "tests": "session.tools.tests",
     "edit": "session.tools.edit",
     "discipline": "session.discipline",
+    "verify": "session.verify",
     "context": "session.context",
     "models": "session.models",
     "terminal": "terminal",

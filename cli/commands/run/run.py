@@ -232,7 +232,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
     settings = load_invocation_settings(invocation, home)
     structure = None
     if invocation.schema is not None:
-        from cli.output.output_schema import AnswerSchema
+        from agent.verify.answer_schema import AnswerSchema
 
         structure = AnswerSchema.from_file(invocation.schema)
     if invocation.attempts > 1:
@@ -248,14 +248,18 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
         loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)
         for number in list_end_signals():
             loop.add_signal_handler(number, runtime.stop)
+        if structure is not None:
+            from agent.verify.answer_schema import AnswerVerifier
+
+            runtime.conclusion.verifiers.append(AnswerVerifier(schema=structure))
         if structure is not None and prompt is not None:
             prompt = structure.extend_prompt(prompt)
         end = await runtime.run_turn(prompt)
         more: dict[str, Any] = {"notices": notices.found}
         if structure is not None:
-            from cli.output.output_schema import obtain_valid_answer
+            from cli.output.output_schema import read_structured_answer
 
-            end, more["structured"] = await obtain_valid_answer(structure, runtime, end)
+            more["structured"] = read_structured_answer(structure, end, runtime.conclusion.answer)
         if output == "json":
             write_line(_build_json_result(end, runtime, more))
         elif output == "text" and more.get("structured") is not None:

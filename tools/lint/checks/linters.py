@@ -33,6 +33,15 @@ def check(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> Iterator[Fin
         yield Finding(check="linters", path=file.path, line=0, message=message, severity="warning")
         return
     answers = asyncio.run(_run_linters(change, sandbox, jobs))
+    yield from _select_new_findings(jobs, answers)
+
+
+async def find_complaints(change: Change, sandbox: Sandbox, jobs: Sequence[Job]) -> list[Finding]:
+    """Return the linters' findings in new lines. The sandbox confines them (`can_run_linters`)."""
+    return list(_select_new_findings(jobs, await _run_linters(change, sandbox, jobs)))
+
+
+def _select_new_findings(jobs: Sequence[Job], answers: Sequence[Sequence[Complaint]]) -> Iterator[Finding]:
     for (file, found), complaints in zip(jobs, answers, strict=True):
         new = {line for line, _ in file.iterate_added_lines()}
         told: set[str] = set()

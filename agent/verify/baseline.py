@@ -1,0 +1,145 @@
+"""Baseline of a turn's tests: which of the failing ones failed before the turn in the same way.
+
+Found lazily, since a passing suite needs none: the tests that fail at the end are run in a copy of the state before
+the turn. Changes of earlier turns that are not committed do not belong to that state: a failure that the session
+itself has caused stays its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.events import Event, SnapshotEvent
+from sandbox.errors import UserError
+from tools.core.change_tracker import Snapshotter
+from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tools.testing.failure_signature import FailureSignature
+
+RUNS = 2
+"""How often a test is observed before the turn: a second time, since it may fail only sometimes."""
+
+MOST_CHANGED = 500
+"""Changed files from which on no baseline is made: each one is hidden from the run by a mount of its own."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Baseline:
+    """Failures before the turn, of the tests that fail at its end.
+
+    get_snapshots: returns the session's snapshots, None without any
+    """
+
+    workspace: Workspace
+    get_snapshots: Callable[[], Snapshotter | None]
+    _tree: str = ""
+    _originals: dict[str, tuple[bytes | None, int | None]] = field(default_factory=dict)
+    _has_lost: bool = False
+    _seen: set[FailureSignature] = field(default_factory=set)
+    _runs: Counter[str] = field(default_factory=Counter)
+
+    def begin_turn(self) -> None:
+        """Remember the uncommitted changes of earlier turns."""
+        changes = self.workspace.changes
+        self._tree = ""
+        self._originals = {
+            path: (content, changes.original_modes.get(path)) for path, content in changes.originals.items()
+        }
+        self._has_lost = bool(changes.lost)
+        self._seen.clear()
+        self._runs.clear()
+
+    def track_event(self, event: Event) -> None:
+        """Process an event of the turn: its first snapshot is the state before the turn."""
+        if isinstance(event, SnapshotEvent) and event.when == "before" and not self._tree:
+            self._tree = event.tree
+
+    async def find_old_failures(self, report: Mapping[str, Any], first: Mapping[str, Any] | None) -> set[str]:
+        """Return the ids of failing tests of which each failure was there before the turn.
+
+        report: of the whole suite, at the end; first: of the suite in this turn before any change, None if not run
+        """
+        from tools.testing.failure_signature import collect_signatures, has_complete_failures
+
+        if not has_complete_failures(report):
+            return set()
+        root = self.workspace.root
+        now = collect_signatures(report, root)
+        if first is not None and not self._runs:
+            self._seen |= collect_signatures(first, root)
+            self._runs.update({each.id for each in now})
+        for _ in range(RUNS):
+            missing = {each.id for each in now - self._seen if self._runs[each.id] < RUNS}
+            if not missing:
+                break
+            self._seen |= await self._run_before(missing)
+            self._runs.update(missing)
+        new = {each.id for each in now - self._seen}
+        return {each.id for each in now} - new
+
+    async def _run_before(self, tests: Collection[str]) -> set[FailureSignature]:
+        """Return the failures of some tests in the state before the turn, none if it cannot be restored or run."""
+        from tools.repair.languages.project_copies import TooLarge, create_copies
+        from tools.testing.failure_signature import collect_signatures
+        from tools.testing.run_comparison import strip_subtest
+        from tools.testing.suite_run import run_copy
+
+        at = self.workspace
+        if at.sandbox.name == "unconfined":  # the tests could import the changed files, unnoticed
+            return set()
+        try:
+            async with create_copies(at, 1) as [copy]:
+                changed = await asyncio.to_thread(self._restore_state, copy.at.root)
+                if changed is None:
+                    return set()
+                report = await run_copy(
+                    copy.at,
+                    at.settings.tests.timeout,
+                    targets=sorted({strip_subtest(each) for each in tests}),
+                    denied=[at.root / path for path in changed],
+                )
+                return collect_signatures(report.as_data(), copy.at.root)
+        except (TooLarge, OSError, UserError):  # then no failure is known to be old
+            return set()
+
+    def _restore_state(self, copy: Path) -> list[str] | None:
+        """Give a copy of the project the state before the turn; return the changed paths, None if it is not known."""
+        from sandbox.snapshots.path_state import State
+        from sandbox.snapshots.working_tree import WorkingTree
+
+        states = self._collect_states()
+        if states is None or len(states) > MOST_CHANGED:
+            return None
+        tree = WorkingTree(copy)
+        for path, (content, mode) in states.items():
+            if content is not None:
+                tree.write(path, State(mode=mode or _PLAIN, id=""), content)
+            elif tree.read_state(path) is not None:
+                tree.remove(path)
+        return list(states)
+
+    def _collect_states(self) -> dict[str, tuple[bytes | None, int | None]] | None:
+        """Return (content, mode) before the turn of each file that differs now; None if one was not kept."""
+        if self._has_lost:
+            return None
+        states: dict[str, tuple[bytes | None, int | None]] = {}
+        snapshots = self.get_snapshots()
+        if self._tree:
+            if snapshots is None:
+                return None
+            for change in snapshots.list_changes(self._tree, snapshots.take()):
+                content = snapshots.read_content(change.before) if change.before else None
+                if change.before is not None and content is None:
+                    return None
+                states[change.path] = (content, change.before.mode if change.before else None)
+        return {**states, **self._originals}
+
+
+_PLAIN = 0o100644
+"""Mode of a file whose own was not recorded."""

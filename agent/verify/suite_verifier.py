@@ -1,0 +1,162 @@
+"""Verifier that runs the project's tests, and compares their failures with those before the turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.events import Event, ObservationEvent, Prompt, Verification
+from agent.model.routing.planner_executor import RECHECK
+from agent.verify.baseline import Baseline
+from agent.verify.suite_evidence import SuiteEvidence, describe_counts, judge_report, list_modified_files
+from agent.verify.verdict import Claim, Verdict, VerdictOutcome
+from agent.verify.weakened_tests import WeakenedTests
+from tools.core.action import Observation
+from tools.core.text import join_names
+from tools.core.untrusted_output import quote_lines
+from tools.core.workspace import Workspace
+from tools.testing.run_comparison import describe_loss
+
+MOST_NAMED = 5
+"""Old failures that are named: the report has them all."""
+
+RunAction = Callable[[str, dict[str, object]], Awaitable[Observation]]
+
+_OUTCOMES: Mapping[str, VerdictOutcome] = {"passed": "pass", "failed": "fail", "unverified": "unknown"}
+
+
+@dataclass(slots=True, kw_only=True)
+class SuiteVerifier:
+    """The whole suite passes, apart from tests that failed before the turn in the same way.
+
+    run_action: runs `run_tests` through the gateway
+    evidence: the test runs, and the state of the files in each
+    baseline: failures before the turn; None if they do not count
+    verification: result of the last check, as it is logged
+    last_output: text of the newest observation
+    """
+
+    workspace: Workspace
+    evidence: SuiteEvidence
+    weakened_tests: WeakenedTests
+    run_action: RunAction
+    baseline: Baseline | None
+    name: str = "tests"
+    withholds_commit: bool = True
+    verification: Verification = field(init=False)
+    last_output: str = ""
+    has_commits: bool = False
+    _suite_was_run: bool = False
+    _has_advised: bool = False
+
+    def __post_init__(self) -> None:
+        self.verification = _make_unneeded()
+
+    def begin_turn(self) -> None:
+        """See `Verifier.begin_turn`."""
+        self._suite_was_run = self._has_advised = self.has_commits = False
+        self.verification = _make_unneeded()
+        if self.baseline is not None:
+            self.baseline.begin_turn()
+
+    def track_event(self, event: Event) -> None:
+        """See `Verifier.track_event`."""
+        if self.baseline is not None:
+            self.baseline.track_event(event)
+        if isinstance(event, ObservationEvent):
+            self.last_output = event.text
+            report = event.data.get("report")
+            self._suite_was_run |= isinstance(report, dict) and not report.get("targets")
+            self.has_commits |= bool(event.data.get("commit"))
+        elif isinstance(event, Prompt):
+            self.last_output = ""
+
+    async def verify(self, claim: Claim) -> Verdict | None:
+        """Run the suite if files changed since its last run, or if the prompt wants it to pass."""
+        changed = bool(list_modified_files(self.workspace)) or self.has_commits
+        is_known = self.evidence.get_current_report() is not None
+        if not changed and not self._should_make_tests_pass(claim.prompt):
+            self.verification = _make_unneeded()
+            return None
+        if not is_known or not (changed or self._suite_was_run):
+            await self.run_action("run_tests", {})
+        self.verification = await self._judge(claim, changed=changed)
+        advice = ""
+        if self.verification.outcome == "failed" and changed and not is_known and not self._has_advised:
+            self._has_advised = True
+            advice = (
+                f"{RECHECK}: {self.verification.detail}.\n"
+                f"{quote_lines(self.last_output.splitlines())}\n"
+                "Go on, or finish and say why not."
+            )
+        ref = str(self.verification.report.get("ref") or "")
+        return Verdict(
+            outcome=_OUTCOMES[self.verification.outcome],
+            evidence="executed",
+            name=self.name,
+            detail=self.verification.detail,
+            artifacts=(ref,) if ref else (),
+            advice=advice,
+        )
+
+    async def _judge(self, claim: Claim, *, changed: bool) -> Verification:
+        report = self.evidence.get_current_report()
+        if report is None:
+            why = "the tests were refused" if self.evidence.denied else "the tests could not be run"
+            return Verification(outcome="unverified", detail=why)
+        before = self.evidence.first if self.evidence.first is not report else None
+        may_lose_tests = self.weakened_tests.has_requested_changes()
+        judged = judge_report(report, before, may_lose_tests=may_lose_tests)
+        if judged.outcome != "failed" or not changed or not claim.is_done or self.baseline is None:
+            return judged
+        if before is not None and describe_loss(before, report) and not may_lose_tests:
+            return judged
+        old = await self.baseline.find_old_failures(report, self.evidence.before_turn)
+        return _excuse_failures(judged, report, old, self._is_excusable(claim.prompt, old))
+
+    def _should_make_tests_pass(self, prompt: str) -> bool:
+        """Return whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
+        from agent.verify.prompt_intent import (
+            asks_for_passing_tests,  # its patterns take 8 ms to compile: not at the start
+        )
+
+        return asks_for_passing_tests(prompt) and not self.evidence.denied
+
+    def _is_excusable(self, prompt: str, old: Collection[str]) -> bool:
+        """Return whether the old failures are no concern of the prompt: it wants no tests to pass, or others."""
+        from agent.verify.prompt_intent import asks_for_passing_tests
+
+        if not old or not asks_for_passing_tests(prompt):
+            return True
+        named = set(_TEST_NAME.findall(prompt))
+        return bool(named) and not any(named & _split_test_id(each) for each in old)
+
+
+_TEST_NAME = re.compile(r"\btest_\w+(?:\.py\b)?")
+
+
+def _split_test_id(name: str) -> set[str]:
+    """Return the file, class and function names of a test's id, without its parameters."""
+    return set(re.split(r"::|/|\.(?!py\b)", name.partition("[")[0]))
+
+
+def _make_unneeded() -> Verification:
+    return Verification(outcome="not-needed", detail="no file was changed")
+
+
+def _excuse_failures(
+    judged: Verification, report: Mapping[str, Any], old: Collection[str], excusable: bool
+) -> Verification:
+    """Return the verification with the old failures named: passed, if there are no others."""
+    if not old:
+        return judged
+    names = list(dict.fromkeys(str(each["id"]) for each in report["failures"]))
+    kept = [each for each in names if each in old]
+    told = f"{len(kept)} failed before this turn as well: {join_names(kept, MOST_NAMED)}"
+    if len(kept) == len(names) and excusable:
+        return Verification(
+            outcome="passed", detail=f"{describe_counts(report)}; {told}", report=dict(report)
+        )
+    return Verification(outcome="failed", detail=f"{judged.detail}; {told}", report=judged.report)
