@@ -16,9 +16,11 @@ from agent.events import (
     Prompt,
     Signal,
     Steer,
+    VerdictEvent,
     Verification,
 )
 from agent.model.protocol import Delta, TextDelta
+from agent.model.routing.planner_executor import RECHECK
 from cli.output.action_descriptions import (
     ActionTracker,
     describe_result,
@@ -82,6 +84,7 @@ class LineView:
         self._brief = brief
         self._wraps = wraps
         self._tests = FailureTally()
+        self._shown: Mapping[str, object] | None = None
         self._streamed = ""
         self._plan: list[tuple[str, str]] = []
         self._started = 0.0
@@ -104,7 +107,7 @@ class LineView:
         match event:
             case Prompt():
                 self._started, self._unpriced = event.time, False
-                self._tests = FailureTally()
+                self._tests, self._shown = FailureTally(), None
                 return []
             case MessageEvent():
                 return list(self._format_message(event))
@@ -112,10 +115,14 @@ class LineView:
                 return list(self._format_observation(event))
             case PlanEvent():
                 return list(self._format_plan_changes(event))
+            case Steer() if event.by == "harness" and event.text.startswith(RECHECK):
+                return [self._format_mark_line("said", "dim", "the failures were returned to the model")]
             case Steer():
                 return [self._format_mark_line("said", "dim", event.text.partition("\n")[0])]
             case Verification():
                 return list(self._format_verification(event))
+            case VerdictEvent():
+                return list(self._format_verdict(event))
             case Compaction():
                 before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
                 words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
@@ -180,6 +187,7 @@ class LineView:
             yield from self._format_failure(event)
         if isinstance(report, Mapping):
             self._tests.add_report(report)
+            self._shown = report
             yield from self._format_failures(report)
         if diff := event.data.get("diff"):
             yield from paint_diff(
@@ -265,9 +273,20 @@ class LineView:
                 yield self._paint(line, style) if style else line
 
     def _format_verification(self, event: Verification) -> Iterator[str]:
+        if event.outcome == "failed" and event.report == self._shown and ";" not in event.detail:
+            return  # the test run above has shown it, and the summary will
         if event.outcome != "not-needed":
             name, style, words = _VERIFIED[event.outcome]
             yield self._format_mark_line(name, style, f"{words}: {event.detail}")
+
+    def _format_verdict(self, event: VerdictEvent) -> Iterator[str]:
+        """Yield the lines of a failing check; those of the tests are a `verification`, weakened ones a signal."""
+        if event.outcome != "fail" or event.name in ("tests", "weakened-tests"):
+            return
+        first, *rows = sanitize_text(event.detail or event.name).splitlines()
+        style: Style = "dim" if event.evidence == "opinion" else "red"
+        yield self._format_mark_line("bad", style, first)
+        yield from (self._format_detail(row.strip()) for row in rows)
 
 
 _VERIFIED: dict[str, tuple[str, Style, str]] = {

@@ -168,8 +168,13 @@ class SessionView:
         )
 
     def _is_told_in_summary(self, event: Event) -> bool:
-        """Return whether the turn's summary will report the event: passed tests and their number."""
-        return self._front.redraws and isinstance(event, Verification) and event.outcome == "passed"
+        """Return whether the turn's summary will report the event: that all tests passed, and their number."""
+        return (
+            self._front.redraws
+            and isinstance(event, Verification)
+            and event.outcome == "passed"
+            and not event.report.get("failures")
+        )
 
     def _update_activity(self, event: Event) -> None:
         match event:

@@ -22,10 +22,13 @@ from agent.events import (
     PlanEvent,
     Prompt,
     Signal,
+    Steer,
     UsageRecord,
+    VerdictEvent,
     Verification,
 )
 from agent.model.protocol import TextDelta
+from agent.model.routing.planner_executor import RECHECK
 from cli.output import action_descriptions
 from cli.output.event_lines import LineView, Texts
 from cli.output.style.terminal import measure_columns
@@ -257,3 +260,36 @@ def test_every_tool_has_words_for_what_it_is_about() -> None:
         ("apply_patch", {"patch": "--- a/x\n+++ b/x\n*** Add File: y z\n"}, "x, y z"),
     ):
         assert action_descriptions.describe_target(tool, arguments) == words
+
+
+def test_failing_tests_are_announced_once_around_a_reply() -> None:
+    report = {"outcome": "failed", "failed": 1, "failures": [{"id": "test_a.py::test_a", "message": "no"}]}
+    check = Verification(outcome="failed", detail="1 failed, 2 passed", report=report)
+    before = shown(
+        *acted("run_tests", {}, report=report),
+        check,
+        Steer(text=f"{RECHECK}: 1 failed, 2 passed.\n  | test_a.py::test_a", by="harness"),
+    )
+    assert before.count("failed") == 1
+    assert "the failures were returned to the model" in before
+    after = shown(*acted("run_tests", {}, report=report), check, End(outcome="tests-fail"))
+    assert after.count("tests fail") == 1
+    alone = shown(check)
+    assert "tests fail: 1 failed, 2 passed" in alone
+
+
+def test_old_failures_are_named_though_the_run_was_shown() -> None:
+    report = {"outcome": "failed", "failed": 1, "failures": [{"id": "test_a.py::test_a", "message": "no"}]}
+    detail = "2 passed; 1 failed before this turn as well: test_a.py::test_a"
+    text = shown(
+        *acted("run_tests", {}, report=report), Verification(outcome="passed", detail=detail, report=report)
+    )
+    assert f"checked: {detail}" in text
+
+
+def test_a_failing_verdict_is_shown_with_its_rows() -> None:
+    detail = "The project's linters complain about changed lines:\n  a.py:3: F401 unused"
+    verdict = VerdictEvent(name="lint", outcome="fail", evidence="static", detail=detail)
+    assert "linters complain" in shown(verdict)
+    assert "  a.py:3: F401 unused" in shown(verdict)
+    assert shown(VerdictEvent(name="tests", outcome="fail", evidence="executed", detail="1 failed")) == ""
