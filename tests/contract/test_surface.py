@@ -176,6 +176,7 @@ VALUES: dict[str, Any] = {
     "mcp": {"tickets": "tickets-mcp"},
     "models.catalog": {"openai/local": {"window": 8000}},
     "sandbox": "landlock",
+    "visible_paths": ["/usr/share"],
     "terminal.keys": {"unfold": ["f2"]},
     **{f"permissions.{each}": ["shell(ls *)"] for each in ("allow", "ask", "deny")},
 }
