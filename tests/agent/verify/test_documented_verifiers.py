@@ -29,7 +29,7 @@ def read_example(path: str, heading: str) -> str:
 def test_the_example_of_the_architecture_holds() -> None:
     exec(
         compile(
-            read_example("docs/architecture.md", "## Verdicts"), "architecture.md", "exec", dont_inherit=True
+            read_example("docs/architecture.md", "### Verdicts"), "architecture.md", "exec", dont_inherit=True
         ),
         {},
     )
