@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home, make_private_folder
+from agent.budget.limits import build_limits
+from agent.budget.purse import Purse
 from agent.capabilities import Capabilities, SessionEnvironment, check_writable
 from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
@@ -17,8 +19,6 @@ from agent.session.log import Session
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import Modes, resolve_action_mode
-from agent.turn.limits import build_limits
-from agent.turn.purse import Purse
 from agent.turn.resume import find_last_untracked_place, restore_changes
 from agent.turn.runtime import Runtime, make_notice_callback
 from agent.workspace_root import find_workspace_root

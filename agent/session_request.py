@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.budget.purse import Purse
 from agent.model.protocol import Model
-from agent.turn.purse import Purse
 from sandbox.policy.decision import Approver
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.budget.limit_settings import LimitSettings
 from agent.context.context_settings import ContextSettings
 from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.turn.action_format import DEFAULT, ActionMode
-from agent.turn.limit_settings import LimitSettings
 from agent.verify.verify_settings import VerifySettings
 from sandbox.access_settings import AccessSettings
 from tools.core.tool_settings import ToolSettings

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 
+from agent.budget.purse import Purse
 from agent.children.places import OpenPlace
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import ChildEvent, End
-from agent.turn.purse import Purse
 from agent.turn.runtime import Runtime
 
 PATIENCE = 10.0

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.assemble import assemble_runtime
+from agent.budget.limits import build_limits
+from agent.budget.purse import Purse
 from agent.children.child import Child
 from agent.children.places import Lease, OpenPlace, Worktrees
 from agent.children.spec import ChildResult, ChildSpec
@@ -17,8 +19,6 @@ from agent.events.serialization import collect_fields
 from agent.mode_switch import read_current_settings
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
-from agent.turn.limits import build_limits
-from agent.turn.purse import Purse
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approver, Decision, Mode

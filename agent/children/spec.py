@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent.turn.limit_settings import LimitSettings
-from agent.turn.purse import Amount
+from agent.budget.limit_settings import LimitSettings
+from agent.budget.purse import Amount
 from sandbox.policy.decision import Mode
 
 Place = Literal["read-only", "worktree", "lease"]

@@ -15,7 +15,7 @@ from agent.session.branch_history import History
 from agent.session.undo import format_undo_event
 from sandbox.errors import UserError
 from sandbox.sanitize import quote_name
-from tools.core.change_tracker import Snapshotter
+from tools.changes.change_tracker import Snapshotter
 from tools.core.text import join_names
 from tools.core.workspace import Workspace
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from agent.context.restore.projection_checkpoint import Checkpoints, CleanPoint
 from agent.events import ActionEvent, Event, ObservationEvent, Rewind, SnapshotEvent, UndoEvent
 from agent.session.log_index import parse_event_id
-from tools.core.session_changes import SessionChanges
+from tools.changes.session_changes import SessionChanges
 
 
 class CommitCheckpointTracker:

@@ -30,7 +30,7 @@ from agent.exit_codes import BY_FAULT, Exit
 from agent.model.protocol import AssistantMessage, Delta, Reply, Request, TextDelta, ToolMessage, Usage
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder
-from sandbox.process.git_runner import strip_git_variables
+from sandbox.helpers.git_runner import strip_git_variables
 from sandbox.process.watchdog import start_watchdog, watch_group
 from tools.core.action import Action
 from tools.core.artifacts import Artifacts

@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from agent.budget.limits import Tally
+from agent.budget.purse import Purse
 from agent.context.compression.compressor import Compressor
 from agent.events import Signal, Steer
 from agent.model.protocol import Model, Reply
 from agent.session.log import Session
-from agent.turn.limits import Tally
-from agent.turn.purse import Purse
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.step_policy import Inject, Retry, StepPolicy, Stop, TurnEnd
 from sandbox.errors import UserError

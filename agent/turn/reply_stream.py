@@ -9,6 +9,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.budget.cost_budget import CostBudget, describe_remaining_limits, estimate_partial_usage
+from agent.budget.limits import Tally
 from agent.context.compression.compressor import Compressor
 from agent.context.projection.message_slots import count_bytes
 from agent.events import AskedAction, MessageEvent, UsageRecord
@@ -16,9 +18,7 @@ from agent.model.protocol import CutOff, Delta, Model, ReasoningDelta, Reply, Re
 from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
-from agent.turn.budget import CostBudget, describe_remaining_limits, estimate_partial_usage
 from agent.turn.cooperative_yield import YieldTimer
-from agent.turn.limits import Tally
 from agent.turn.side_calls import convert_usage
 from tools.core.action import Action
 

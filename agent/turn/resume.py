@@ -24,9 +24,9 @@ from agent.session.log_index import parse_event_id
 from agent.turn.step_policy import TurnEnd
 from sandbox.process.watchdog import read_death_time
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
-from tools.core.concurrent_changes import ConcurrentChanges
+from tools.changes.concurrent_changes import ConcurrentChanges
+from tools.changes.session_changes import SessionChanges
 from tools.core.registry import Toolbox
-from tools.core.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agent.budget.cost_budget import CostBudget
+from agent.budget.purse import Purse
 from agent.capabilities import SessionEnvironment, build_tool_specs
 from agent.context.compression.compressor import Compressor
 from agent.context.ledger.session_facts import Facts
@@ -40,9 +42,7 @@ from agent.session.log import Session
 from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
-from agent.turn.budget import CostBudget
 from agent.turn.loop import Loop
-from agent.turn.purse import Purse
 from agent.turn.reply_recovery import ReplyRecovery
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
@@ -54,9 +54,9 @@ from agent.verify.suite_evidence import is_modified
 from agent.verify.weakened_tests import CommitGuard
 from sandbox.errors import UserError
 from sandbox.policy.decision import Approver, Policy
+from tools.changes.change_tracker import Snapshotter
+from tools.changes.concurrent_changes import ConcurrentChanges
 from tools.core.action import Action, Observation
-from tools.core.change_tracker import Snapshotter
-from tools.core.concurrent_changes import ConcurrentChanges
 from tools.core.gateway import Gateway
 from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent.budget.limits import Tally
 from agent.context.compression.compressor import Compressor
 from agent.model.protocol import Reply
 from agent.session.log import Session
-from agent.turn.limits import Tally
 from sandbox.errors import UserError
 
 

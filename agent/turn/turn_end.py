@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.budget.limits import Tally
 from agent.events import (
     End,
     ErrorEvent,
@@ -20,7 +21,6 @@ from agent.events import (
 from agent.exit_codes import BY_FAULT, Exit
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
-from agent.turn.limits import Tally
 from agent.turn.loop import HarnessText, Loop
 from agent.turn.step_policy import TurnEnd
 from agent.verify.baseline import Baseline
@@ -32,7 +32,7 @@ from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
 from sandbox.errors import UserError
 from sandbox.fs.private_files import write_private_file
 from sandbox.secrets.child_environment import redact
-from tools.core.change_tracker import Snapshotter
+from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
 from tools.session.finish import PROPOSED
 

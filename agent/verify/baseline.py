@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.events import Event, SnapshotEvent
 from sandbox.errors import UserError
-from tools.core.change_tracker import Snapshotter
+from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:

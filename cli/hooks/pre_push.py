@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from cli.hooks.contract import FOUND, LATE, OK, get_hook_folder
 from cli.own_command import find_own_command
-from sandbox.process.git_runner import strip_git_variables
+from sandbox.helpers.git_runner import strip_git_variables
 from tools.git.git_process import Git, GitFailed
 from tools.git.worktrees import Worktree, temporary_worktree
 

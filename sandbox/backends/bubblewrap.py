@@ -16,10 +16,10 @@ from sandbox.backends.seccomp import build_call_filter
 from sandbox.errors import Fault, UserError
 from sandbox.fs.placeholders import hold_placeholders
 from sandbox.fs.protected_paths import HELD, ProtectedPaths
+from sandbox.helpers.own_programs import drop_planted_libraries, split_loader_variables
 from sandbox.network.netns_join import build_join_prefix, open_network_namespace
 from sandbox.network.proxy_bridge import ProxyBridge, build_proxy_environment, open_proxy_bridge
 from sandbox.process.command import Command, Completed, Limits
-from sandbox.process.own_programs import drop_planted_libraries, split_loader_variables
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process.spawn import (
     DEATH_SECONDS,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from sandbox.backends.constraints import Constraints
 from sandbox.errors import Fault, UserError
 from sandbox.fs.protected_paths import ProtectedPaths
+from sandbox.helpers.own_programs import build_search_path, drop_planted_libraries, find_own_program
 from sandbox.process.command import Command, Completed
-from sandbox.process.own_programs import build_search_path, drop_planted_libraries, find_own_program
 from sandbox.process.spawn import DEATH_SECONDS, Launch, check_folder, supervise
 from sandbox.secrets.child_environment import build_child_environment
 from sandbox.view.machine_view import resolve_existing

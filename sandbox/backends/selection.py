@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from sandbox.backends.constraints import Constraints
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
+from sandbox.helpers.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.process.command import Sandbox
-from sandbox.process.own_programs import PROGRAMS, exclude_workspace, find_own_program, is_planted
 from sandbox.secrets.child_environment import find_home
 from sandbox.view.visible_paths import check_visible_paths
 

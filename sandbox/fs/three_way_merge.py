@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from sandbox.process.git_runner import NO_USER_SETTINGS, GitRunner, GitTimeout
+from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, GitTimeout
 
 Value = TypeVar("Value")
 

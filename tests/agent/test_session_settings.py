@@ -14,6 +14,7 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
+from agent.budget.limit_settings import LimitSettings
 from agent.context.context_settings import ContextSettings
 from agent.exit_codes import Exit
 from agent.model.http.http_model import HttpModel
@@ -24,7 +25,6 @@ from agent.model.routing.roles import Role
 from agent.model_selection import ModelSelection
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
-from agent.turn.limit_settings import LimitSettings
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode

@@ -1,4 +1,4 @@
-"""git is started by one module, `sandbox.process.git_runner`; through GitPython by the broker alone. Every other
+"""git is started by one module, `sandbox.helpers.git_runner`; through GitPython by the broker alone. Every other
 program has its one starter, too, and no module outside a short list starts any."""
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import pytest
 
 from tests.packaging.test_import_graph import ROOT, read_modules
 
-RUNNER = "sandbox.process.git_runner"
+RUNNER = "sandbox.helpers.git_runner"
 GITPYTHON = {"tools.git.broker"}
 
 LOOKED_UP = {"git": RUNNER, "rg": "tools.fs.ripgrep", "bwrap": "sandbox.backends.selection"}
 """Programs that read untrusted files, and the module that looks each up."""
 
 MAY_START = {
-    "sandbox.process.git_runner": "git, confined",
+    "sandbox.helpers.git_runner": "git, confined",
     "tools.git.broker": "GitPython's type of a process",
     "tools.fs.ripgrep": "ripgrep, confined",
     "tools.code.index.worker_pool": "workers of the index, confined",
     "sandbox.process.spawn": "commands, in a sandbox",
     "sandbox.process.watchdog": "a shell that reads only what we write to it",
-    "sandbox.process.helper_confinement": "the type of a process",
+    "sandbox.helpers.helper_confinement": "the type of a process",
     "sandbox.backends.bubblewrap": "tries whether bwrap works, on an empty command",
     "sandbox.backends.container": "docker or podman",
     "agent.strategy.attempts": "Patchwright itself",

@@ -34,7 +34,7 @@ ALLOWED = {
     "sandbox/view/machine_view.py": SYSTEM,
     "sandbox/view/served_sockets.py": SYSTEM,
     "sandbox/process/control_group.py": SYSTEM,
-    "sandbox/process/helper_confinement.py": "our own programs",
+    "sandbox/helpers/helper_confinement.py": "our own programs",
     "tools/git/verified_hooks.py": "the first bytes of trusted hooks",
     "sandbox/guards/folder_handles.py": "by folder handles, regular files only",
     "sandbox/guards/hard_links.py": "by folder handles, regular files only",
@@ -73,7 +73,7 @@ ALLOWED = {
     "cli/commands/sessions/session.py": NAMED,
     "cli/hooks/commit_message.py": "the message that git hands to its hook",
     "cli/init/agents_file.py": WRITES,
-    "cli/output/output_schema.py": NAMED,
+    "agent/verify/answer_schema.py": NAMED,
     "cli/output/session_export.py": WRITES,
     "cli/output/standard_streams.py": SYSTEM,
     "cli/settings/permission_rules.py": OWN,
@@ -110,6 +110,7 @@ ALLOWED = {
     "tools/lint/checks/weakened.py": "through Change.read_text: git's objects",
     "tools/git/messages/message_summary.py": "through Change.read_text: git's objects",
     "agent/verify/weakened_tests.py": "through Change.read_text: git's objects",
+    "agent/verify/changed_lines_lint.py": "through Change.read_text: git's objects",
 }
 """Modules that open files by themselves, and why these are none that a stranger's workspace decides."""
 

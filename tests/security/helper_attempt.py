@@ -14,7 +14,7 @@ from sandbox.errors import UserError
 
 def attempt_git(root: Path, arguments: Sequence[str], stdin: str) -> dict[str, Any]:
     """Run git by the runner: exit code, output, and errors, of which one of ours comes last."""
-    from sandbox.process.git_runner import GitRunner, strip_git_variables
+    from sandbox.helpers.git_runner import GitRunner, strip_git_variables
 
     try:
         done = GitRunner(root, strip_git_variables(), workspace=root).run(

@@ -16,9 +16,9 @@ import pytest
 
 from agent.exit_codes import Exit
 from sandbox.backends.selection import choose_sandbox
+from sandbox.helpers.helper_confinement import find_confinement
+from sandbox.helpers.own_programs import drop_planted_libraries
 from sandbox.process.command import Command
-from sandbox.process.helper_confinement import find_confinement
-from sandbox.process.own_programs import drop_planted_libraries
 from tests.sandbox.boxes import bwrap
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo

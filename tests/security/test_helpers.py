@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from sandbox.fs.git_layout import read_git_layout
-from sandbox.process.helper_confinement import find_confinement
+from sandbox.helpers.helper_confinement import find_confinement
 from tests.security.conftest import NOBODY, SECRET, find_ordinary_python
 from tests.support.repo import Repo
 from tools.fs.ripgrep import find_ripgrep

@@ -15,8 +15,8 @@ from agent.exit_codes import Exit
 from sandbox.backends import landlock
 from sandbox.backends.selection import choose_sandbox
 from sandbox.errors import UserError
-from sandbox.process import own_programs
-from sandbox.process.own_programs import build_search_path, require_own_program
+from sandbox.helpers import own_programs
+from sandbox.helpers.own_programs import build_search_path, require_own_program
 from tests.sandbox.boxes import bwrap
 from tests.support.cli import Result, call, run, script
 from tests.support.repo import Repo

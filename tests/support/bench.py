@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.budget.limits import Limit
+from agent.budget.purse import Purse
 from agent.events import End, Event, SessionStart
 from agent.model.protocol import Request
 from agent.model.scripted.scripted_model import ScriptedModel
 from agent.session.log import Session
-from agent.turn.limits import Limit
-from agent.turn.purse import Purse
 from agent.turn.runtime import Runtime
 from sandbox.backends.unconfined import Unconfined
 from sandbox.fs.workspace_tree import Tree

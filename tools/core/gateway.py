@@ -14,10 +14,10 @@ from sandbox.policy.decision import Approver, Decision, Policy
 from sandbox.policy.effects import Effect
 from sandbox.process.watchdog import start_death_record, stop_death_record
 from sandbox.secrets.child_environment import redact
+from tools.changes.change_tracker import Snapshotter, TrackedCommand
 from tools.core.action import Action, Observation, ToolFailure, current_action
 from tools.core.action_guard import Advice, Guard
 from tools.core.call_aliases import translate_call
-from tools.core.change_tracker import Snapshotter, TrackedCommand
 from tools.core.registry import Tool, Toolbox
 from tools.core.workspace import Workspace
 

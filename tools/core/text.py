@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from tools.core.file_versions import diff_sequences
+from tools.changes.file_versions import diff_sequences
 
 MAX_LINE = 500
 """Characters shown of one line: longer lines are generated or minified, and carry little information."""

@@ -12,8 +12,8 @@ from sandbox.policy.decision import Mode
 from sandbox.policy.rules import NO_RULES, Rules
 from sandbox.policy.trust import Trusts, trust_nothing
 from sandbox.process.command import Sandbox
+from tools.changes.session_changes import SessionChanges
 from tools.core.artifacts import Artifacts
-from tools.core.session_changes import SessionChanges
 from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import ToolSettings
 from tools.shell.background_commands import BackgroundCommands
@@ -21,8 +21,8 @@ from tools.shell.background_commands import BackgroundCommands
 if TYPE_CHECKING:
     from sandbox.fs.transaction.transactions import Transactions
     from sandbox.snapshots.restore import RestoreResult
+    from tools.changes.file_versions import SeenVersion
     from tools.code.lsp.session_servers import Servers
-    from tools.core.file_versions import SeenVersion
     from tools.kernel.kernel_protocol import Kernel
     from tools.session.session_history import SessionHistory
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from sandbox.fs.regular_file import READ_FLAGS
+from tools.changes.file_versions import create_version
 from tools.core.action import Observation, ToolFailure
-from tools.core.file_versions import create_version
 from tools.core.path_resolution import (
     describe_missing_path,
     resolve_existing_file,

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO
 
 from sandbox.errors import Fault, UserError
-from sandbox.process.blocking_entries import explain_blocking_entry
-from sandbox.process.helper_confinement import Reach, start_confined
-from sandbox.process.own_programs import drop_planted_libraries, require_own_program
+from sandbox.helpers.blocking_entries import explain_blocking_entry
+from sandbox.helpers.helper_confinement import Reach, start_confined
+from sandbox.helpers.own_programs import drop_planted_libraries, require_own_program
 from sandbox.process.spawn import wait_for_exit
 
 BASE = ("--no-config", "--no-messages", "--hidden", "--no-require-git", "--glob=!.git", "--color=never")

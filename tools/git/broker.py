@@ -15,9 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE, read_regular_file
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
-from sandbox.policy.foreign_stores import list_foreign_stores, refuse_foreign_stores
-from sandbox.policy.trust import Definition, Trusts, trust_nothing
-from sandbox.process.git_runner import (
+from sandbox.helpers.git_runner import (
     GRACE,
     NO_HOOKS,
     NO_TRANSPORT,
@@ -28,7 +26,9 @@ from sandbox.process.git_runner import (
     GitTimeout,
     strip_git_variables,
 )
-from sandbox.process.own_programs import require_own_program
+from sandbox.helpers.own_programs import require_own_program
+from sandbox.policy.foreign_stores import list_foreign_stores, refuse_foreign_stores
+from sandbox.policy.trust import Definition, Trusts, trust_nothing
 from tools.core.action import ToolFailure
 from tools.git import repository_programs, verified_hooks
 

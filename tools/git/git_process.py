@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
-from sandbox.process.git_runner import USER_VARIABLES, GitRunner, GitTimeout, strip_git_variables
+from sandbox.helpers.git_runner import USER_VARIABLES, GitRunner, GitTimeout, strip_git_variables
 
 TIMEOUT = 60.0
 """Seconds for one command: what is read here is there, and more means a disk that hangs."""

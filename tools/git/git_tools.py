@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.fs.repository import find_root, read_branch, read_head_commit
-from sandbox.process.git_runner import LITERAL
+from sandbox.helpers.git_runner import LITERAL
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.text import format_count, format_unified_diff, join_names

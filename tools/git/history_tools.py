@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sandbox.process.git_runner import LITERAL
+from sandbox.helpers.git_runner import LITERAL
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.text import strip_terminal_codes

@@ -10,7 +10,7 @@ from sandbox.errors import UserError
 from sandbox.fs.protected_paths import GIT
 from sandbox.fs.repository import find_git_dir
 from sandbox.guards.workspace_inventory import open_inventory
-from sandbox.process.git_runner import LITERAL
+from sandbox.helpers.git_runner import LITERAL
 from tools.core.action import ToolFailure
 from tools.git.broker import Broker
 

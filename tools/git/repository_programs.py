@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_regular_file
+from sandbox.helpers.git_runner import GitOutput
 from sandbox.policy.trust import Definition
-from sandbox.process.git_runner import GitOutput
 
 # Hooks that `git commit` runs; not pre-push, post-checkout ….
 COMMIT_HOOKS = (

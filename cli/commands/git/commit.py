@@ -76,10 +76,10 @@ def _run_git_commit(git: Git, message: str, *, edit: bool) -> int:
     import tempfile
 
     from agent.app_dirs import Home
+    from sandbox.helpers.git_runner import QUIET, run_in_terminal
+    from sandbox.helpers.own_programs import build_search_path
     from sandbox.policy.foreign_stores import refuse_foreign_stores
     from sandbox.policy.trust import TrustStore
-    from sandbox.process.git_runner import QUIET, run_in_terminal
-    from sandbox.process.own_programs import build_search_path
     from tools.git.broker import Broker
     from tools.git.repository_programs import format_warning
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from agent.app_dirs import Home
+from agent.budget.limits import MaxCost
 from agent.model_selection import ModelSelection
 from agent.session_settings import SessionSettings
 from agent.strategy.attempts import AttemptsModel
-from agent.turn.limits import MaxCost
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from cli.invocation import Invocation, make_runtime

@@ -60,7 +60,7 @@ def _print_flushed(text: str) -> None:
 
 
 def _run_git(repository: Path, *arguments: str) -> None:
-    from sandbox.process.git_runner import run_in_terminal
+    from sandbox.helpers.git_runner import run_in_terminal
 
     sys.stdout.flush()
     run_in_terminal(repository, "--no-pager", *arguments)

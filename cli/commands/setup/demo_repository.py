@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
-from sandbox.process.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
+from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
 
 # Beside the floors, in a checkout as in the wheel.
 HISTORY = Path(__file__).parents[3] / "examples" / "ledger" / "history"

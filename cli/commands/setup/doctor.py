@@ -153,7 +153,7 @@ def _read_first_line(*argv: str) -> str:
     """Return the first line of a program's output, "" when it fails."""
     import subprocess
 
-    from sandbox.process.own_programs import build_search_path, drop_planted_libraries
+    from sandbox.helpers.own_programs import build_search_path, drop_planted_libraries
 
     try:
         done = subprocess.run(

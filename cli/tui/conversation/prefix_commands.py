@@ -19,8 +19,8 @@ TOLD_CHARACTERS = 8_000
 async def run_shell_command(chat: Conversation, command: str) -> None:
     """Run the user's shell command, unconfined; the model gets its output with the next prompt."""
     from sandbox.backends.unconfined import Unconfined
+    from sandbox.helpers.own_programs import require_own_program
     from sandbox.process.command import Command
-    from sandbox.process.own_programs import require_own_program
     from tools.core.text import strip_terminal_codes
 
     runtime = chat.runtime

@@ -14,7 +14,7 @@ from pathlib import Path
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS, UnsafeFileError, read_entry, read_regular_file
 from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
-from sandbox.process.git_runner import NO_USER_SETTINGS, GitOutput, GitRunner
+from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitOutput, GitRunner
 
 RULES = ".gitignore"
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
+from agent.budget.limit_settings import LimitSettings
+from agent.budget.limits import MaxCost
+from agent.budget.purse import Amount, Purse
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.events import UsageRecord
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
-from agent.turn.limit_settings import LimitSettings
-from agent.turn.limits import MaxCost
-from agent.turn.purse import Amount, Purse
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval

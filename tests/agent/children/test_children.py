@@ -18,6 +18,8 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
+from agent.budget.limit_settings import LimitSettings
+from agent.budget.purse import Amount
 from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import ChildEvent, ChildProgress, Event, SessionStart
@@ -26,8 +28,6 @@ from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
-from agent.turn.limit_settings import LimitSettings
-from agent.turn.purse import Amount
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import Fault, UserError

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from agent.budget.limits import MaxTokens
 from agent.events import Compaction, MessageEvent, Prompt
 from agent.model.protocol import UserMessage
 from agent.session.log import read_events
 from agent.session.request_replay import replay_steps
-from agent.turn.limits import MaxTokens
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, model

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from agent.budget.limits import MaxCost, MaxSteps
 from agent.events import Compaction, MessageEvent
 from agent.model.protocol import Reply, UserMessage
 from agent.model.scripted.cassette import Cassette, write_cassette
 from agent.model.wire_formats.chat_completions import ChatWire
 from agent.session.log import read_events
 from agent.session.request_replay import replay_steps
-from agent.turn.limits import MaxCost, MaxSteps
 from sandbox.errors import UserError
 from tests.support.asking import ask
 from tests.support.bench import bench

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.budget.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.events import End, ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.protocol import ToolMessage, UserMessage
 from agent.session.log import read_events
-from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens
 from agent.turn.runtime import Runtime
 from tests.support.bench import Bench, bench
 from tests.support.cli import call

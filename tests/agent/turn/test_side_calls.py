@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from agent.budget.limits import MaxCost
 from agent.events import MessageEvent, SideCall
 from agent.model.routing.roles import Role, Roles
 from agent.session.usage_report import UsageReport
-from agent.turn.limits import MaxCost
 from agent.turn.side_calls import SideCalls, request_short_text
 from sandbox.errors import UserError
 from tests.support.bench import Bench, bench

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import UserError
+from sandbox.helpers import own_programs
 from sandbox.policy.rules import Rules, parse_rule
-from sandbox.process import own_programs
 from tests.tools.workspaces import call, refused, workspace
 from tools.fs.ripgrep import find_ripgrep
 from tools.fs.search import search

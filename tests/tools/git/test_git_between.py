@@ -10,8 +10,8 @@ import pytest
 
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo, agent_removes, agent_writes
+from tools.changes.concurrent_changes import ConcurrentChanges
 from tools.core.action import ToolFailure
-from tools.core.concurrent_changes import ConcurrentChanges
 from tools.core.workspace import Workspace
 from tools.git.commits.session_commit import CommitResult, commit_session
 

@@ -13,8 +13,8 @@ import pytest
 from sandbox.snapshots.object_store import EMPTY_TREE
 from tests.support.repo import Repo
 from tests.support.worlds import TRAITS, Image, Told, World, git_state, image, lines_of, regular, world
+from tools.changes.concurrent_changes import ConcurrentChanges
 from tools.core.action import Observation
-from tools.core.concurrent_changes import ConcurrentChanges
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
 REPOSITORIES = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))

@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from sandbox.process.helper_confinement import Reach, start_confined
-from sandbox.process.own_programs import drop_planted_libraries
+from sandbox.helpers.helper_confinement import Reach, start_confined
+from sandbox.helpers.own_programs import drop_planted_libraries
 from tools.code.index.parse_worker import LENGTH, Task, build_empty_segment, read_segment
 from tools.code.index.segment_format import PackedText, Segment
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from sandbox.fs.text_file import compute_fingerprint, decode_text
 from sandbox.fs.transaction.transactions import Conflict, Transactions
-from tools.code import syntax
-from tools.core.action import ToolFailure
-from tools.core.file_versions import (
+from tools.changes.file_versions import (
     SeenVersion,
     create_version,
     diff_sequences,
     find_changed_ranges,
     update_after_edit,
 )
+from tools.code import syntax
+from tools.core.action import ToolFailure
 from tools.core.path_resolution import describe_missing_path, translate_path_errors
 from tools.core.text import clip, count_diff_lines, format_count, format_unified_diff
 from tools.core.workspace import Workspace

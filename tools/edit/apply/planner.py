@@ -12,7 +12,7 @@ from typing import TypeVar
 from sandbox.fs.dirfd_walk import NotAFile
 from sandbox.fs.text_file import BinaryFile, TextFile, decode_text, encode_text
 from sandbox.fs.workspace_tree import Tree
-from tools.core.file_versions import diff_sequences
+from tools.changes.file_versions import diff_sequences
 from tools.core.text import format_count
 from tools.edit.apply.edit_engine import EditRefused, Place, edit_text
 from tools.edit.apply.edit_plan import ChangeRefused, PlannedFile, PlanRefused, Problem

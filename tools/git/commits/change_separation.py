@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
-from tools.core.session_changes import ForeignEdit
+from tools.changes.session_changes import ForeignEdit
 from tools.git.broker import Broker
 from tools.git.commits.git_objects import Entry, compute_blob_id, read_blobs, store_filtered_blob
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_entry
 from sandbox.fs.repository import find_git_dir
+from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
-from tools.core.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 from tools.git.broker import Broker
 from tools.git.commits.change_separation import (

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from sandbox.fs.regular_file import GIT_FILE, read_regular_file
 from sandbox.fs.three_way_merge import MergeConflict, merge_lines, merge_values
-from sandbox.process.git_runner import LITERAL, GitOutput
+from sandbox.helpers.git_runner import LITERAL, GitOutput
 from sandbox.secrets.child_environment import redact
+from tools.changes.session_changes import SessionChanges
 from tools.core.action import ToolFailure
-from tools.core.session_changes import SessionChanges
 from tools.core.text import strip_terminal_codes
 from tools.core.untrusted_output import escape_lookalikes
 from tools.core.workspace import Workspace

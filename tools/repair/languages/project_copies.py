@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandbox.fs.workspace_tree import Tree
-from tools.core.session_changes import SessionChanges
+from tools.changes.session_changes import SessionChanges
 from tools.core.workspace import Workspace
 from tools.git.worktrees import LINKED
 from tools.repair.languages.parsed_source import SKIPPED

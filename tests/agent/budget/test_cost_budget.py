@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from agent.budget.cost_budget import MARGIN, CostBudget, describe_remaining_limits
+from agent.budget.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
+from agent.budget.purse import Purse
 from agent.events import End, MessageEvent, UsageRecord
 from agent.model.protocol import Request
 from agent.model.providers.model_catalog import Listing, Price
-from agent.turn.budget import MARGIN, CostBudget, describe_remaining_limits
-from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
-from agent.turn.purse import Purse
 from tests.support.bench import Bench, bench
 from tests.support.cli import call, run
 from tests.support.formats import KINDS, model

@@ -15,11 +15,11 @@ from typing import Any
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.repository import find_root
+from sandbox.helpers.blocking_entries import explain_blocking_entry
+from sandbox.helpers.git_reach import build_git_reach, may_filter
+from sandbox.helpers.helper_confinement import find_confinement, start_confined
+from sandbox.helpers.own_programs import build_search_path, drop_planted_libraries, require_own_program
 from sandbox.policy.foreign_stores import refuse_foreign_stores
-from sandbox.process.blocking_entries import explain_blocking_entry
-from sandbox.process.git_reach import build_git_reach, may_filter
-from sandbox.process.helper_confinement import find_confinement, start_confined
-from sandbox.process.own_programs import build_search_path, drop_planted_libraries, require_own_program
 
 TIMEOUT = 120.0
 """Seconds for one command: what it works on is there, and more means a hanging filter or a dead network disk."""

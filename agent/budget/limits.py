@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agent.budget.limit_settings import LimitSettings
 from agent.events import UsageRecord
 from agent.model.protocol import UNPAID
-from agent.turn.limit_settings import LimitSettings
 
 _A_DAY = 86_400.0
 """Maximum seconds of a step where no lower limit applies: longer than any useful step."""

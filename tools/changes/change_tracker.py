@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from tools.core.session_changes import SessionChanges
+from tools.changes.session_changes import SessionChanges
 
 if TYPE_CHECKING:
     from sandbox.snapshots.restore import RestoreResult

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Literal
 
 from sandbox.snapshots.workspace_snapshots import LostObjectError
-from tools.core.change_tracker import Snapshotter
-from tools.core.session_changes import ForeignEdit, SessionChanges
+from tools.changes.change_tracker import Snapshotter
+from tools.changes.session_changes import ForeignEdit, SessionChanges
 
 
 class ConcurrentChanges:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from agent.budget.limits import Limit, MaxCost, Tally, find_stop_reason, find_timeout_reason, seconds_left
 from agent.events import UsageRecord
-from agent.turn.limits import Limit, MaxCost, Tally, find_stop_reason, find_timeout_reason, seconds_left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

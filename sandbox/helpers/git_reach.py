@@ -11,8 +11,8 @@ from pathlib import Path
 from sandbox.fs.git_layout import read_git_layout
 from sandbox.fs.git_settings import list_named_files
 from sandbox.fs.repository import find_common_dir, find_root
-from sandbox.process.helper_confinement import Reach
-from sandbox.process.own_programs import find_own_program
+from sandbox.helpers.helper_confinement import Reach
+from sandbox.helpers.own_programs import find_own_program
 
 _READING = frozenset(
     {"blame", "cat-file", "check-attr", "check-ignore", "diff", "diff-files", "diff-index", "diff-tree"}

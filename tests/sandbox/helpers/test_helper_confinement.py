@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.process.git_reach import find_command_name
-from sandbox.process.helper_confinement import Reach, find_confinement, find_loader, start_confined
+from sandbox.helpers.git_reach import find_command_name
+from sandbox.helpers.helper_confinement import Reach, find_confinement, find_loader, start_confined
 
 pytestmark = pytest.mark.skipif(not find_confinement(), reason="the kernel has no Landlock")
 

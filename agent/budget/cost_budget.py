@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from agent.budget.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
+from agent.budget.purse import Amount, Purse
 from agent.events import UsageRecord
 from agent.model.protocol import Model, Request, Usage, compute_price
-from agent.turn.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Tally
-from agent.turn.purse import Amount, Purse
 from agent.turn.step_policy import CONTINUE, Continue, StepPolicy, Stop, Turn, TurnEnd
 
 TYPICAL = 600

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.process.git_runner import GitRunner, GitTimeout, strip_git_variables
+from sandbox.helpers.git_runner import GitRunner, GitTimeout, strip_git_variables
 
 
 @pytest.fixture

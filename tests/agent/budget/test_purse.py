@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from agent.budget.limits import MaxCost, MaxSteps, MaxTokens
+from agent.budget.purse import Amount, Purse
 from agent.events import UsageRecord
-from agent.turn.limits import MaxCost, MaxSteps, MaxTokens
-from agent.turn.purse import Amount, Purse
 
 
 def spend(purse: Purse, cost: float = 0.0, tokens: int = 0) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.core.file_versions import create_version, diff_sequences, find_changed_ranges, update_after_edit
+from tools.changes.file_versions import create_version, diff_sequences, find_changed_ranges, update_after_edit
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)
 

@@ -1,0 +1,1 @@
+"""Our own programs (git, ripgrep, bubblewrap): found outside workspaces, started with bounds."""
