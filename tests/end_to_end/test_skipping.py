@@ -178,14 +178,12 @@ def test_a_part_of_the_suite_does_not_verify_a_turn(tmp_path: Path) -> None:
     repo = Repo(tmp_path / "two")
     repo.write("two.py", "def one():\n    return 1\n\n\ndef two():\n    return 1\n")
     repo.write("test_one.py", "from two import one\n\n\ndef test_one():\n    assert one() == 1\n")
-    repo.write("test_two.py", "from two import two\n\n\ndef test_two():\n    assert two() == 2\n")
+    repo.write("test_two.py", "from two import two\n\n\ndef test_two():\n    assert two() == 1\n")
     repo.commit_all("Start")
     turns = [
         {
             "calls": [
-                call(
-                    "edit", path="two.py", old="def one():\n    return 1", new="def one():\n    return 2 - 1"
-                )
+                call("edit", path="two.py", old="def two():\n    return 1", new="def two():\n    return 2")
             ]
         },
         {"calls": [call("run_tests", targets=["test_one.py"])]},

@@ -58,10 +58,16 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
+def measure_children() -> int:
+    """The memory of the largest process that this one has waited for so far, in KiB: other tests' included."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("trap", TRAPS)
 def test_a_run_neither_hangs_nor_fills_the_memory(repo: Repo, tmp_path: Path, trap: str) -> None:
+    most = max(MOST_MEMORY, measure_children())
     for name in READ:
         TRAPS[trap][0](repo.root / name)
     model = script(tmp_path, TURNS)
@@ -73,19 +79,20 @@ def test_a_run_neither_hangs_nor_fills_the_memory(repo: Repo, tmp_path: Path, tr
         done = run(*command, cwd=repo.root, timeout=60)
         assert "Traceback" not in done.err, done.err
     assert repo.read("cart.py") == "total = 0\n"
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST_MEMORY
+    assert measure_children() <= most
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("trap", TRAPS)
 def test_settings_of_a_project_that_are_no_file_are_one_line(repo: Repo, tmp_path: Path, trap: str) -> None:
+    most = max(MOST_MEMORY, measure_children())
     TRAPS[trap][0](repo.root / SETTINGS)
     done = run("run", "fix", "--model", script(tmp_path, TURNS), cwd=repo.root, timeout=60)
     first, *others = done.err.splitlines()
     assert (done.code, len(others) <= 1) == (6, True), done.err
     assert f"{str(repo.root / SETTINGS)!r} is not read: " in first
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < MOST_MEMORY
+    assert measure_children() <= most
 
 
 @pytest.mark.slow
