@@ -116,6 +116,7 @@ def test_a_command_stays_the_first_to_be_ended_for_memory(scene: Scene) -> None:
     assert answer.split()[-1] == "500"
 
 
+@pytest.mark.slow
 def test_memory_is_not_taken_as_files_of_devices(scene: Scene) -> None:
     size = 64 << 20
     script = (

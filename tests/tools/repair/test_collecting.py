@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.tools.workspaces import workspace
 from tools.repair.engine.repair_engine import localize_faults, repair
 from tools.repair.patchwright_worker.frameworks.stable_names import restore_earlier_names
 from tools.repair.result import Outcome, RepairResult
+
+STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 
 # A decorator that compiles its function anew from the file's text, as type checkers at run time do.
 COMPILING = """\
@@ -229,7 +232,16 @@ def test_something_is_said{asked}    assert tally(["a"]) == 1
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("options", ["", "-p no:hypothesispytest -p no:xdist"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "",
+        pytest.param(
+            "-p no:hypothesispytest -p no:xdist",
+            marks=pytest.mark.skipif(STRESS == 1, reason="takes a minute and a half: in make stress"),
+        ),
+    ],
+)
 def test_properties_are_asked_the_same_questions_each_time(tmp_path: Path, options: str) -> None:
     pytest.importorskip("hypothesis")
     tests = """\
