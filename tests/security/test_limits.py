@@ -121,7 +121,7 @@ def test_memory_is_not_taken_as_files_of_devices(scene: Scene) -> None:
     size = 64 << 20
     script = (
         "for f in /dev/shm/big /dev/big /dev/pts/big /tmp/big; do head -c 200000000 /dev/zero > $f; done 2>/dev/null; "
-        "du -sb /dev/shm /dev /tmp 2>/dev/null | sort -n | tail -1 | cut -f1"
+        "du -sbx /dev/shm /dev /tmp 2>/dev/null | sort -n | tail -1 | cut -f1"
     )
     answer = scene.run(script, limits={"memory": size, "file_size": 0})[0]
     if scene.box == "bubblewrap":
