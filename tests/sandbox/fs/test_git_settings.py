@@ -37,7 +37,7 @@ def test_settings_are_read_as_git_reads_them(tmp_path: Path) -> None:
 def test_what_is_named_is_found_through_includes_and_again_after_a_change(tmp_path: Path) -> None:
     ignore, config, more = tmp_path / "ignore", tmp_path / "config", tmp_path / "more"
     ignore.write_text("*.log\n")
-    config.write_text('[include]\n\tpath = more\n[includeIf "gitdir:~/work/"]\n\tpath = missing\n')
+    config.write_text('[include]\n\tpath = more\n[includeIf "gitdir:~/code/"]\n\tpath = missing\n')
     more.write_text(f"[core]\n\texcludesFile = {ignore}\n[include]\n\tpath = config\n")
     assert set(list_named_files(str(config))) == {str(more), str(ignore), str(config)}
     more.write_text("[core]\n\texcludesFile = /nowhere\n")

@@ -9,7 +9,7 @@ import pytest
 
 from tools.testing.failure_signature import collect_signatures, has_complete_failures
 
-ONE, OTHER = Path("/work/shop"), Path("/cache/copies-1/0/shop")
+ONE, OTHER = Path("/projects/shop"), Path("/cache/copies-1/0/shop")
 
 
 def report(message: str, **changes: Any) -> dict[str, Any]:
