@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agent.monitor.temporal_rules import Monitor, ObservedEvent
+from agent.monitor.temporal_rules import ObservedEvent, RuleMonitor
 from agent.monitor.workflow_rules import RULES
 from sandbox.backends.selection import choose_sandbox
 from sandbox.errors import UserError
@@ -140,7 +140,7 @@ async def ours(folder: Path, box: str) -> None:
 
 def monitor() -> None:
     """Processor time of the rules together, for an event each in a session that has touched 1,000 files."""
-    monitors = [Monitor(rule) for rule in RULES]
+    monitors = [RuleMonitor(rule) for rule in RULES]
     names = ("read", "edit", "tests-failed", "edit", "tests-passed", "commit")
     events = [
         ObservedEvent(

@@ -161,7 +161,7 @@ class Violation:
         return self.rule.message.format(key=self.about)
 
 
-class Monitor:
+class RuleMonitor:
     """Monitor of one rule. Its state is a few bits for each value of the key."""
 
     def __init__(self, rule: Rule) -> None:

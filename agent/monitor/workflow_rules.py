@@ -17,7 +17,16 @@ from agent.context.ledger.session_facts import Facts, FileState
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.monitor.phases import PhaseTracker
-from agent.monitor.temporal_rules import Always, Monitor, ObservedEvent, Rule, Since, Violation, event, once
+from agent.monitor.temporal_rules import (
+    Always,
+    ObservedEvent,
+    Rule,
+    RuleMonitor,
+    Since,
+    Violation,
+    event,
+    once,
+)
 from agent.session.log_index import parse_event_id
 from tools.core.action_guard import Advice
 from tools.core.workspace import Workspace
@@ -86,7 +95,7 @@ class WorkflowMonitor:
         tell: Callable[[PhaseEvent], object] = lambda phase: None,
     ) -> None:
         self._levels = {rule.name: levels.get_level(rule.name) for rule in RULES}
-        self._monitors = [Monitor(rule) for rule in RULES if self._levels[rule.name] != "off"]
+        self._monitors = [RuleMonitor(rule) for rule in RULES if self._levels[rule.name] != "off"]
         self._workspace = workspace
         self._ends = ends
         self._guidance = levels.phases

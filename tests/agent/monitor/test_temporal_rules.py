@@ -14,10 +14,10 @@ from agent.monitor.temporal_rules import (
     Combination,
     Event,
     Formula,
-    Monitor,
     Not,
     ObservedEvent,
     Rule,
+    RuleMonitor,
     Since,
     event,
     once,
@@ -64,7 +64,7 @@ formulas = st.recursive(
 @given(formulas, st.lists(st.sampled_from(LETTERS), min_size=1, max_size=12))
 def test_a_monitor_agrees_with_the_definitions(must: Formula, trace: list[str]) -> None:
     anything = event(*LETTERS)
-    monitor = Monitor(Rule(name="r", when=anything, must=must, message=""))
+    monitor = RuleMonitor(Rule(name="r", when=anything, must=must, message=""))
     for place, name in enumerate(trace):
         now = ObservedEvent(name=name)
         assert bool(monitor.find_violations(now)) is not holds(must, trace[: place + 1])
@@ -96,7 +96,7 @@ def test_each_value_of_a_key_is_followed_apart(trace: str, broken: list[str]) ->
         must=Since(~event("close"), event("read")),
         message="{key} was not read",
     )
-    monitor = Monitor(rule)
+    monitor = RuleMonitor(rule)
     found = []
     for each in map(happening, trace.split()):
         found += monitor.find_violations(each)
@@ -109,7 +109,7 @@ def test_each_value_of_a_key_is_followed_apart(trace: str, broken: list[str]) ->
 def test_an_event_costs_the_same_after_a_long_session() -> None:
     """By the processor time of this thread, which other work on the machine does not count into."""
     rule = Rule(name="r", key="path", when=event("edit"), must=once(event("read")), message="")
-    monitor = Monitor(rule)
+    monitor = RuleMonitor(rule)
 
     def cost(events: list[ObservedEvent]) -> float:
         start = time.thread_time()
