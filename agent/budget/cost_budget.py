@@ -10,7 +10,8 @@ from agent.budget.limits import Limit, MaxCost, MaxSteps, MaxTime, MaxTokens, Ta
 from agent.budget.purse import Amount, Purse
 from agent.events import UsageRecord
 from agent.model.protocol import Model, Request, Usage, compute_price
-from agent.turn.step_policy import CONTINUE, Continue, StepPolicy, Stop, Turn, TurnEnd
+from agent.monitor.answers import GO_ON, GoOn, StopTurn, TurnEnd
+from agent.monitor.monitor import Monitor, Turn
 
 TYPICAL = 600
 """Assumed tokens of an answer before any is known: a few sentences and a call or two."""
@@ -63,7 +64,7 @@ def _estimate_cached_tokens(tokens: int, last: UsageRecord | None) -> int:
     return min(tokens, last.cached) if last is not None else 0
 
 
-class CostBudget(StepPolicy):
+class CostBudget(Monitor):
     """Enforces the limits: forecasts a step's cost before it, and limits the answer's length in the request."""
 
     def __init__(self, purse: Purse, model: Callable[[], Model], tokens: Callable[[], int]) -> None:
@@ -71,18 +72,18 @@ class CostBudget(StepPolicy):
         self._model = model
         self._tokens = tokens
 
-    def before_step(self, turn: Turn) -> Continue | Stop:
+    def before_step(self, turn: Turn) -> GoOn | StopTurn:
         """Reserve the next call's estimate, here and in the purses that pay for this turn, or stop."""
         self.purse.release()
         self.forecast_next_call()
         if reached := self.purse.find_stop_reason():
-            return Stop(TurnEnd(reason="limit", detail=reached))
+            return StopTurn(TurnEnd(reason="limit", detail=reached))
         last = turn.tally.last_usage
         output = max(last.output, LEAST) if last is not None and last.output else TYPICAL
         self.purse.hold(
             Amount(dollars=self.purse.estimate_next_cost(), tokens=int(self._tokens() * MARGIN) + output)
         )
-        return CONTINUE
+        return GO_ON
 
     def forecast_next_call(self) -> None:
         """Set the tally's forecast of the next call. Without a limit on cost no price is looked up."""

@@ -10,7 +10,10 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
+from agent.context.ledger.session_facts import Facts
 from agent.events import Event, ObservationEvent, Prompt, SnapshotEvent, Steer, UndoEvent
+from agent.monitor.answers import TellModel
+from agent.monitor.monitor import Monitor
 from agent.session.branch_history import History
 from agent.session.undo import format_undo_event
 from sandbox.errors import UserError
@@ -29,7 +32,7 @@ Looks = tuple[int, int, int]
 """st_mtime_ns, st_size and st_ino; () for a missing file."""
 
 
-class ExternalChanges:
+class ExternalChanges(Monitor):
     """Follower of the log that compares the files with the log's record of them."""
 
     def __init__(self, workspace: Workspace, snapshots: Snapshotter | None) -> None:
@@ -59,21 +62,15 @@ class ExternalChanges:
             case ObservationEvent():
                 self._own.update(str(path) for path in event.data.get("changed", ()))
 
-    def restore_from_history(self, history: History) -> None:
+    def restore(self, history: History, facts: Facts) -> None:
         """Process an existing log: its undo events, later notices, and its last snapshot."""
         if (first := next(history.select_events(UndoEvent), None)) is not None:
             self.handle_event(first)
             for event in history.select_events(UndoEvent, Steer, after=first.id):
                 self.handle_event(event)
-        if (last := next(history.select_marked_newest_first("snapshot", "undo"), None)) is not None:
-            self._tree = last.tree if isinstance(last, SnapshotEvent) else self._tree
+        self._tree = find_own_tree(history)
 
-    @property
-    def tree(self) -> str:
-        """Last snapshot of the session's own work, "" before the first."""
-        return self._tree
-
-    async def collect_notices(self) -> Sequence[str]:
+    async def before_request(self) -> Sequence[TellModel]:
         """Return the notices due now; mostly none."""
         pending = list(self._pending)
         changed = await asyncio.to_thread(self._find_changed_files) if self._workspace.read_versions else []
@@ -87,7 +84,7 @@ class ExternalChanges:
                 f"[Changed by me or another program, not by you: {join_names(list(map(quote_name, changed)), NAMED)}. "
                 "Read again what you rely on, and keep those changes.]"
             )
-        return pending
+        return [TellModel(text=text) for text in pending]
 
     def _find_changed_files(self) -> list[str]:
         """Return files that the model has read, and that another program or the user has changed since."""
@@ -129,3 +126,11 @@ class ExternalChanges:
         self._tree = now
         suffix = {"added": " (new)", "deleted": " (gone)"}
         return [change.path + suffix.get(change.kind, "") for change in changes]
+
+
+def find_own_tree(history: History) -> str:
+    """Return the last snapshot of the session's own work, "" before the first."""
+    last = next(history.select_marked_newest_first("snapshot", "undo"), None)
+    if isinstance(last, UndoEvent):
+        return last.after
+    return last.tree if isinstance(last, SnapshotEvent) else ""

@@ -15,7 +15,9 @@ from typing import Any
 
 from agent.context.ledger.session_facts import Facts, FileState
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
+from agent.monitor.answers import GO_ON, GoOn, Refuse, TellModel
 from agent.monitor.discipline_settings import DisciplineSettings
+from agent.monitor.monitor import Monitor
 from agent.monitor.phases import PhaseTracker
 from agent.monitor.temporal_rules import (
     Always,
@@ -27,8 +29,9 @@ from agent.monitor.temporal_rules import (
     event,
     once,
 )
+from agent.session.branch_history import History
 from agent.session.log_index import parse_event_id
-from tools.core.action_guard import Advice
+from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
 
 EDITS = ("edit", "create")
@@ -79,8 +82,8 @@ class _RunningAction:
     expected_events: list[ObservedEvent]
 
 
-class WorkflowMonitor:
-    """Monitor of a session's events that advises the gateway before each action.
+class WorkflowMonitor(Monitor):
+    """Checks each action against the workflow rules and the phase of the turn.
 
     ends: names of the tools that end a turn
     tell: records a phase that has begun
@@ -106,7 +109,7 @@ class WorkflowMonitor:
         self._news = ""
         self.phases = PhaseTracker()
 
-    def restore_from_facts(self, facts: Facts) -> None:
+    def restore(self, history: History, facts: Facts) -> None:
         """Restore the state of a resumed session from its facts, so that the rules still apply."""
         tested = parse_event_id(facts.tests_at) if facts.tests_at else 0
         done = [
@@ -126,23 +129,24 @@ class WorkflowMonitor:
             for monitor in self._monitors:
                 monitor.observe(happening)
 
-    def check(self, call: str) -> Advice:
-        """Return the advice for an action that has been logged as begun and has not run."""
-        begun = self._begun.get(call)
-        if begun is None or call.startswith("harness-"):
-            return Advice()
+    def before_action(self, begun: BegunAction) -> GoOn | Refuse | TellModel:
+        """Refuse an action that breaks an enforced rule; remind the model of the others."""
+        running = self._begun.get(begun.call)
+        if running is None or begun.is_harness:
+            return GO_ON
         breaches = [
             breach
-            for happening in begun.expected_events
+            for happening in running.expected_events
             for monitor in self._monitors
             for breach in monitor.find_violations(happening)
         ]
         refused = [each.message for each in breaches if self._levels[each.rule.name] == "enforce"]
-        if self._guidance == "enforce" and (waits := self.phases.explain_refusal(begun.effect)):
+        if self._guidance == "enforce" and (waits := self.phases.explain_refusal(running.effect)):
             refused.append(waits)
         if refused:
-            return Advice(refusal="; ".join(dict.fromkeys(refused)))
-        return Advice(note="\n".join(self._take_reminders(breaches)))
+            return Refuse("; ".join(dict.fromkeys(refused)))
+        reminders = "\n".join(self._take_reminders(breaches))
+        return TellModel(text=reminders) if reminders else GO_ON
 
     def handle_event(self, event: Event) -> None:
         """Process the next event of the log."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from agent.monitor.answers import TellModel
+from agent.monitor.monitor import Monitor
 from agent.session_settings import When
 from agent.turn.side_calls import HasSideCalls, request_short_text
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files, read_current_content
@@ -100,6 +102,19 @@ class Committer:
             return answer
         own = await asyncio.to_thread(compose_message, change, style)
         return f"{own.rstrip() or subject or 'Apply changes'}\n\n{text}".strip()
+
+
+class StepCommits(Monitor):
+    """Commits before a request, as the setting "step" wants it, and tells the model."""
+
+    def __init__(self, committer: Committer, evidence: SuiteEvidence) -> None:
+        self._committer = committer
+        self._evidence = evidence
+
+    async def before_request(self) -> Sequence[TellModel]:
+        """See `Monitor.before_request`."""
+        note = await self._committer.commit_before_request(self._evidence)
+        return [TellModel(text=note)] if note else ()
 
 
 def _collect_message_inputs(at: Workspace) -> tuple[Change, Style]:

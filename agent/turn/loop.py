@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from agent.budget.limits import Tally
@@ -16,9 +16,10 @@ from agent.budget.purse import Purse
 from agent.context.compression.compressor import Compressor
 from agent.events import Signal, Steer
 from agent.model.protocol import Model, Reply
+from agent.monitor.answers import Retry, StopTurn, TellModel, TurnEnd
+from agent.monitor.monitors import Monitors
 from agent.session.log import Session
 from agent.turn.reply_stream import ReplyStream
-from agent.turn.step_policy import Inject, Retry, StepPolicy, Stop, TurnEnd
 from sandbox.errors import UserError
 from tools.core.action import Observation
 from tools.core.gateway import Gateway, tool_ends_turn
@@ -37,8 +38,7 @@ class Loop:
     compressor: the messages to send, kept within the model's window
     replies: requests a reply and logs it
     purse: counts what the turn uses, against its limits
-    policy: decides before each step, after each failed request and after each reply how the turn goes on
-    notices: called before each request for notes to the model (that files changed since it read them)
+    monitors: decide before each step and request, and after each reply or failed request, how the turn goes on
 
     Progress is reported through `Session.subscribe`, never printed.
     """
@@ -48,9 +48,8 @@ class Loop:
     model: Model
     gateway: Gateway
     replies: ReplyStream
-    policy: StepPolicy
+    monitors: Monitors
     purse: Purse = field(default_factory=Purse)
-    notices: Callable[[], Awaitable[Sequence[str]]] | None = None
     inbox: deque[str] = field(default_factory=deque)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
@@ -68,7 +67,7 @@ class Loop:
         while True:
             if self._stop:
                 return TurnEnd(reason="interrupted", detail="stopped by the user")
-            if isinstance(answer := self.policy.before_step(self), Stop):
+            if isinstance(answer := self.monitors.before_step(self), StopTurn):
                 return answer.end
             self._deliver_inbox()
             self._step = asyncio.ensure_future(self._run_step())
@@ -129,21 +128,24 @@ class Loop:
 
     async def _run_step(self) -> TurnEnd | None:
         """Run one request and its actions; None when the turn continues."""
-        for text in await self.notices() if self.notices else ():
+        notices = await self.monitors.before_request()
+        if isinstance(notices, StopTurn):
+            return notices.end
+        for text in notices:
             self.session.append(Steer(text=text, by="harness"))
         async for event in self.compressor.compact_if_due():
             self.session.append(event)
         if (reply := await self._request_reply()) is None:
             return None
-        answer = self.policy.after_reply(reply)
-        if isinstance(answer, Stop):
+        answer = self.monitors.after_reply(reply)
+        if isinstance(answer, StopTurn):
             return answer.end
         observations = await self.gateway.run(reply.actions) if reply.actions else []
-        if isinstance(answer, Inject):
+        if isinstance(answer, TellModel):
             self._queue_message(answer)
         if reply.actions:
             return self._find_end(reply, observations)
-        return None if isinstance(answer, Inject) else TurnEnd(reason="answer", text=reply.text)
+        return None if isinstance(answer, TellModel) else TurnEnd(reason="answer", text=reply.text)
 
     async def _request_reply(self) -> Reply | None:
         """Return the reply; None if the model is asked again in another step."""
@@ -151,15 +153,16 @@ class Loop:
             try:
                 return await self.replies.request_reply(self.model)
             except UserError as error:
-                answer = await self.policy.after_failure(self, error)
-                if isinstance(answer, Inject):
+                answer = await self.monitors.after_failure(self, error)
+                if isinstance(answer, TellModel):
                     self._queue_message(answer)
                     return None
                 if not isinstance(answer, Retry):
                     raise
 
-    def _queue_message(self, answer: Inject) -> None:
-        self.session.append(Signal(name="model", detail=answer.note))
+    def _queue_message(self, answer: TellModel) -> None:
+        if answer.note:
+            self.session.append(Signal(name="model", detail=answer.note))
         self.inbox.appendleft(HarnessText(answer.text))
 
     def _find_end(self, reply: Reply, observations: Sequence[Observation]) -> TurnEnd | None:

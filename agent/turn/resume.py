@@ -18,10 +18,10 @@ from agent.events import (
     Steer,
     UndoEvent,
 )
+from agent.monitor.answers import TurnEnd
 from agent.session.branch_history import History
 from agent.session.log import INTERRUPTED
 from agent.session.log_index import parse_event_id
-from agent.turn.step_policy import TurnEnd
 from sandbox.process.watchdog import read_death_time
 from sandbox.snapshots.workspace_snapshots import LostObjectError, Snapshots
 from tools.changes.concurrent_changes import ConcurrentChanges

@@ -34,8 +34,9 @@ from agent.events import (
 from agent.exit_codes import Exit
 from agent.model.protocol import Delta, Model
 from agent.model.routing.roles import Role, Roles
-from agent.monitor.external_changes import ExternalChanges
-from agent.monitor.workflow_rules import WorkflowMonitor
+from agent.monitor.answers import TurnEnd
+from agent.monitor.build_monitors import build_monitors
+from agent.monitor.external_changes import find_own_tree
 from agent.session.commit_checkpoint import CommitCheckpointTracker
 from agent.session.images import attach_images, load_image
 from agent.session.log import Session
@@ -43,15 +44,12 @@ from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import Loop
-from agent.turn.reply_recovery import ReplyRecovery
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.side_calls import PastSummaries, SideCalls
-from agent.turn.step_policy import StepPolicies, TurnEnd
 from agent.turn.stream_redaction import StreamRedactor
 from agent.turn.turn_end import TurnConclusion, describe_error, run_to_end
 from agent.verify.suite_evidence import is_modified
-from agent.verify.weakened_tests import CommitGuard
 from sandbox.errors import UserError
 from sandbox.policy.decision import Approver, Policy
 from tools.changes.change_tracker import Snapshotter
@@ -92,7 +90,6 @@ class Runtime:
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)
     side_calls: SideCalls = field(init=False)
-    external_changes: ExternalChanges = field(init=False)
     committer: Committer = field(init=False)
     conclusion: TurnConclusion = field(init=False)
     projection: Projection = field(init=False)
@@ -119,33 +116,14 @@ class Runtime:
         self.facts = Facts()
         self.checkpoints = follow_session(self.session, self.projection, self.facts)
         self.workspace.history = self.recall_index = RecallIndex(self.session.replayed)
-        self.external_changes = ExternalChanges(self.workspace, self.snapshots)
-        self.external_changes.restore_from_history(self.session.replayed)
-        self.session.subscribe(self.external_changes.handle_event)
+        own_tree = find_own_tree(self.session.replayed)
         self.session.subscribe(
-            CommitCheckpointTracker(
-                self.workspace.changes, self.checkpoints, self.external_changes.tree
-            ).handle_event
+            CommitCheckpointTracker(self.workspace.changes, self.checkpoints, own_tree).handle_event
         )
         self.session.subscribe(streamed.handle_event)
-        self.concurrent_changes = ConcurrentChanges(
-            self.workspace.changes, lambda: self.snapshots, self.external_changes.tree
-        )
+        self.concurrent_changes = ConcurrentChanges(self.workspace.changes, lambda: self.snapshots, own_tree)
         self.session.subscribe(self._handle_file_event)
         self.session.subscribe(self.conclusion.handle_event)
-        gateway = Gateway(
-            toolbox=self.toolbox,
-            workspace=self.workspace,
-            policy=self.policy,
-            recorder=LogRecorder(session=self.session, workspace=self.workspace),
-            snapshots=self.snapshots,
-            approver=self.approver,
-            guard=CommitGuard(self.conclusion.weakened_tests, self._create_workflow_monitor()),
-        )
-        if self.toolbox.get("python") is not None:
-            from tools.kernel.kernel_session import KernelSession
-
-            self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.side_calls = SideCalls(
             Roles(lambda: self.model, self.roles),
             self._record_side_call,
@@ -165,6 +143,35 @@ class Runtime:
             cold=bool(self.projection.slots),
         )
         budget = CostBudget(self.purse, lambda: self.loop.model, lambda: compressor.total_tokens)
+        when = self.commit_when if self.toolbox.get("git_commit") is not None else "never"
+        self.committer = Committer(
+            when, self.workspace, self._run_harness_action, self, self.conclusion.weakened_tests
+        )
+        monitors = build_monitors(
+            session=self.session,
+            workspace=self.workspace,
+            toolbox=self.toolbox,
+            settings=self.settings,
+            snapshots=self.snapshots,
+            facts=self.facts,
+            budget=budget,
+            committer=self.committer,
+            evidence=self.conclusion.evidence,
+            weakened_tests=self.conclusion.weakened_tests,
+        )
+        gateway = Gateway(
+            toolbox=self.toolbox,
+            workspace=self.workspace,
+            policy=self.policy,
+            recorder=LogRecorder(session=self.session, workspace=self.workspace),
+            snapshots=self.snapshots,
+            approver=self.approver,
+            guard=monitors,
+        )
+        if self.toolbox.get("python") is not None:
+            from tools.kernel.kernel_session import KernelSession
+
+            self.workspace.kernel = KernelSession(self.workspace, gateway)
         self.loop = Loop(
             session=self.session,
             compressor=compressor,
@@ -173,15 +180,10 @@ class Runtime:
             replies=ReplyStream(
                 session=self.session, compressor=compressor, budget=budget, on_delta=streamed.handle_delta
             ),
-            policy=StepPolicies([budget, ReplyRecovery()]),
+            monitors=monitors,
             purse=self.purse,
-            notices=self._collect_notices,
         )
         self.workspace.facts["model"] = self.model.name
-        when = self.commit_when if self.toolbox.get("git_commit") is not None else "never"
-        self.committer = Committer(
-            when, self.workspace, self._run_harness_action, self, self.conclusion.weakened_tests
-        )
 
     async def run_turn(self, prompt: str | None) -> End:
         """Run one turn; None continues the turn that a kill or a limit interrupted. Never raises UserError."""
@@ -222,15 +224,6 @@ class Runtime:
 
     def _offer_tools(self) -> None:
         self.projection.tools = tuple(build_tool_specs(self.toolbox))
-
-    def _create_workflow_monitor(self) -> WorkflowMonitor:
-        ends = frozenset(tool.name for tool in self.toolbox if tool.ends)
-        monitor = WorkflowMonitor(
-            self.workspace, ends=ends, levels=self.settings.discipline, tell=self.session.append
-        )
-        monitor.restore_from_facts(self.facts)
-        self.session.subscribe(monitor.handle_event)
-        return monitor
 
     async def switch_model(self, model: Model) -> None:
         """Use another model from the next request on."""
@@ -290,11 +283,6 @@ class Runtime:
         for event in events:
             self.conclusion.track_event(event)
         return find_turn_end(events, self.toolbox)
-
-    async def _collect_notices(self) -> list[str]:
-        """Return the notes for the model before its next request."""
-        told = await self.committer.commit_before_request(self.conclusion.evidence)
-        return [*([told] if told else []), *await self.external_changes.collect_notices()]
 
     async def _run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
         """Run an action of the harness through the same gateway as all others."""

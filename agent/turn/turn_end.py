@@ -19,10 +19,10 @@ from agent.events import (
     Verification,
 )
 from agent.exit_codes import BY_FAULT, Exit
+from agent.monitor.answers import TurnEnd
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
-from agent.turn.step_policy import TurnEnd
 from agent.verify.baseline import Baseline
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
 from agent.verify.suite_verifier import RunAction, SuiteVerifier

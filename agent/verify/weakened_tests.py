@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import ActionEvent, Event, ObservationEvent, Prompt, Steer
+from agent.monitor.answers import GO_ON, GoOn, Refuse
+from agent.monitor.monitor import Monitor
 from agent.verify.suite_evidence import list_modified_files, read_current_content
 from agent.verify.verdict import Claim, Verdict
-from tools.core.action_guard import Advice, Guard
+from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -170,19 +172,18 @@ class WeakenedTestsVerifier:
         )
 
 
-class CommitGuard:
-    """A gateway's guard that refuses the model's commit of weakened tests, and passes all else to the next guard."""
+class CommitGuard(Monitor):
+    """Refuses the model's commit of weakened tests."""
 
-    def __init__(self, tests: WeakenedTests, following: Guard) -> None:
+    def __init__(self, tests: WeakenedTests) -> None:
         self._tests = tests
-        self._following = following
 
-    def check(self, call: str) -> Advice:
-        """See `Guard.check`."""
-        if self._tests.is_commit(call) and (findings := self._tests.find_weakened_tests()):
+    def before_action(self, begun: BegunAction) -> GoOn | Refuse:
+        """See `Monitor.before_action`."""
+        if self._tests.is_commit(begun.call) and (findings := self._tests.find_weakened_tests()):
             report = self._tests.report_to_model()
-            return Advice(refusal=report or f"these tests are still weakened:\n{describe_findings(findings)}")
-        return self._following.check(call)
+            return Refuse(report or f"these tests are still weakened:\n{describe_findings(findings)}")
+        return GO_ON
 
 
 def describe_findings(findings: Sequence[Finding]) -> str:

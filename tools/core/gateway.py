@@ -7,19 +7,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
-from sandbox.policy.decision import Approver, Decision, Policy
+from sandbox.policy.decision import Approval, Approver, Decision, Policy
 from sandbox.policy.effects import Effect
 from sandbox.process.watchdog import start_death_record, stop_death_record
 from sandbox.secrets.child_environment import redact
 from tools.changes.change_tracker import Snapshotter, TrackedCommand
 from tools.core.action import Action, Observation, ToolFailure, current_action
-from tools.core.action_guard import Advice, Guard
+from tools.core.action_guard import BegunAction, Guard
 from tools.core.call_aliases import translate_call
 from tools.core.registry import Tool, Toolbox
 from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from sandbox.policy.shell import Judgement
 
 MAX_TEXT = 24_000
 """Characters of one observation that reach a model, whatever a tool returns: about 7k tokens (peers: 8 to 61 KB)."""
@@ -188,8 +191,8 @@ class Gateway:
         arguments = tool.validate(action.arguments)
         effect = tool.effect_of(arguments, self.workspace)
         self._recorder.record_action(action, effect)
-        await self._permit(action, effect)
-        self._ask_guard(action)
+        command = await self._permit(action, effect)
+        await self._ask_guard(BegunAction(action=action, effect=effect, command=command))
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._begin_span(span, self.snapshots)
         if effect.argv and self.snapshots is not None:
@@ -224,21 +227,32 @@ class Gateway:
         hint = f" Did you mean {nearest}?" if nearest else ""
         return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
 
-    async def _permit(self, action: Action, effect: Effect) -> None:
-        decision = await asyncio.to_thread(self._judge, action, effect)
+    async def _permit(self, action: Action, effect: Effect) -> Judgement | None:
+        """Apply the policy to an action; return its command line, parsed, if it has one. Raises ToolFailure."""
+        decision, command = await asyncio.to_thread(self._judge, action, effect)
         by = "policy"
         if decision.verdict == "ask":
-            if self.approver is None:
-                decision = Decision(verdict="deny", reason=f"{decision.reason}, and nobody can be asked")
-            else:
-                await self._wait_for_earlier_actions(action)
-                self._mark_passed(action)  # the next action proceeds once this question was asked
-                by, asked = "person", time.monotonic()
-                try:
-                    decision = await self.approver.ask(action.tool, effect, decision)
-                finally:
-                    self._asked[action.id] = time.monotonic() - asked
+            decision, by = await self._ask_person(action, effect, decision)
         self._mark_passed(action)
+        self._apply_decision(action, decision, by)
+        return command
+
+    async def _ask_person(
+        self, action: Action, effect: Effect, question: Decision, hint: str = ""
+    ) -> tuple[Decision, str]:
+        """Return a person's decision, or a denial where nobody can be asked, and who decided."""
+        if self.approver is None:
+            reason = f"{question.reason}, and nobody can be asked{hint}"
+            return Decision(verdict="deny", reason=reason), "policy"
+        await self._wait_for_earlier_actions(action)
+        self._mark_passed(action)  # the next action proceeds once this question was asked
+        asked = time.monotonic()
+        try:
+            return await self.approver.ask(action.tool, effect, question), "person"
+        finally:
+            self._asked[action.id] = self._asked.get(action.id, 0.0) + time.monotonic() - asked
+
+    def _apply_decision(self, action: Action, decision: Decision, by: str) -> None:
         if by == "person" or decision.verdict != "allow":
             self._recorder.record_decision(action, decision, by)
         if decision.verdict != "allow":
@@ -255,14 +269,24 @@ class Gateway:
                 return
             await passed.wait()
 
-    def _ask_guard(self, action: Action) -> None:
-        advice = self._guard.check(action.id) if self._guard is not None else Advice()
+    async def _ask_guard(self, begun: BegunAction) -> None:
+        if self._guard is None:
+            return
+        action, advice = begun.action, await self._guard.check_action(begun)
         if advice.refusal:
             raise ToolFailure(f"{action.tool}: not done: {advice.refusal}", out_of_order=True)
         if advice.note:
             self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
+        if advice.question:
+            question = Decision(verdict="ask", reason=advice.question)
+            hint = f". Instead: {advice.hint}" if advice.hint else ""
+            if self.policy.approval is Approval.NEVER:
+                reason = f"{question.reason}, and nobody can be asked{hint}"
+                self._apply_decision(action, Decision(verdict="deny", reason=reason), "policy")
+            self._apply_decision(action, *await self._ask_person(action, begun.effect, question, hint))
 
-    def _judge(self, action: Action, effect: Effect) -> Decision:
+    def _judge(self, action: Action, effect: Effect) -> tuple[Decision, Judgement | None]:
+        """Return the policy's decision, and the parsed command line of an action that has one."""
         confined = self.workspace.sandbox.name != "unconfined"
         if effect.argv:
             import shlex
@@ -271,12 +295,11 @@ class Gateway:
 
             root = self.workspace.root
             line = effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
-            return self.policy.decide_command(
-                judge_command_line(line, root=root), root=root, confined=confined
-            )
+            command = judge_command_line(line, root=root)
+            return self.policy.decide_command(command, root=root, confined=confined), command
         paths = tuple(self._normalize_path(each) for each in effect.paths)
         judged = _mark_guarded_paths(replace(effect, paths=paths), self.workspace.root)
-        return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool)
+        return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool), None
 
     def _normalize_path(self, path: str) -> str:
         """Return the path as rules name it: relative, links followed."""

@@ -10,10 +10,15 @@ import pytest
 
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, PhaseEvent, Prompt
 from agent.events.event_base import AskedAction
+from agent.monitor.answers import Refuse, TellModel
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.monitor.workflow_rules import RULES, WorkflowMonitor
+from agent.session.branch_history import History
+from agent.session.log_index import LogIndex
 from tests.support.cli import call, run, script
 from tests.support.repo import Repo
+from tools.core.action import Action, Effect
+from tools.core.action_guard import BegunAction
 
 PASSED = {"report": {"outcome": "passed"}}
 FAILED = {"report": {"outcome": "failed"}}
@@ -69,11 +74,19 @@ def story(text: str, at: Any, discipline: WorkflowMonitor) -> Iterator[str]:
         discipline.handle_event(MessageEvent(actions=[asked]))
         paths = [path] if effect in ("read", "write") and path else []
         discipline.handle_event(ActionEvent(call=f"c{number}", tool=tool, effect=effect, paths=paths))
-        advice = discipline.check(f"c{number}")
-        yield advice.refusal or advice.note
+        yield advise(discipline, f"c{number}")
         if what == "create":
             at.files.write(path, b"")
         discipline.handle_event(ObservationEvent(call=f"c{number}", tool=tool, text="", data=data))
+
+
+def advise(discipline: WorkflowMonitor, call_id: str) -> str:
+    """What is said to the model before a begun action: the refusal or the reminder."""
+    action = Action(id=call_id, tool="", arguments={})
+    answer = discipline.before_action(BegunAction(action=action, effect=Effect(kind="none")))
+    if isinstance(answer, Refuse):
+        return answer.reason
+    return answer.text if isinstance(answer, TellModel) else ""
 
 
 ACTIONS: dict[str, Any] = {
@@ -134,7 +147,7 @@ def test_the_harness_is_not_told_how_to_work(at: Any) -> None:
     discipline, _ = make(at, rules="enforce")
     list(story("read:a.py edit:a.py", at, discipline))
     discipline.handle_event(ActionEvent(call="harness-1", tool="git_commit", effect="git"))
-    assert not discipline.check("harness-1").refusal
+    assert not advise(discipline, "harness-1")
 
 
 def test_a_turn_goes_through_its_phases(at: Any) -> None:
@@ -205,7 +218,7 @@ def test_a_session_that_is_taken_up_again_keeps_the_rules(at: Any) -> None:
 
     def advised(known: Facts, *actions: str) -> list[str]:
         discipline = WorkflowMonitor(at, ends=frozenset({"finish"}), levels=DisciplineSettings())
-        discipline.restore_from_facts(known)
+        discipline.restore(History(Path(), LogIndex(Path())), known)
         return [note for note in story(" ".join(actions), at, discipline) if note]
 
     assert advised(facts, "edit:a.py", "passed") == [], "it was read before"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from agent.events import Signal
 from agent.model.protocol import ContextOverflow, CutOff, Reply
-from agent.turn.step_policy import CONTINUE, Continue, Inject, Retry, StepPolicy, Stop, Turn, TurnEnd
+from agent.monitor.answers import GO_ON, GoOn, Retry, StopTurn, TellModel, TurnEnd
+from agent.monitor.monitor import Monitor, Turn
 from sandbox.errors import UserError
 
 PATIENCE = 3
@@ -14,7 +15,7 @@ SAME = 3
 """Equal replies in a row before the model is notified; repeated whenever the count has tripled."""
 
 
-class ReplyRecovery(StepPolicy):
+class ReplyRecovery(Monitor):
     """Counts consecutive faulty replies; a sound reply resets the counts."""
 
     def __init__(self) -> None:
@@ -25,31 +26,31 @@ class ReplyRecovery(StepPolicy):
         self._told_at = SAME
         self._compacted = False
 
-    def before_step(self, turn: Turn) -> Continue:
+    def before_step(self, turn: Turn) -> GoOn:
         self._compacted = False
-        return CONTINUE
+        return GO_ON
 
-    async def after_failure(self, turn: Turn, error: UserError) -> Continue | Inject | Retry:
+    async def after_failure(self, turn: Turn, error: UserError) -> GoOn | TellModel | Retry:
         if isinstance(error, ContextOverflow):
             return await self._shorten_request(turn, error)
-        return self._handle_cut_off(error) if isinstance(error, CutOff) else CONTINUE
+        return self._handle_cut_off(error) if isinstance(error, CutOff) else GO_ON
 
-    def after_reply(self, reply: Reply) -> Continue | Inject | Stop:
+    def after_reply(self, reply: Reply) -> GoOn | TellModel | StopTurn:
         repeated = self._track_reply(reply)
         if reply.actions:
-            return repeated or CONTINUE
+            return repeated or GO_ON
         if reply.stop == "refusal":
-            return Stop(TurnEnd(reason="refusal", text=reply.text or "The model refused to answer."))
-        if (inject := self._check_answer(reply)) is not None:
-            return inject
+            return StopTurn(TurnEnd(reason="refusal", text=reply.text or "The model refused to answer."))
+        if (message := self._check_answer(reply)) is not None:
+            return message
         if not reply.text.strip():
-            return Stop(TurnEnd(reason="empty", text="The model gave no answer, asked again and again."))
-        return CONTINUE
+            return StopTurn(TurnEnd(reason="empty", text="The model gave no answer, asked again and again."))
+        return GO_ON
 
-    async def _shorten_request(self, turn: Turn, error: ContextOverflow) -> Continue | Retry:
+    async def _shorten_request(self, turn: Turn, error: ContextOverflow) -> GoOn | Retry:
         """Compact the past of a request that is too long for the model, once a step."""
         if self._compacted:
-            return CONTINUE
+            return GO_ON
         self._compacted = True
         # The model's limit overrides our estimate: assume that the present request overfills the window.
         compressor = turn.compressor
@@ -57,22 +58,22 @@ class ReplyRecovery(StepPolicy):
         async for event in compressor.compact_to_limit(compressor.total_tokens * 7 // 10):
             turn.session.append(event)
         if compressor.projection.tokens >= before:
-            return CONTINUE
+            return GO_ON
         turn.session.append(Signal(name="model", detail=f"{error.message}; compressed the past"))
         return Retry()
 
-    def _handle_cut_off(self, error: CutOff) -> Continue | Inject:
+    def _handle_cut_off(self, error: CutOff) -> GoOn | TellModel:
         """Handle a broken connection in the middle of a reply; the turn ends after PATIENCE in a row."""
         self._cut += 1
         if self._cut >= PATIENCE:
             self._cut = 0  # the turn ends; the next one counts from zero
-            return CONTINUE
+            return GO_ON
         text = (
             "Your last reply was cut off by the connection; what came of it stands above. Go on from there."
         )
-        return Inject(note=f"{error.message}; what came is kept, going on", text=text)
+        return TellModel(note=f"{error.message}; what came is kept, going on", text=text)
 
-    def _check_answer(self, reply: Reply) -> Inject | None:
+    def _check_answer(self, reply: Reply) -> TellModel | None:
         """Return the message after a reply without actions that is no answer; None if it is one."""
         if reply.stop == "length":
             return self._count_silent_reply(
@@ -86,7 +87,7 @@ class ReplyRecovery(StepPolicy):
             )
         return None
 
-    def _track_reply(self, reply: Reply) -> Inject | None:
+    def _track_reply(self, reply: Reply) -> TellModel | None:
         """Count a complete reply; return a message if the model repeats itself."""
         self._cut = 0
         if reply.actions or (reply.text.strip() and reply.stop != "length"):
@@ -99,15 +100,15 @@ class ReplyRecovery(StepPolicy):
         if not reply.actions or self._same < self._told_at:
             return None
         self._told_at *= 3
-        return Inject(
+        return TellModel(
             note=f"the model repeats itself ({self._same} equal replies)",
             text=f"You have now asked for exactly the same {self._same} times in a row. The result will not change:"
             " do something else, or end the turn and say what is in the way.",
         )
 
-    def _count_silent_reply(self, note: str, text: str) -> Inject | None:
+    def _count_silent_reply(self, note: str, text: str) -> TellModel | None:
         self._empty += 1
         if self._empty >= PATIENCE:
             self._empty = 0
             return None
-        return Inject(note=f"{note}; asking again", text=text)
+        return TellModel(note=f"{note}; asking again", text=text)
