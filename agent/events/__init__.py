@@ -11,6 +11,7 @@ time to its first request).
 from agent.events.child_events import ChildEvent, ChildProgress
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
+from agent.events.monitor_events import ChainEvent
 from agent.events.serialization import NewerFormat, collect_fields, encode_line, parse_event, render_event
 from agent.events.turn_events import (
     ActionEvent,
@@ -37,6 +38,7 @@ __all__ = [
     "FORMAT",
     "ActionEvent",
     "AskedAction",
+    "ChainEvent",
     "ChildEvent",
     "ChildProgress",
     "Compaction",

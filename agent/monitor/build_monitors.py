@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent.budget.cost_budget import CostBudget
 from agent.context.ledger.session_facts import Facts
 from agent.monitor.external_changes import ExternalChanges
+from agent.monitor.monitor import Monitor
 from agent.monitor.monitors import Monitors
 from agent.monitor.reply_recovery import ReplyRecovery
 from agent.monitor.workflow_rules import WorkflowMonitor
@@ -33,12 +34,18 @@ def build_monitors(
 ) -> Monitors:
     """Build the monitors of a session, restore them from its log, and let them follow it."""
     ends = frozenset(tool.name for tool in toolbox if tool.ends)
+    intent: list[Monitor] = []
+    if settings.discipline.chains != "off":
+        from agent.monitor.intent.cumulative_intent import CumulativeIntent
+
+        intent.append(CumulativeIntent(workspace, settings.discipline.chains, session.append))
     monitors = Monitors(
         [
             budget,
             ReplyRecovery(),
             CommitGuard(weakened_tests),
             WorkflowMonitor(workspace, ends=ends, levels=settings.discipline, tell=session.append),
+            *intent,
             StepCommits(committer, evidence),
             ExternalChanges(workspace, snapshots),
         ],

@@ -71,6 +71,10 @@ class History:
         """Return the place of the newest event with one of these marks, 0 if there is none."""
         return max(self._find_marked_places(marks), default=0)
 
+    def count_marked(self, *marks: str) -> int:
+        """Return the number of events with one of these marks."""
+        return len(self._find_marked_places(marks))
+
     def find_oldest_place(self, *marks: str, after: int = 0) -> int:
         """Return the place of the oldest such event after a place, 0 if there is none."""
         return min(self._find_marked_places(marks, after), default=0)

@@ -49,6 +49,7 @@ KINDS = (
     "compaction+",
     "compaction*",
     "child",
+    "chain",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

@@ -37,7 +37,8 @@ MAX_SEGMENTS = 2_000
 MAX_SCRIPTS = 4
 """Levels of `bash -c 'bash -c …'`."""
 
-_SPECIALS = {**BUILTINS, **UTILITIES, **GIT_SPECIALS}
+SPECIALS = {**BUILTINS, **UTILITIES, **GIT_SPECIALS}
+"""Commands that code judges, by name."""
 
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _INVISIBLE = re.compile(
@@ -232,7 +233,7 @@ class _Line:
             self._places,
             functions=self._functions,
             surely=surely,
-            specials=_SPECIALS,
+            specials=SPECIALS,
             fed=_find_input_text(reading, command),
         )
         call.judge_command(args)

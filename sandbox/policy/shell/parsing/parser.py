@@ -261,11 +261,13 @@ class _Reader(TokenReader):
             if not match:
                 raise UnsupportedSyntax("a loop without a plain variable")
             self.reading.bound.add(match[0])
+            words = self.reading.loops.setdefault(match[0], [])
             self.at = match.end()
             self._skip_newlines()
             if self._take_word("in"):
                 self._skip_blanks()
                 while (word := self.read_word()).end > word.start:
+                    words.append(word)
                     self._skip_blanks()
         self._skip_blanks()
         self._take_operator(";")

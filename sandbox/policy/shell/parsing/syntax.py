@@ -87,6 +87,7 @@ class ParsedSource:
     functions: names that the source defines, with the position after which each is surely defined; -1:
     nowhere
     bound: variables that get an unknown value (loops, `read`, `${x:=y}`)
+    loops: variables of `for`, with the words that they run through
     calculated: variables that arithmetic evaluates
     assigned: variables that arithmetic sets
     problems: descriptions of the parts that were not understood
@@ -96,6 +97,7 @@ class ParsedSource:
     commands: list[SimpleCommand] = field(default_factory=list)
     functions: dict[str, int] = field(default_factory=dict)
     bound: set[str] = field(default_factory=set)
+    loops: dict[str, list[Word]] = field(default_factory=dict)
     calculated: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
