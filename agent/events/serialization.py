@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent.events.child_events import ChildEvent, ChildProgress
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
+from agent.events.monitor_events import ChainEvent
 from agent.events.turn_events import (
     ActionEvent,
     DecisionEvent,
@@ -60,6 +61,7 @@ KINDS: dict[str, type[Event]] = {
     "fork": Fork,
     "title": Title,
     "child": ChildEvent,
+    "chain": ChainEvent,
     "child-progress": ChildProgress,
 }
 

@@ -14,6 +14,7 @@ from agent.events import End, Event, SessionStart
 from agent.model.protocol import Request
 from agent.model.scripted.scripted_model import ScriptedModel
 from agent.session.log import Session
+from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
 from sandbox.backends.unconfined import Unconfined
 from sandbox.fs.workspace_tree import Tree
@@ -76,6 +77,7 @@ def bench(
     approval: Approval = Approval.NEVER,
     approver: Approver | None = None,
     snapshots: bool = True,
+    settings: SessionSettings | None = None,
 ) -> Bench:
     """A session on an empty folder."""
     root = tmp_path / "root"
@@ -95,6 +97,7 @@ def bench(
         snapshots=Snapshots(root, tmp_path / "snapshots") if snapshots else None,
         approver=approver,
         purse=Purse(limits),
+        settings=settings or SessionSettings(),
     )
     events: list[Event] = []
     session.subscribe(events.append)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agent.monitor.intent import places
 from agent.monitor.intent.command_roles import REMOVAL, list_run_files
-from agent.monitor.intent.programs import INLINE, INTERESTING, PYTHONS, SHELLS
+from agent.monitor.intent.programs import HARMLESS_STARTS, INLINE, INTERESTING, PYTHONS, SHELLS
 from sandbox.policy.shell.data_flow import Flow, trace_command_line
 from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
@@ -78,7 +79,11 @@ def _is_plain(command: Judgement, follows: Collection[str]) -> bool:
     for segment in command.segments:
         if segment.argv is None:
             return False
-        if segment.argv and segment.argv[0].rpartition("/")[2] in INTERESTING:
+        if (
+            segment.argv
+            and segment.argv[0].rpartition("/")[2] in INTERESTING
+            and segment.argv[:2] not in HARMLESS_STARTS
+        ):
             return False
         for effect in segment.effects:
             if effect.outside or effect.kind not in ("none", "read", "write", "execute"):
@@ -185,11 +190,13 @@ def _list_texts(value: Any) -> Iterator[str]:
 
 
 def _normalize(path: str, at: Workspace) -> str:
-    """Return a path relative to the workspace, or absolute outside of it."""
-    root = at.root.resolve()
-    full = Path(path) if path.startswith("/") else root / path
+    """Return a path, links followed, relative to the workspace, or absolute outside of it."""
+    root = _resolve_root(str(at.root))
     try:
-        found = full.resolve()
-        return str(found.relative_to(root)) if found.is_relative_to(root) else str(found)
-    except (OSError, ValueError):
+        found = os.path.realpath(path if path.startswith("/") else f"{root}/{path}")  # noqa: PTH (before each action)
+    except (OSError, ValueError):  # a loop of links, a zero byte
         return path
+    return found[len(root) + 1 :] if found.startswith(f"{root}/") else found
+
+
+_resolve_root = lru_cache(maxsize=64)(os.path.realpath)

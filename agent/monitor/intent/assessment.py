@@ -348,6 +348,6 @@ class Assessor:
         known = self._numbers.get((text, previous.number if previous else 0))
         if known is None:
             number = self.trail.count + len(self._numbers) + 1
-            known = Link(number=number, step=self.step, text=text, previous=previous)
+            known = Link(number=number, step=self.step, text=text, previous=previous).shorten()
             self._numbers[text, previous.number if previous else 0] = known
         return known

@@ -12,17 +12,20 @@ import asyncio
 import os
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from agent.context.ledger.session_facts import Facts
 from agent.events import ChainEvent, DecisionEvent, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from agent.monitor.answers import GO_ON, ActionAnswer, Ask, TellPerson
 from agent.monitor.discipline_settings import Chains
-from agent.monitor.intent.assessment import Assessor
 from agent.monitor.intent.trail import Chain, Change, Link, Trail
 from agent.monitor.monitor import Monitor
 from agent.session.branch_history import History
 from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
+
+if TYPE_CHECKING:
+    from agent.monitor.intent.assessment import Assessor
 
 LONG_LINE = 2_000
 """Characters of a command from which on it is assessed in a thread: shorter ones take less than a millisecond."""
@@ -102,6 +105,7 @@ class CumulativeIntent(Monitor):
 
     def _assess(self, begun: BegunAction) -> Assessor | None:
         from agent.monitor.intent.action_flows import trace_action
+        from agent.monitor.intent.assessment import Assessor
 
         follows = {path for known in self.trail.labels.values() for path in known}
         fetched = self.trail.labels["download"]

@@ -85,11 +85,19 @@ RUNNING_CALLS = parse_word_set("""
 """Calls of Python that run a command line; `shell` is the tool in the kernel."""
 
 INTERESTING = (
-    (SENDERS | FETCHERS | SHELLS | COMMITTING | frozenset(INLINE))
-    | parse_word_set("""
-    git chmod crontab history unset export source . eval exec pre-commit husky lefthook journalctl sed gsed truncate
-    rm mv unlink shred tee env xargs
-""")
+    SENDERS
+    | FETCHERS
+    | SHELLS
     | PYTHONS
+    | frozenset(INLINE)
+    | parse_word_set("""
+    git chmod crontab history unset export source . eval exec pre-commit husky lefthook journalctl env xargs timeout
+    gtimeout nohup nice ionice setsid stdbuf time sudo doas command builtin flock watch parallel busybox
+""")
 )
-"""Programs whose calls are looked at in full."""
+"""Programs whose calls are looked at in full: those of the tables, and wrappers of others."""
+
+_READING_VERBS = parse_word_set("status diff log show blame grep ls-files rev-parse branch describe")
+
+HARMLESS_STARTS = {("python", "-m"), ("python3", "-m")} | {("git", verb) for verb in _READING_VERBS}
+"""The most frequent calls of INTERESTING programs, which are no step of a chain."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast, get_args
 
 Label = Literal["secret", "download"]
@@ -23,7 +23,7 @@ MOST_APPROVED = 64
 """Approved chains that are remembered."""
 
 MOST_LINKS = 6
-"""Links of a chain that are named: the first and the last of a longer one."""
+"""Links of a chain that are kept: the first and the last ones of a longer one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,16 @@ class Link:
             links.append(link)
             link = link.previous
         return links[::-1]
+
+    def shorten(self) -> Link:
+        """Return the link with at most MOST_LINKS links: the first two and the last ones of a longer chain."""
+        links = self.list_links()
+        if len(links) <= MOST_LINKS:
+            return self
+        link: Link | None = None
+        for each in (*links[:2], *links[2 - MOST_LINKS :]):
+            link = replace(each, previous=link)
+        return link or self
 
     @property
     def origin(self) -> str:
@@ -71,10 +81,7 @@ class Chain:
 
     def describe(self) -> str:
         """Return the chain in one line, with the numbers of its steps."""
-        links = list(self.links)
-        if len(links) > MOST_LINKS:
-            links = [*links[:2], *links[-(MOST_LINKS - 2) :]]
-        told = dict.fromkeys(f"step {each.step} {each.text}" for each in links)
+        told = dict.fromkeys(f"step {each.step} {each.text}" for each in self.links)
         return f"{', then '.join(told)}; now it {self.deed}"
 
 
