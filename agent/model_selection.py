@@ -130,6 +130,7 @@ class ModelSelection:
             cache=self.cache,
             on_notice=tell,
             effort=models.effort,
+            temperature=models.temperature,
             listings={each: _build_listing(given) for each, given in models.catalog.items()},
             apply_doubtful=apply_doubtful,
         )

@@ -9,6 +9,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.context.context_settings import ContextSettings
 from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
+from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.action_format import DEFAULT, ActionMode
 from agent.verify.verify_settings import VerifySettings
 from sandbox.access_settings import AccessSettings
@@ -43,5 +44,6 @@ class SessionSettings:
     context: ContextSettings = field(default_factory=ContextSettings)
     discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
     verify: VerifySettings = field(default_factory=VerifySettings)
+    strategy: StrategySettings = field(default_factory=StrategySettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)

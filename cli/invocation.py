@@ -11,9 +11,9 @@ from typing import Any
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.model.protocol import Model
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings, When
+from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from cli.settings.layers import load_settings
@@ -29,7 +29,7 @@ class Invocation:
     attended: a user can be asked, by the approval of the settings
     commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
     schema: a file with the JSON schema that the answer has to match
-    attempts: number of attempts, in work trees separate from the user's; the best is applied
+    attempts: number of attempts, in worktrees separate from the user's; None: as the settings say
     apply_doubtful: the offline engine writes changes of low confidence, too
     proceed: called repeatedly while an existing session is read; an exception from it aborts the read
     """
@@ -41,12 +41,10 @@ class Invocation:
     session: str = ""
     attended: bool = False
     schema: Path | None = None
-    attempts: int = 1
+    attempts: int | None = None
     apply_doubtful: bool = False
     proceed: Callable[[], None] = lambda: None
 
-
-MakeModel = Callable[[Callable[[str], None]], Model]
 
 NO_MODEL = (
     "no model is set up, so the offline engine works on it"
@@ -60,13 +58,8 @@ def load_invocation_settings(invocation: Invocation, home: Home) -> Settings:
     return load_settings(home, root, invocation.flags)
 
 
-def make_runtime(
-    invocation: Invocation, home: Home, settings: SessionSettings, model: MakeModel | None = None
-) -> Runtime:
-    """Create model and session for an invocation. Raises UserError.
-
-    model: factory of another model than the one in the settings
-    """
+def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) -> Runtime:
+    """Create model and session for an invocation. Raises UserError."""
     approval = settings.access.approval if invocation.attended else Approval.NEVER
     settings = replace(
         settings,
@@ -77,7 +70,6 @@ def make_runtime(
         working=invocation.folder,
         session=invocation.session,
         offer_commit=invocation.offer_commit,
-        model=model,
         env=os.environ,
         apply_doubtful=invocation.apply_doubtful,
         version=VERSION,
@@ -94,3 +86,13 @@ def choose_commit_time(invocation: Invocation, settings: SessionSettings) -> Whe
     if not invocation.offer_commit:
         return "never"
     return settings.commit or ("turn" if invocation.commit else "never")
+
+
+def choose_strategy(invocation: Invocation, settings: SessionSettings) -> StrategySettings:
+    """Return the strategy of a run: that of the settings, unless attempts are named; an answer with a schema is one
+    session's."""
+    if invocation.schema is not None or invocation.attempts == 1:
+        return StrategySettings()
+    if invocation.attempts is None:
+        return settings.strategy
+    return replace(settings.strategy, name="sample", attempts=invocation.attempts)

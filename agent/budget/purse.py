@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agent.budget.limits import Limit, MaxCost, Tally, find_stop_reason, find_timeout_reason, seconds_left
+from agent.budget.limits import (
+    Limit,
+    MaxCost,
+    MaxTokens,
+    Tally,
+    find_stop_reason,
+    find_timeout_reason,
+    seconds_left,
+)
 from agent.events import UsageRecord
 
 
@@ -61,6 +69,8 @@ class Purse:
         """Return a purse that this one pays for. Close it, so that what is left of its share comes back."""
         if share is not None and share.dollars:
             limits = [*limits, MaxCost(share.dollars)]
+        if share is not None and share.tokens:
+            limits = [*limits, MaxTokens(share.tokens)]
         return Purse(limits, self, share=share)
 
     def close(self) -> None:
@@ -139,6 +149,21 @@ class Purse:
             if isinstance(limit, MaxCost)
         ]
         return min(left, default=None)
+
+    def divide_rest(self, parts: int) -> Amount | None:
+        """Return one of `parts` equal shares of what is left; None without a limit on cost or tokens."""
+        dollars = self.compute_dollars_left()
+        tokens = [
+            limit.tokens - tally.usage.input - tally.usage.output
+            for purse, tally in self._project_tallies()
+            for limit in purse.limits
+            if isinstance(limit, MaxTokens)
+        ]
+        if dollars is None and not tokens:
+            return None
+        return Amount(
+            dollars=max(0.0, dollars or 0.0) / parts, tokens=max(0, min(tokens, default=0)) // parts
+        )
 
     def _project_tallies(self) -> Iterator[tuple[Purse, Tally]]:
         """Yield this purse and those above with what counts against their limits before our next call."""

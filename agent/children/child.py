@@ -75,6 +75,7 @@ class Child:
             self._turn = None
         patch = await asyncio.to_thread(self._place.build_patch)
         seconds = round(time.monotonic() - started, 3)
+        artifact = self._save_patch(patch) if patch else ""
         self._record(
             ChildEvent(
                 child=self.id,
@@ -82,7 +83,7 @@ class Child:
                 outcome=end.outcome,
                 exit_code=end.exit_code,
                 report=end.summary,
-                patch=self._save_patch(patch) if patch else "",
+                patch=artifact,
                 usage=end.usage,
                 seconds=seconds,
             )
@@ -94,6 +95,7 @@ class Child:
             report=end.summary,
             verification=end.verification,
             patch=patch,
+            artifact=artifact,
             files=tuple(end.files),
             usage=dict(vars(end.usage)),
             seconds=seconds,

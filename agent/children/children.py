@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.assemble import assemble_runtime
@@ -50,7 +51,7 @@ class Children:
         self._open: set[Child] = set()
         self._starting = 0
         self._lease = Lease()
-        self._worktrees = Worktrees(runtime.workspace.root, self._environment.home)
+        self.worktrees = Worktrees(runtime.workspace.root, self._environment.home)
 
     @classmethod
     @asynccontextmanager
@@ -158,7 +159,7 @@ class Children:
 
     async def _open_place(self, spec: ChildSpec, stack: AsyncExitStack) -> OpenPlace:
         if spec.place == "worktree":
-            return await stack.enter_async_context(self._worktrees.open_worktree())
+            return await stack.enter_async_context(self.worktrees.open_worktree(spec.base, spec.patch))
         if spec.place == "lease":
             return await stack.enter_async_context(self._lease.hold(self._parent.workspace.root))
         return OpenPlace(folder=self._parent.workspace.root)
@@ -166,9 +167,14 @@ class Children:
     def _build_settings(self, spec: ChildSpec, mode: Mode) -> SessionSettings:
         settings = read_current_settings(self._parent)
         by_calls = spec.tools is not None and "python" not in spec.tools
+        models = settings.models
+        if spec.temperature is not None:
+            models = replace(models, temperature=spec.temperature)
         return replace(
             settings,
             model=spec.model or settings.model,
+            api_base=settings.api_base if _has_same_provider(spec.model, settings.model) else "",
+            models=models,
             actions="tools" if by_calls else settings.actions,
             commit="never",
             limits=spec.limits,
@@ -178,9 +184,10 @@ class Children:
     def _build_request(self, spec: ChildSpec, place: OpenPlace, purse: Purse) -> SessionRequest:
         parent, approver = self._parent, self._parent.approver
         return SessionRequest(
-            working=place.folder,
+            working=place.folder / self._find_subfolder(place),
             offer_commit=False,
             env=self._environment.request.env,
+            apply_doubtful=self._environment.request.apply_doubtful,
             version=self._environment.request.version,
             parent=parent.session.id,
             depth=self._environment.request.depth + 1,
@@ -190,6 +197,12 @@ class Children:
             purse=purse,
             approver=None if approver is None else _ChildApprover(approver, spec.prompt),
         )
+
+    def _find_subfolder(self, place: OpenPlace) -> Path:
+        """Return the folder of the workspace that the user named for the parent, where the child has it, too."""
+        named, root = self._environment.request.working.resolve(), self._environment.root.resolve()
+        inner = named.relative_to(root) if named.is_relative_to(root) else Path()
+        return inner if (place.folder / inner).is_dir() else Path()
 
     def _record_event(self, event: ChildEvent) -> None:
         self._parent.session.append(event)
@@ -201,6 +214,11 @@ class Children:
             return
         content = {"kind": event.kind, "id": event.id, "time": event.time, **collect_fields(event)}
         self._parent.session.notify_subscribers(ChildProgress(child=child, event=content))
+
+
+def _has_same_provider(model: str, parents: str) -> bool:
+    """Whether the address of the parent's models also serves a child's model; names without one are its own."""
+    return "/" not in model or model.partition("/")[0] == parents.partition("/")[0]
 
 
 class _ChildApprover:

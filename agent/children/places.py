@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from agent.app_dirs import Home
+    from tools.git.git_process import Git
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,33 +47,69 @@ class Worktrees:
         self._making = asyncio.Lock()
 
     @asynccontextmanager
-    async def open_worktree(self) -> AsyncIterator[OpenPlace]:
-        """Make a worktree of the present state, uncommitted changes included; it is removed in any case.
+    async def open_worktree(self, base: str = "", patch: bytes = b"") -> AsyncIterator[OpenPlace]:
+        """Make a worktree of a commit, or of the present files with uncommitted changes; it is removed in any case.
+
+        patch: applied to it, and a part of what it returns
+        Raises UserError where the folder is no git repository, has no commit yet, or the patch does not fit.
+        """
+        from tools.git.git_process import GitFailed
+        from tools.git.worktrees import apply_patch, commit_work_tree, temporary_worktree
+
+        git = await self.open_git()
+        try:
+            async with self._making:  # git creates one worktree at a time
+                base = base or await asyncio.to_thread(commit_work_tree, git)
+                context = temporary_worktree(git, base, self._home.cache / "worktrees")
+                tree = await asyncio.to_thread(context.__enter__)
+        except GitFailed as error:
+            raise UserError(Fault.USAGE, f"no worktree could be made: {error}") from None
+        folder = tree.folder / self._root.relative_to(git.root)
+        try:
+            try:
+                await asyncio.to_thread(apply_patch, tree.git, patch)
+            except GitFailed as error:
+                raise UserError(Fault.USAGE, f"the changes to begin with do not fit: {error}") from None
+            yield OpenPlace(folder=folder, build_patch=tree.build_patch)
+        finally:
+            async with self._making:
+                await asyncio.to_thread(context.__exit__, None, None, None)
+            # Snapshots and journal of a folder that is gone; the log is with those of the parent.
+            data = self._home.get_project_folder(folder.resolve())
+            await asyncio.to_thread(shutil.rmtree, data, ignore_errors=True)
+
+    async def commit_files(self) -> str:
+        """Commit the present files for several worktrees that begin alike; no reference changes. Returns its id.
 
         Raises UserError where the folder is no git repository, or has no commit yet.
         """
+        from tools.git.git_process import GitFailed
+        from tools.git.worktrees import commit_work_tree
+
+        git = await self.open_git()
+        try:
+            return await asyncio.to_thread(commit_work_tree, git)
+        except GitFailed as error:
+            raise UserError(
+                Fault.USAGE, f"a worktree needs a commit to begin with: {error}", "Make one: git commit"
+            ) from None
+
+    async def commit_patch(self, base: str, patch: bytes) -> str:
+        """Commit `base` with a child's patch, so that it can be read; no reference changes. Returns its id."""
+        from tools.git.worktrees import commit_patch
+
+        return await asyncio.to_thread(commit_patch, await self.open_git(), base, patch)
+
+    async def open_git(self) -> Git:
+        """Open git in the user's repository, without definitions that they do not trust. Raises UserError."""
         from sandbox.fs.repository import find_root
         from sandbox.policy.trust import TrustStore
         from tools.git.broker import Broker
-        from tools.git.git_process import Git, GitFailed
-        from tools.git.worktrees import commit_work_tree, temporary_worktree
+        from tools.git.git_process import Git
 
         if find_root(self._root) is None:
             raise UserError(Fault.USAGE, "a worktree needs a git repository", "Make one: git init")
         broker = await asyncio.to_thread(
             Broker.from_path, self._root, TrustStore(self._home.config).create_check(self._root)
         )
-        git = Git(broker.root, alone=True, extra=broker.replacement_environment)
-        try:
-            async with self._making:  # git creates one worktree at a time
-                base = await asyncio.to_thread(commit_work_tree, git)
-                context = temporary_worktree(git, base, self._home.cache / "worktrees")
-                tree = await asyncio.to_thread(context.__enter__)
-        except GitFailed as error:
-            raise UserError(Fault.USAGE, f"no worktree could be made: {error}") from None
-        inner = self._root.relative_to(broker.root)
-        try:
-            yield OpenPlace(folder=tree.folder / inner, build_patch=tree.build_patch)
-        finally:
-            async with self._making:
-                await asyncio.to_thread(context.__exit__, None, None, None)
+        return Git(broker.root, alone=True, extra=broker.replacement_environment)

@@ -23,7 +23,8 @@ class ChildSpec:
     """A child session: a task with its means. Whatever is asked for, a child gets no more than its parent has.
 
     prompt: the task; instructions: added to the system prompt
-    model: name, "" for the parent's
+    model: name, "" for the parent's; temperature: of its sampling, None for that of the settings
+    base: commit that a worktree begins with, "" for the parent's present files; patch: applied to it (a fork)
     tools: names of the tools that are offered, None for all of the mode
     mode: at most the parent's; None: the parent's, or read-only where the place is
     limits: of the child's turns; share: part of the parent's budget that is kept for it
@@ -32,6 +33,9 @@ class ChildSpec:
     prompt: str
     instructions: str = ""
     model: str = ""
+    temperature: float | None = None
+    base: str = ""
+    patch: bytes = b""
     tools: Collection[str] | None = None
     mode: Mode | None = None
     limits: LimitSettings = field(default_factory=lambda: LimitSettings(max_steps=100))
@@ -45,7 +49,8 @@ class ChildResult:
 
     child: its session id; outcome: label of its exit code
     report: its last message; verification: as in its end event
-    patch: changes of a child in a worktree, for `git apply`; usage: tokens and dollars of the turn
+    patch: changes of a child in a worktree, for `git apply`; artifact: its reference in the parent's session
+    usage: tokens and dollars of the turn
     """
 
     child: str
@@ -54,6 +59,7 @@ class ChildResult:
     report: str
     verification: str = ""
     patch: bytes = b""
+    artifact: str = ""
     files: tuple[str, ...] = ()
     usage: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0

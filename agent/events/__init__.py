@@ -13,6 +13,7 @@ from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, Us
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
 from agent.events.serialization import NewerFormat, collect_fields, encode_line, parse_event, render_event
+from agent.events.strategy_events import AttemptEvent, CandidateEvent, ChoiceEvent
 from agent.events.turn_events import (
     ActionEvent,
     DecisionEvent,
@@ -38,9 +39,12 @@ __all__ = [
     "FORMAT",
     "ActionEvent",
     "AskedAction",
+    "AttemptEvent",
+    "CandidateEvent",
     "ChainEvent",
     "ChildEvent",
     "ChildProgress",
+    "ChoiceEvent",
     "Compaction",
     "DecisionEvent",
     "End",

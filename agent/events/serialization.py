@@ -13,6 +13,7 @@ from agent.events.child_events import ChildEvent, ChildProgress
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
+from agent.events.strategy_events import AttemptEvent, CandidateEvent, ChoiceEvent
 from agent.events.turn_events import (
     ActionEvent,
     DecisionEvent,
@@ -63,6 +64,9 @@ KINDS: dict[str, type[Event]] = {
     "child": ChildEvent,
     "chain": ChainEvent,
     "child-progress": ChildProgress,
+    "attempt": AttemptEvent,
+    "candidate": CandidateEvent,
+    "choice": ChoiceEvent,
 }
 
 

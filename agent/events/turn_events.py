@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,11 +30,16 @@ class SessionStart(Event):
 
 @dataclass(kw_only=True)
 class Prompt(Event):
-    """The request of a person (or of a script for them); starts a turn. images: file names beside the log"""
+    """The request of a person (or of a script for them); starts a turn.
+
+    images: file names beside the log
+    strategy: settings of the strategy that makes the turn, None for the loop alone
+    """
 
     kind: Literal["prompt"] = "prompt"
     text: str
     images: list[str] = field(default_factory=list)
+    strategy: Mapping[str, Any] | None = None
 
 
 @dataclass(kw_only=True)
@@ -173,7 +179,10 @@ class Verification(Event):
 
 @dataclass(kw_only=True)
 class VerdictEvent(Event):
-    """The answer of one verifier at the end of a turn. `artifacts` are references to full outputs."""
+    """The answer of one verifier at the end of a turn. `artifacts` are references to full outputs.
+
+    attempt: number of the attempt that it judges; None: the turn of this session
+    """
 
     kind: Literal["verdict"] = "verdict"
     name: str
@@ -181,6 +190,7 @@ class VerdictEvent(Event):
     evidence: Literal["executed", "static", "opinion"]
     detail: str = ""
     artifacts: list[str] = field(default_factory=list)
+    attempt: int | None = None
 
 
 @dataclass(kw_only=True)

@@ -50,7 +50,7 @@ class LiteLLMModel:
 
     name: as the user writes it; model: litellm's PROVIDER/NAME
     api_key, api_base: None leaves them to litellm, which reads the environment
-    listing: looks up the model's price
+    listing: looks up the model's price; temperature: None for the provider's default
     on_notice: receives one line for every wait before a retry
     """
 
@@ -64,6 +64,7 @@ class LiteLLMModel:
         *,
         key_variable: str = "",
         listing: Callable[[], Listing | None] = lambda: None,
+        temperature: float | None = None,
         on_notice: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.name = name
@@ -75,6 +76,8 @@ class LiteLLMModel:
         self._find = listing
         self._key = api_key or ""
         self._options: Json = {"model": model, "api_base": api_base, "api_key": api_key}
+        if temperature is not None:
+            self._options["temperature"] = temperature
         self._marks = "claude" in model.lower()
         self._litellm: ModuleType | None = None
         self._trouble: Exception | None = None

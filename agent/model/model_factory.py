@@ -29,6 +29,7 @@ class ModelConfig:
     cache: folder for data that can be recreated
     on_notice: receives one line when a request waits before a retry
     effort: reasoning effort: "low", "medium", "high", or "" for the provider's default
+    temperature: of the sampling, None for the provider's default
     listings: the user's entries for models, by name
     apply_doubtful: the offline engine writes changes of low confidence, too
     """
@@ -38,6 +39,7 @@ class ModelConfig:
     cache: Path
     on_notice: Notice = lambda text: None
     effort: str = ""
+    temperature: float | None = None
     listings: Mapping[str, Listing] = field(default_factory=dict)
     apply_doubtful: bool = False
 
@@ -167,6 +169,7 @@ def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: s
         limit=endpoint.limit if at_home else "max_tokens",
         reasoning=endpoint.reasoning,
         effort=context.effort,
+        temperature=context.temperature,
         mark=provider == "openrouter" and "claude" in model,
         sticky=sticky,
     )
@@ -176,13 +179,17 @@ def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: s
 def _create_responses_wire(model: str, context: ModelConfig, sticky: str = "") -> Wire:
     from agent.model.wire_formats.openai_responses import ResponsesDialect, ResponsesWire
 
-    return ResponsesWire(model, ResponsesDialect(effort=context.effort, sticky=sticky))
+    return ResponsesWire(
+        model, ResponsesDialect(effort=context.effort, temperature=context.temperature, sticky=sticky)
+    )
 
 
 def _create_anthropic_wire(model: str, context: ModelConfig, *, token: bool) -> Wire:
     from agent.model.wire_formats.anthropic_messages import AnthropicDialect, AnthropicWire
 
-    return AnthropicWire(model, AnthropicDialect(effort=context.effort), token=token)
+    return AnthropicWire(
+        model, AnthropicDialect(effort=context.effort, temperature=context.temperature), token=token
+    )
 
 
 def _build_cache_key(context: ModelConfig) -> str:
@@ -243,6 +250,7 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
         given,
         key_variable=variable,
         listing=lambda: find_listing(name, context),
+        temperature=context.temperature,
         on_notice=context.on_notice,
     )
     return TextTools(made, on_notice=context.on_notice)  # it may serve models that write their calls as text

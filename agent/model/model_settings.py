@@ -30,6 +30,7 @@ class ModelSettings:
     fallback: asked in this order when a model cannot be reached
     relay: `plan` leads each turn and comes back when things fail; the main model carries it out
     effort: how much a model is to think; "" leaves it to the provider
+    temperature: of the sampling; None leaves it to the provider
     catalog: window and prices of models by name, where ours are wrong or missing
     """
 
@@ -41,4 +42,5 @@ class ModelSettings:
     fallback: list[str] = field(default_factory=list)
     relay: bool = False
     effort: Literal["", "low", "medium", "high"] = ""
+    temperature: float | None = None
     catalog: dict[str, CatalogSettings] = field(default_factory=dict)

@@ -50,6 +50,9 @@ KINDS = (
     "compaction*",
     "child",
     "chain",
+    "attempt",
+    "candidate",
+    "choice",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

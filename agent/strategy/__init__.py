@@ -1,1 +1,1 @@
-"""Strategies that make several attempts at one task."""
+"""Strategies: how a turn is made of child sessions, in place of the loop alone."""

@@ -48,7 +48,7 @@ from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.side_calls import PastSummaries, SideCalls
 from agent.turn.stream_redaction import StreamRedactor
-from agent.turn.turn_end import TurnConclusion, describe_error, run_to_end
+from agent.turn.turn_end import TurnConclusion, TurnWork, describe_error, run_to_end
 from agent.verify.suite_evidence import is_modified
 from sandbox.errors import UserError
 from sandbox.policy.decision import Approver, Policy
@@ -108,7 +108,7 @@ class Runtime:
         self.conclusion = TurnConclusion(
             session=self.session,
             workspace=self.workspace,
-            run_action=self._run_harness_action,
+            run_action=self.run_harness_action,
             settings=self.settings.verify,
             get_snapshots=lambda: self.snapshots,
         )
@@ -145,7 +145,7 @@ class Runtime:
         budget = CostBudget(self.purse, lambda: self.loop.model, lambda: compressor.total_tokens)
         when = self.commit_when if self.toolbox.get("git_commit") is not None else "never"
         self.committer = Committer(
-            when, self.workspace, self._run_harness_action, self, self.conclusion.weakened_tests
+            when, self.workspace, self.run_harness_action, self, self.conclusion.weakened_tests
         )
         monitors = build_monitors(
             session=self.session,
@@ -185,8 +185,11 @@ class Runtime:
         )
         self.workspace.facts["model"] = self.model.name
 
-    async def run_turn(self, prompt: str | None) -> End:
-        """Run one turn; None continues the turn that a kill or a limit interrupted. Never raises UserError."""
+    async def run_turn(self, prompt: str | None, work: TurnWork | None = None) -> End:
+        """Run one turn; None continues the turn that a kill or a limit interrupted. Never raises UserError.
+
+        work: what takes the place of the loop (a strategy)
+        """
         self.purse.begin_turn()
         self.committer.prompt = prompt or ""
         self.conclusion.begin_turn()
@@ -197,11 +200,12 @@ class Runtime:
             cut_off = None
             if prompt is not None:
                 text, images = attach_images(prompt, self.workspace.root, self.session.folder)
-                self.session.append(Prompt(text=text, images=images))
+                strategy = work.settings if work is not None else None
+                self.session.append(Prompt(text=text, images=images, strategy=strategy))
             else:
                 cut_off = self._restore_interrupted_turn()
             await self.start_mcp_servers()
-            end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off)
+            end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off, work)
         except asyncio.CancelledError:
             if self._task is not None:
                 self._task.uncancel()
@@ -258,7 +262,15 @@ class Runtime:
 
     async def run_person_action(self, tool: str, arguments: dict[str, object]) -> Observation:
         """Run an action that the user requested between turns: judged, run and logged like a model's."""
-        return await self._run_harness_action(tool, arguments)
+        return await self.run_harness_action(tool, arguments)
+
+    async def run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
+        """Run an action of the harness through the same gateway as all others."""
+        self._harness_actions += 1
+        action = Action(
+            id=f"harness-{self.session.id}-{self._harness_actions}", tool=tool, arguments=arguments
+        )
+        return (await self.loop.gateway.run([action]))[0]
 
     async def close(self) -> None:
         """Release the model's connections, the kernel, language servers and the log."""
@@ -284,13 +296,6 @@ class Runtime:
             self.conclusion.track_event(event)
         return find_turn_end(events, self.toolbox)
 
-    async def _run_harness_action(self, tool: str, arguments: dict[str, object]) -> Observation:
-        """Run an action of the harness through the same gateway as all others."""
-        self._harness_actions += 1
-        action = Action(
-            id=f"harness-{self.session.id}-{self._harness_actions}", tool=tool, arguments=arguments
-        )
-        return (await self.loop.gateway.run([action]))[0]
 
     def _record_side_call(self, call: SideCall) -> None:
         self.purse.add_usage(call.usage, "" if call.problem else call.model)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from agent.budget.limits import Tally
 from agent.events import (
@@ -47,6 +48,23 @@ _GIVEN_UP = ("refusal", "empty")
 
 _ANSWERED = (Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER)
 """Outcomes that a failing verdict changes; the others are no claim to be done."""
+
+
+class TurnWork(Protocol):
+    """Something that fills a turn in place of the loop, between its prompt and its verification.
+
+    settings: logged with the prompt, so that a resumed session makes the same again
+    takes_advice: it is run again with the advice of a failing verifier, which is in the loop's inbox
+    """
+
+    @property
+    def settings(self) -> Mapping[str, Any]: ...
+
+    @property
+    def takes_advice(self) -> bool: ...
+
+    async def run(self) -> TurnEnd:
+        """Do the work, or what is left of it after a kill."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,10 +143,10 @@ class TurnConclusion:
         """Whether the session has uncommitted changes, or this turn has committed some."""
         return bool(list_modified_files(self.workspace) or self._commits)
 
-    async def collect_verdicts(self, ended: TurnEnd) -> str:
+    async def collect_verdicts(self, ended: TurnEnd, *, for_model: bool = True) -> str:
         """Ask the verifiers and log their verdicts; return the advice of the first that has some for the model.
 
-        The others are then not asked: the model goes on.
+        The others are then not asked: the model goes on. for_model: there is one that can
         """
         self.verdicts, self.answer = [], ended.text
         gives_up = self._status in ("not achieved", PROPOSED) or ended.reason in _GIVEN_UP
@@ -149,7 +167,8 @@ class TurnConclusion:
                     artifacts=list(verdict.artifacts),
                 )
             )
-            if verdict.is_failure and verdict.advice and self._advice[verdict.name] < MOST_ADVICE:
+            advises = for_model and verdict.is_failure and bool(verdict.advice)
+            if advises and self._advice[verdict.name] < MOST_ADVICE:
                 self._advice[verdict.name] += 1
                 return verdict.advice
         return ""
@@ -226,17 +245,25 @@ class TurnConclusion:
 
 
 async def run_to_end(
-    loop: Loop, conclusion: TurnConclusion, committer: Committer, cut_off: TurnEnd | None
+    loop: Loop,
+    conclusion: TurnConclusion,
+    committer: Committer,
+    cut_off: TurnEnd | None,
+    work: TurnWork | None = None,
 ) -> End:
-    """Run the loop, verify and commit. cut_off: end of the turn before a kill; the loop is skipped then."""
+    """Run the loop or the work in its place, verify and commit.
+
+    cut_off: end of the turn before a kill; the loop is skipped then
+    """
+    run, takes_advice = (loop.run, True) if work is None else (work.run, work.takes_advice)
     while True:
         if cut_off is None:
             conclusion.workspace.facts.pop("finish", None)
-        ended = cut_off or await loop.run()
+        ended = cut_off or await run()
         cut_off = None
         if ended.reason in _EARLY_ENDS:
             return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
-        if advice := await conclusion.collect_verdicts(ended):
+        if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
             loop.inbox.append(HarnessText(advice))
             continue
         verification = conclusion.verification

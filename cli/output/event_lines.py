@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from agent.events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChoiceEvent,
     Compaction,
     End,
     ErrorEvent,
@@ -121,8 +124,10 @@ class LineView:
                 return [self._format_mark_line("said", "dim", event.text.partition("\n")[0])]
             case Verification():
                 return list(self._format_verification(event))
-            case VerdictEvent():
+            case VerdictEvent(attempt=None):
                 return list(self._format_verdict(event))
+            case AttemptEvent() | CandidateEvent() | ChoiceEvent():
+                return list(self._format_attempt(event))
             case Compaction():
                 before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
                 words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
@@ -278,6 +283,20 @@ class LineView:
         if event.outcome != "not-needed":
             name, style, words = _VERIFIED[event.outcome]
             yield self._format_mark_line(name, style, f"{words}: {event.detail}")
+
+    def _format_attempt(self, event: AttemptEvent | CandidateEvent | ChoiceEvent) -> Iterator[str]:
+        from agent.strategy.candidate import describe_candidate
+        from cli.output.attempt_lines import describe_choice, describe_variation
+
+        match event:
+            case AttemptEvent():
+                if variation := describe_variation(event):
+                    words = f"attempt {event.number} begins: {', '.join(variation)}"
+                    yield self._format_mark_line("quiet", "dim", words)
+            case CandidateEvent():
+                yield self._format_detail(describe_candidate(event)).strip()
+            case ChoiceEvent():
+                yield self._format_mark_line("good", "green", describe_choice(event))
 
     def _format_verdict(self, event: VerdictEvent) -> Iterator[str]:
         """Yield the lines of a failing check; those of the tests are a `verification`, weakened ones a signal."""

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from agent.events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChoiceEvent,
     End,
     Event,
     MessageEvent,
@@ -22,6 +25,7 @@ from agent.events import (
 )
 from agent.session.log import read_events
 from cli.output.action_descriptions import ActionTracker, describe_result
+from cli.output.attempt_lines import AttemptTable
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
@@ -55,6 +59,7 @@ def render_markdown(events: Iterator[Event]) -> str:
     """Return the session as a Markdown document."""
     parts: list[str] = []
     actions = ActionTracker()
+    attempts = AttemptTable()
     for event in events:
         match event:
             case SessionStart():
@@ -80,7 +85,15 @@ def render_markdown(events: Iterator[Event]) -> str:
                         f"{words}{f': {came}' if came else ''}", sanitize_text(text[:LONGEST]), language
                     )
                 )
+            case AttemptEvent() | CandidateEvent():
+                attempts.handle_event(event)
+            case ChoiceEvent():
+                attempts.handle_event(event)
+                parts.append(sanitize_text(attempts.render_markdown()))
             case End():
+                if attempts and attempts.choice is None:
+                    parts.append(sanitize_text(attempts.render_markdown()))
+                attempts = AttemptTable()
                 parts.append(
                     f"**{event.outcome}**"
                     + (f" · {sanitize_text(event.verification)}" if event.verification else "")

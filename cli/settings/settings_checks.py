@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.monitor.discipline_settings import Level
 from agent.monitor.workflow_rules import RULES
+from agent.strategy.strategy_table import STRATEGIES
 from cli.settings.permission_rules import build_rules
 from cli.settings.settings_files import locate_setting, read_settings_file
 from cli.settings.settings_types import (
@@ -33,6 +34,7 @@ LEAST = {
     "tests.timeout": 1,
     "context.recent": 500,
     "context.batch": 1000,
+    "strategy.attempts": 1,
     "terminal.pause": 0,
 }
 """Smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
@@ -63,6 +65,7 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         session = settings.session
         _check_formats(session.tools.edit.formats, format_place("edit.formats"))
         _check_rules(session.discipline.named, format_place("discipline.named"))
+        _check_strategy(session.strategy.name, format_place("strategy.name"))
         _check_keys(settings.terminal.keys, format_place)
         _check_servers(session.tools.language_servers, format_place)
         _check_mcp(session.tools.mcp, format_place)
@@ -153,6 +156,12 @@ def _check_rules(named: Mapping[str, Level], where: str) -> None:
         if name not in known:
             message = f"setting 'discipline.named'{where}: there is no rule {name!r}"
             raise UserError(Fault.CONFIGURATION, message, f"Rules: {', '.join(known)}.")
+
+
+def _check_strategy(name: str, where: str) -> None:
+    if name not in STRATEGIES:
+        message = f"setting 'strategy.name'{where}: there is no strategy {name!r}"
+        raise UserError(Fault.CONFIGURATION, message, f"Strategies: {', '.join(STRATEGIES)}.")
 
 
 def check_ranges(values: Mapping[str, Any], fault: Fault, called: Callable[[str], str]) -> None:

@@ -73,6 +73,7 @@ KEYS: Mapping[str, str] = {
     "edit": "session.tools.edit",
     "discipline": "session.discipline",
     "verify": "session.verify",
+    "strategy": "session.strategy",
     "context": "session.context",
     "models": "session.models",
     "terminal": "terminal",

@@ -26,7 +26,6 @@ MAY_START = {
     "sandbox.helpers.helper_confinement": "the type of a process",
     "sandbox.backends.bubblewrap": "tries whether bwrap works, on an empty command",
     "sandbox.backends.container": "docker or podman",
-    "agent.strategy.attempts": "Patchwright itself",
     "cli.hooks.pre_push": "Patchwright itself",
     "cli.commands.setup.doctor": "asks programs outside the workspace for their versions",
     "tools.repair.patchwright_worker.entry": "runs inside a sandbox",

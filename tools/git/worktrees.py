@@ -93,9 +93,25 @@ def commit_work_tree(git: Git) -> str:
         tree = inside.run_text("write-tree")
     if tree == git.run_text("rev-parse", f"{head}^{{tree}}"):
         return head
+    return _commit_tree(git, head, tree)
+
+
+def commit_patch(git: Git, base: str, patch: bytes) -> str:
+    """Commit `base` with a patch applied; neither the work tree, the index nor any reference changes.
+    Returns the commit id. Raises GitFailed if the patch does not fit."""
+    with tempfile.TemporaryDirectory(prefix="patchwright-index-") as scratch:
+        inside = Git(git.root, alone=True, extra={**git.extra, "GIT_INDEX_FILE": str(Path(scratch, "index"))})
+        inside.run("read-tree", base)
+        if patch:
+            inside.run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch)
+        tree = inside.run_text("write-tree")
+    return _commit_tree(git, base, tree)
+
+
+def _commit_tree(git: Git, parent: str, tree: str) -> str:
     maker = ("-c", "user.name=Patchwright", "-c", "user.email=patchwright@localhost")
     return git.run_text(
-        *maker, "commit-tree", "--no-gpg-sign", "-p", head, "-m", "What an attempt begins with", tree
+        *maker, "commit-tree", "--no-gpg-sign", "-p", parent, "-m", "What an attempt begins with", tree
     )
 
 

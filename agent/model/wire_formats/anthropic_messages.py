@@ -55,12 +55,14 @@ class AnthropicDialect:
     automatic: marks the end of the conversation for its cache by itself; else the last message is marked here
     adaptive: accepts a word for the thinking effort, not a number of tokens
     effort: "low", "medium", "high", or "" for no thinking
+    temperature: of the sampling; not sent together with thinking, which accepts only the default
     limit: the maximum of output tokens that can be requested from the model
     """
 
     automatic: bool = True
     adaptive: bool = True
     effort: str = ""
+    temperature: float | None = None
     limit: int = MOST_OUTPUT
 
 
@@ -93,6 +95,8 @@ class AnthropicWire:
         elif dialect.effort and limit > 2048:
             budget = min(_BUDGETS.get(dialect.effort, 10_000), limit // 2)
             options["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        elif dialect.temperature is not None:
+            options["temperature"] = dialect.temperature
         mark = find_last_permanent_message(request.messages)
         if dialect.automatic and mark == len(request.messages) - 1:
             options["cache_control"] = _EPHEMERAL  # the endpoint marks the end by itself
@@ -122,6 +126,8 @@ class AnthropicWire:
             self.dialect = replace(dialect, adaptive=False)
         elif dialect.effort and "thinking" in said:
             self.dialect = replace(dialect, effort="")
+        elif dialect.temperature is not None and "temperature" in said:
+            self.dialect = replace(dialect, temperature=None)
         elif dialect.automatic and "cache_control" in said:
             self.dialect = replace(dialect, automatic=False)
         else:

@@ -26,6 +26,7 @@ class ChatDialect:
     reasoning: send the model's reasoning back to it
     limit: parameter for the output limit
     effort: reasoning effort ("low", "medium", "high"), "" for the model's default
+    temperature: of the sampling, None for the model's default
     mark: request the prompt cache, which Anthropic's models require (gateways pass it on)
     images: accepts images; else a note says that there was one
     sticky: key that routes requests with the same beginning to the same cache, "" if the endpoint accepts
@@ -36,17 +37,19 @@ class ChatDialect:
     reasoning: bool = False
     limit: str = "max_tokens"
     effort: str = ""
+    temperature: float | None = None
     mark: bool = False
     images: bool = True
     sticky: str = ""
 
 
-_CONCESSIONS: Mapping[str, Mapping[str, bool | str]] = {
+_CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "max_completion_tokens": {"limit": "max_completion_tokens"},
     "reasoning_content": {"reasoning": True},
     "stream_options": {"usage": False},
     "include_usage": {"usage": False},
     "reasoning_effort": {"effort": ""},
+    "temperature": {"temperature": None},
     "prompt_cache_key": {"sticky": ""},
     "cache_control": {"mark": False},
     "image": {"images": False},
@@ -78,6 +81,8 @@ class ChatWire:
             options[dialect.limit] = request.max_output
         if dialect.effort:
             options["reasoning_effort"] = dialect.effort
+        if dialect.temperature is not None:
+            options["temperature"] = dialect.temperature
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
         messages = [fixed.system] if fixed.system else []

@@ -45,13 +45,15 @@ class ResponsesDialect:
     encrypted: bool = True
     limit: bool = True
     effort: str = ""
+    temperature: float | None = None
     sticky: str = ""
 
 
-_CONCESSIONS: Mapping[str, Mapping[str, bool | str]] = {
+_CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "encrypted": {"encrypted": False},
     "include": {"encrypted": False},
     "reasoning": {"effort": ""},
+    "temperature": {"temperature": None},
     "prompt_cache_key": {"sticky": ""},
     "max_output_tokens": {"limit": False},
 }
@@ -79,6 +81,8 @@ class ResponsesWire:
             options["include"] = ["reasoning.encrypted_content"]
         if dialect.effort:
             options["reasoning"] = {"effort": dialect.effort, "summary": "auto"}
+        if dialect.temperature is not None:
+            options["temperature"] = dialect.temperature
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
         if request.max_output and dialect.limit:

@@ -84,7 +84,7 @@ Dialect = TypeVar("Dialect", bound="DataclassInstance")
 
 
 def apply_concession(
-    dialect: Dialect, said: str, concessions: Mapping[str, Mapping[str, bool | str]]
+    dialect: Dialect, said: str, concessions: Mapping[str, Mapping[str, bool | str | None]]
 ) -> Dialect | None:
     """Return the dialect changed to meet an endpoint's refusal; None if no change would meet it.
 

@@ -77,7 +77,7 @@ def run(
         typer.Option("--output-schema", metavar="FILE", help="JSON schema that the final answer has to fit."),
     ] = None,
     attempts: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--attempts",
             metavar="N",
@@ -85,7 +85,7 @@ def run(
             max=16,
             help="Try it N times, each in its own worktree; apply the patch that tests rate best.",
         ),
-    ] = 1,
+    ] = None,
     apply: Annotated[
         bool,
         typer.Option("--apply", help="Without a model: write a change even if it may only fit the tests."),
@@ -107,7 +107,7 @@ def run(
     if prompt is not None and option_prompt is not None:
         raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
     text = prompt if prompt is not None else option_prompt
-    if attempts > 1 and (input_ is Input.stream_json or schema is not None or session):
+    if attempts and attempts > 1 and (input_ is Input.stream_json or schema is not None or session):
         raise typer.BadParameter("--attempts cannot be combined with --input, --output-schema or --session")
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
@@ -144,7 +144,7 @@ def run_one_shot(
     commit: bool,
     session: str = "",
     schema: Path | None = None,
-    attempts: int = 1,
+    attempts: int | None = None,
     apply_doubtful: bool = False,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path emits a final event."""
@@ -224,8 +224,9 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
     import asyncio
     import json
 
+    from agent.strategy.strategy_table import choose_work
     from cli.commands.run.final_event import list_end_signals
-    from cli.invocation import load_invocation_settings, make_runtime
+    from cli.invocation import choose_strategy, load_invocation_settings, make_runtime
     from cli.output.notices import Notices
 
     home = Home.from_environment()
@@ -235,12 +236,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
         from agent.verify.answer_schema import AnswerSchema
 
         structure = AnswerSchema.from_file(invocation.schema)
-    if invocation.attempts > 1:
-        from cli.commands.run.attempts import make_attempts_runtime
-
-        runtime = make_attempts_runtime(invocation, home, settings.session, prompt or "")
-    else:
-        runtime = make_runtime(invocation, home, settings.session)
+    runtime = make_runtime(invocation, home, settings.session)
     try:
         notices = Notices(runtime)
         _subscribe_output(runtime, settings.session, output)
@@ -254,7 +250,8 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             runtime.conclusion.verifiers.append(AnswerVerifier(schema=structure))
         if structure is not None and prompt is not None:
             prompt = structure.extend_prompt(prompt)
-        end = await runtime.run_turn(prompt)
+        strategy = choose_strategy(invocation, settings.session)
+        end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
         more: dict[str, Any] = {"notices": notices.found}
         if structure is not None:
             from cli.output.output_schema import read_structured_answer

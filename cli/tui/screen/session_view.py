@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING
 
 from agent.events import (
     ActionEvent,
+    AttemptEvent,
+    CandidateEvent,
+    ChildProgress,
+    ChoiceEvent,
     End,
     Event,
     MessageEvent,
@@ -28,6 +32,7 @@ from cli.tui.screen.suite_progress import TestProgress
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
+    from cli.output.attempt_lines import AttemptTable
     from cli.output.markdown.markdown_stream import MarkdownStream
 
 ECHOED_LINES = 12
@@ -72,6 +77,7 @@ class SessionView:
         self._folds = ActionFolds()
         self._order: dict[str, int] = {}  # of this turn's actions, by call id
         self._tests: TestProgress | None = None
+        self._attempts: AttemptTable | None = None  # of this turn, until they are printed
         self._thought, self._thinking = "", 0.0  # end of the reasoning, and its start time
         self._started = 0.0
 
@@ -140,7 +146,11 @@ class SessionView:
             self._show_live()
 
     def show_event(self, event: Event) -> None:
-        """Show the next event of the log."""
+        """Show the next event of the log, or one of a child session."""
+        if isinstance(event, ChildProgress):
+            if self._attempts is not None and self._attempts.handle_event(event):
+                self._show_live()
+            return
         self._flush_deltas()
         self._lines.width = self._front.terminal.columns
         if isinstance(event, MessageEvent):
@@ -152,7 +162,11 @@ class SessionView:
             self._front.show_last_output("")
             if event.tool in ("finish", "propose") and not event.failed:
                 self._show_markdown(str(event.data.get("summary", "")))
+        elif self._front.redraws and isinstance(event, AttemptEvent | CandidateEvent | ChoiceEvent):
+            self._track_attempts(event)
+            return
         if isinstance(event, End):
+            self._print_attempts()
             self._print_folds()
             self._order.clear()
             self._last = ""  # a blank line follows the summary
@@ -160,6 +174,32 @@ class SessionView:
         if not folded and not self._is_told_in_summary(event):
             self._lines.show_event(event)
         self._update_activity(event)
+
+    def _track_attempts(self, event: AttemptEvent | CandidateEvent | ChoiceEvent) -> None:
+        """Keep one live row for each attempt, and print all of them with the choice."""
+        from cli.output.attempt_lines import AttemptTable, describe_choice
+
+        if self._attempts is None:
+            self._attempts = AttemptTable()
+        self._attempts.handle_event(event)
+        if isinstance(event, ChoiceEvent):
+            self._print_attempts()
+            terminal = self._front.terminal
+            words = truncate_text(describe_choice(event), terminal.columns)
+            self._print_block("lines", make_painter(colour=terminal.colour)(words, "bold") + "\n")
+        else:
+            self._front.show_activity("waiting for the attempts")
+            self._show_live()
+
+    def _print_attempts(self) -> None:
+        attempts, self._attempts = self._attempts, None
+        if attempts:
+            self._print_block("lines", "".join(f"{row}\n" for row in self._format_attempts(attempts)))
+
+    def _format_attempts(self, attempts: AttemptTable) -> list[str]:
+        terminal = self._front.terminal
+        paint = make_painter(colour=terminal.colour)
+        return attempts.format_rows(terminal.columns - 1, paint, unicode=terminal.unicode)
 
     def show_progress(self, line: str) -> None:
         """Show the last line of a command's output."""
@@ -241,6 +281,8 @@ class SessionView:
         parts = []
         if self._folds:
             parts.append(self._format_folds())
+        if self._attempts:
+            parts += self._format_attempts(self._attempts)
         if self._thought:
             lines = [line for line in sanitize_text(self._thought).splitlines() if line.strip()]
             rows = [

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
+from agent.session.log import read_events
 from tests.support.cli import PATCHWRIGHT, Result, call, environment, run, script
 from tests.support.repo import Repo
 from tools.git.git_process import Git
@@ -48,6 +49,11 @@ def lottery(place: Path, *commands: str) -> str:
     return "el".join(parts) + "fi"
 
 
+def find_logs() -> list[Path]:
+    data = Home.from_environment(environment()).data
+    return sorted((data / "projects").glob("shop-*/sessions/*/log.jsonl"))
+
+
 def nothing_left(repo: Repo) -> None:
     home = Home.from_environment(environment())
     assert repo.git("worktree", "list").count("\n") == 1
@@ -82,8 +88,24 @@ def test_the_attempt_that_the_tests_like_best_comes_back_beside_the_users_own_ch
         path: entry for path, entry in index.items() if path != "cart.py"
     }
     nothing_left(shop)
-    (session,) = (Home.from_environment(environment()).data / "projects").glob("shop-*/sessions/*/attempts")
-    assert sorted(path.name for path in session.glob("*.jsonl")) == ["1.jsonl", "2.jsonl", "3.jsonl"]
+    assert "is applied: its tests came out best" in done.err
+    logs: dict[str, list[Any]] = {log.parent.name: list(read_events(log.parent)) for log in find_logs()}
+    assert len(logs) == 4
+    (session,) = [name for name, log in logs.items() if log[0].started_by is None]
+    parent = logs[session]
+    candidates = [each for each in parent if each.kind == "candidate"]
+    assert sorted(each.attempt for each in candidates) == [1, 2, 3]
+    assert {each.child for each in candidates} == logs.keys() - {session}
+    tests = [each for each in parent if each.kind == "verdict" and each.name == "tests"]
+    assert sorted(str(each.attempt) for each in tests) == ["1", "2", "3", "None"]
+    (choice,) = [each for each in parent if each.kind == "choice"]
+    (applied,) = [each for each in candidates if each.attempt == choice.attempt]
+    assert applied.verification.startswith("passed: 1 passed")
+    exported = shop.root.parent / "session.md"
+    assert run("session", "export", session, "--to", str(exported), cwd=shop.root).code == 0
+    page = exported.read_text("utf-8")
+    assert f"**attempt {choice.attempt}: passed: 1 passed" in page
+    assert f"session `{applied.child}`" in page
     assert run("undo", cwd=shop.root).code == 0
     assert shop.read("cart.py") != RIGHT
     assert not (shop.root / "data.bin").exists()
@@ -133,7 +155,11 @@ def test_a_repository_without_a_commit_has_nothing_to_begin_with(tmp_path: Path)
 def test_attempts_end_with_the_session_that_waits_for_them(shop: Repo, number: signal.Signals) -> None:
     pids = shop.root.parent / "pids"
     pids.mkdir()
-    turns = [{"calls": [call("shell", command=f"echo > '{pids}'/$$; exec sleep 300")]}, {"text": "Done."}]
+    # A moment after its start: until then the watchdog may not know it.
+    turns = [
+        {"calls": [call("shell", command=f"sleep 0.3; echo > '{pids}'/$$; exec sleep 300")]},
+        {"text": "Done."},
+    ]
     model = script(shop.root.parent, turns)
     command = [*PATCHWRIGHT, "run", "x", "--attempts", "2", "--model", model, *UNCONFINED]
     quiet = subprocess.DEVNULL

@@ -1,0 +1,63 @@
+"""Events of a turn that a strategy makes of child sessions, in the log of the session that has the turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent.events.event_base import Event, UsageRecord
+
+
+@dataclass(kw_only=True)
+class AttemptEvent(Event):
+    """A child session has begun an attempt at the task. Its end is a candidate with the same number.
+
+    number: counted from 1; child: its session id; strategy: name of the one that started it
+    base: commit that its worktree begins with; hint: what it was told beside the task
+    model, temperature: those asked for, "" and None for the session's own
+    """
+
+    kind: Literal["attempt"] = "attempt"
+    number: int
+    child: str
+    strategy: str = ""
+    base: str = ""
+    model: str = ""
+    temperature: float | None = None
+    hint: str = ""
+
+
+@dataclass(kw_only=True)
+class CandidateEvent(Event):
+    """What an attempt came to. The verdicts on it are the events before it with its number.
+
+    child: "" if no session could be started
+    patch: reference of the artifact with its changes, "" if there are none; lines: changed by it
+    weakened_tests: how many; changes_tests: whether it changes files with tests
+    """
+
+    kind: Literal["candidate"] = "candidate"
+    attempt: int
+    child: str = ""
+    outcome: str = ""
+    exit_code: int = -1
+    report: str = ""
+    verification: str = ""
+    patch: str = ""
+    files: list[str] = field(default_factory=list)
+    lines: int = 0
+    weakened_tests: int = 0
+    changes_tests: bool = False
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    seconds: float = 0.0
+
+
+@dataclass(kw_only=True)
+class ChoiceEvent(Event):
+    """A candidate was chosen. order: numbers of all attempts, the best first; reason: why the first is"""
+
+    kind: Literal["choice"] = "choice"
+    attempt: int
+    child: str = ""
+    order: list[int] = field(default_factory=list)
+    reason: str = ""

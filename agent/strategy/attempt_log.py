@@ -1,0 +1,107 @@
+"""What the log of a session says about the attempts of its last turn, so that none that ended is made again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChildEvent,
+    ChoiceEvent,
+    End,
+    MessageEvent,
+    ObservationEvent,
+    Prompt,
+    SideCall,
+    UsageRecord,
+    VerdictEvent,
+)
+from agent.session.branch_history import History
+from agent.session.log import read_events
+from agent.strategy.candidate import Candidate, read_verdict
+from agent.verify.verdict import Verdict
+
+
+@dataclass(slots=True, kw_only=True)
+class AttemptLog:
+    """The attempts of one turn.
+
+    prompt: of the turn
+    candidates: by number; ended: attempts whose child ended, but whose candidate a kill kept from the log
+    unfinished: those whose child had not ended; its worktree is gone, so they begin again
+    choice: if one was made; is_applied: its patch is in the workspace
+    """
+
+    prompt: str = ""
+    base: str = ""
+    candidates: dict[int, Candidate] = field(default_factory=dict)
+    ended: dict[int, ChildEvent] = field(default_factory=dict)
+    unfinished: list[AttemptEvent] = field(default_factory=list)
+    choice: ChoiceEvent | None = None
+    is_applied: bool = False
+
+    @classmethod
+    def from_history(cls, history: History) -> AttemptLog:
+        """Read the last turn of a log; right after its prompt there is nothing else in it."""
+        found = cls()
+        begun: dict[str, AttemptEvent] = {}
+        verdicts: dict[int, list[Verdict]] = {}
+        for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
+            match event:
+                case Prompt():
+                    found.prompt = event.text
+                case AttemptEvent():
+                    found.base = found.base or event.base
+                    begun[event.child] = event
+                    verdicts[event.number] = []
+                case ChildEvent(state="ended") if event.child in begun:
+                    found.ended[begun.pop(event.child).number] = event
+                case VerdictEvent() if event.attempt is not None:
+                    verdicts.setdefault(event.attempt, []).append(read_verdict(event))
+                case CandidateEvent():
+                    found.ended.pop(event.attempt, None)
+                    found.candidates[event.attempt] = Candidate.from_event(
+                        event, verdicts.get(event.attempt, [])
+                    )
+                case ChoiceEvent():
+                    found.choice = event
+                case ObservationEvent(tool="bring_back", failed=False):
+                    found.is_applied = True
+        found.unfinished = list(begun.values())
+        return found
+
+    def sum_usage(self, sessions: Path) -> UsageRecord:
+        """Return what the attempts before the kill used, so that a limit holds for both parts of the turn.
+
+        sessions: folder with the logs of the attempts
+        """
+        total = UsageRecord()
+        for candidate in self.candidates.values():
+            total.add(candidate.usage)
+        for ended in self.ended.values():
+            total.add(ended.usage)
+        for attempt in self.unfinished:
+            try:
+                for event in read_events(sessions / attempt.child):
+                    if isinstance(event, MessageEvent | SideCall):
+                        total.add(event.usage)
+            except OSError:  # its log was deleted since
+                continue
+        return total
+
+
+def read_last_verification(session: Path) -> tuple[str, list[str], list[Verdict]]:
+    """Return the verification and the files of a session's last end, and the verdicts before it."""
+    end = End(outcome="")
+    verdicts: list[Verdict] = []
+    for event in read_events(session):
+        match event:
+            case Prompt():
+                verdicts = []
+            case VerdictEvent(attempt=None):
+                verdicts.append(read_verdict(event))
+            case End():
+                end = event
+    return end.verification, end.files, verdicts

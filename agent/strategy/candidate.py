@@ -1,0 +1,86 @@
+"""Candidate: what one attempt came to, as strategies compare it and as the log keeps it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+
+from agent.events import CandidateEvent, UsageRecord, VerdictEvent
+from agent.exit_codes import Exit
+from agent.verify.verdict import Verdict
+from tools.core.text import format_count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Result of one attempt.
+
+    attempt: its number; child: its session id, "" if none could be started
+    patch: reference of the artifact with its changes to the files of the turn's beginning, "" if there are none
+    lines: changed by it; weakened_tests: how many; changes_tests: whether it changes files with tests
+    verdicts: of the child's own verifiers, and of others that a strategy asked
+    """
+
+    attempt: int
+    child: str = ""
+    outcome: str = ""
+    exit_code: int = int(Exit.INTERNAL)
+    report: str = ""
+    verification: str = ""
+    patch: str = ""
+    files: tuple[str, ...] = ()
+    lines: int = 0
+    weakened_tests: int = 0
+    changes_tests: bool = False
+    usage: UsageRecord = field(default_factory=UsageRecord)
+    seconds: float = 0.0
+    verdicts: tuple[Verdict, ...] = ()
+
+    def count_tests(self, kind: str) -> int:
+        """Return how many tests "passed", "failed", were "skipped" … at its end, if known."""
+        said = self.verification.partition(";")[0]
+        found = re.search(rf"(\d+) {kind}", said)
+        return int(found[1]) if found else 0
+
+    def to_event(self) -> CandidateEvent:
+        """Return the event that ends the attempt in the log."""
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "verdicts"}
+        return CandidateEvent(**{**values, "files": list(self.files)})
+
+    @classmethod
+    def from_event(cls, event: CandidateEvent, verdicts: Sequence[Verdict]) -> Candidate:
+        """Return the candidate that an event keeps, with the verdicts logged before it."""
+        values = {each.name: getattr(event, each.name) for each in fields(cls) if each.name != "verdicts"}
+        return cls(**{**values, "files": tuple(event.files)}, verdicts=tuple(verdicts))
+
+
+def read_verdict(event: VerdictEvent) -> Verdict:
+    """Return the verdict that an event keeps."""
+    return Verdict(
+        outcome=event.outcome,
+        evidence=event.evidence,
+        name=event.name,
+        detail=event.detail,
+        artifacts=tuple(event.artifacts),
+    )
+
+
+def create_verdict_event(verdict: Verdict, attempt: int) -> VerdictEvent:
+    """Return the event of a verdict on an attempt."""
+    return VerdictEvent(
+        name=verdict.name,
+        outcome=verdict.outcome,
+        evidence=verdict.evidence,
+        detail=verdict.detail,
+        artifacts=list(verdict.artifacts),
+        attempt=attempt,
+    )
+
+
+def describe_candidate(candidate: Candidate | CandidateEvent) -> str:
+    """Return one line about a candidate: verification, changes, weakened tests and time."""
+    told = candidate.verification or candidate.outcome or "internal"
+    changed = format_count(len(candidate.files), "file") if candidate.patch else "nothing changed"
+    weak = f", {format_count(candidate.weakened_tests, 'test')} weakened" if candidate.weakened_tests else ""
+    return f"attempt {candidate.attempt}: {told}; {changed}{weak}; {candidate.seconds:.0f} s"

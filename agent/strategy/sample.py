@@ -1,0 +1,99 @@
+"""`sample`: several attempts at one task, each a child session in its own worktree; the best patch is applied.
+
+The session treats that change like any other: it can be undone, is tested again in the workspace, and a commit
+contains it and none of the user's changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from agent.children.spec import ChildSpec
+from agent.exit_codes import BY_FAULT, Exit
+from agent.model_selection import ModelSelection
+from agent.monitor.answers import TurnEnd
+from agent.strategy.candidate import Candidate, describe_candidate
+from agent.strategy.ranking import rank_candidates
+from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.errors import UserError
+
+Value = TypeVar("Value")
+
+
+@dataclass(slots=True)
+class Sample:
+    """Independent attempts, of which executed tests choose one. Implements `Strategy`."""
+
+    settings: StrategySettings
+    takes_advice: bool = False
+
+    async def run(self, turn: StrategyTurn) -> TurnEnd:
+        """See `Strategy.run`."""
+        self._check_models(turn)
+        base = await turn.commit_files()
+        numbers = range(1, self.settings.attempts + 1)
+        waiting = [number for number in numbers if not turn.is_done(number)]
+        candidates = await turn.gather([self._attempt(turn, number, base, waiting) for number in numbers])
+        ranking = rank_candidates(candidates)
+        if not ranking.best.patch:
+            return await _finish_unchanged(turn, candidates)
+        best = turn.choose(ranking)
+        applied = await turn.apply(best)
+        if applied is not None and applied.failed:
+            return await turn.finish(
+                f"The best attempt could not be brought back: {applied.text}", "not achieved"
+            )
+        achieved = best.exit_code != Exit.NOT_ACHIEVED
+        return await turn.finish(best.report, "done" if achieved else "not achieved")
+
+    async def _attempt(self, turn: StrategyTurn, number: int, base: str, waiting: list[int]) -> Candidate:
+        """Make one attempt. waiting: those that have not begun, which share what is left of the budget"""
+        async with turn.slots:
+            share = None
+            if number in waiting:
+                share = turn.divide_budget(len(waiting))
+                waiting.remove(number)
+            given, hint = self.settings, _cycle(self.settings.hints, number) or ""
+            spec = ChildSpec(
+                prompt=turn.prompt,
+                instructions=hint,
+                model=_cycle(given.models, number) or "",
+                temperature=_cycle(given.temperatures, number),
+                limits=turn.build_limits(),
+                share=share,
+                place="worktree",
+                base=base,
+            )
+            return await turn.attempt(number, spec, hint=hint)
+
+    def _check_models(self, turn: StrategyTurn) -> None:
+        """Raise UserError before anything is asked if a limit on cost cannot hold for one of the models."""
+        environment = turn.runtime.environment
+        if environment is None:
+            return
+        models = ModelSelection(
+            settings=turn.runtime.settings, env=environment.request.env, cache=environment.home.cache
+        )
+        for name in self.settings.models:
+            models.check_price(name)
+
+
+def _cycle(values: Sequence[Value], number: int) -> Value | None:
+    """Return the value of an attempt, None if none are given."""
+    return values[(number - 1) % len(values)] if values else None
+
+
+async def _finish_unchanged(turn: StrategyTurn, candidates: Sequence[Candidate]) -> TurnEnd:
+    """End the turn if no attempt changed a file: an answer, no work to do, or a common obstacle."""
+    best = min(candidates, key=lambda each: (each.exit_code, each.attempt))
+    for fault, code in BY_FAULT.items():
+        if best.exit_code == code:
+            raise UserError(fault, f"no attempt finished: {best.report}")
+    status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(
+        Exit(best.exit_code), "not achieved"
+    )
+    told = "".join(f"{describe_candidate(each)}\n" for each in candidates)
+    return await turn.finish(best.report.strip() or told, status)

@@ -1,0 +1,24 @@
+"""Settings of the strategy of a turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sandbox.settings_validation import FORBID_UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategySettings:
+    """How turns are made, and what differs between their attempts.
+
+    name: "single", the loop alone, or another of `agent.strategy.strategy_table`
+    attempts: how many; models, temperatures, hints: those of the first, second … attempt, then from the first again
+    """
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    name: str = "single"
+    attempts: int = 3
+    models: list[str] = field(default_factory=list)
+    temperatures: list[float] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)

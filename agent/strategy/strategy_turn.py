@@ -1,0 +1,216 @@
+"""One turn as a strategy sees it: attempts by child sessions, a choice among them, and its end.
+
+Each step is logged when it is done and found in the log when the turn is resumed: a strategy is plain code that is
+run again from its beginning, and whose attempts return at once where they had ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from agent.budget.limit_settings import LimitSettings
+from agent.budget.purse import Amount
+from agent.children.children import Children
+from agent.children.spec import ChildResult, ChildSpec
+from agent.events import AttemptEvent, ChoiceEvent, MessageEvent, UsageRecord
+from agent.exit_codes import BY_FAULT, Exit
+from agent.monitor.answers import TurnEnd
+from agent.strategy.attempt_log import AttemptLog, read_last_verification
+from agent.strategy.candidate import Candidate, create_verdict_event
+from agent.strategy.ranking import Ranking
+from agent.turn.runtime import Runtime
+from agent.verify.verdict import Verdict
+from sandbox.errors import Fault, UserError
+from sandbox.policy.decision import Mode
+from tools.core.action import Observation
+
+Result = TypeVar("Result")
+
+Check = Callable[[ChildResult], Awaitable[Verdict]]
+"""Gives one more verdict on an attempt, such as a judge's opinion."""
+
+
+class StrategyTurn:
+    """The turn that a strategy fills.
+
+    name: of the strategy; children: starts the sessions
+    slots: held by an attempt while it runs, so that no more run at once than there are processors
+    """
+
+    def __init__(self, name: str, runtime: Runtime, children: Children) -> None:
+        self.children = children
+        self.slots = asyncio.Semaphore(os.cpu_count() or 1)
+        self._name = name
+        self._runtime = runtime
+        self._log = AttemptLog.from_history(runtime.session.replayed)
+        if self._log.candidates or self._log.ended or self._log.unfinished:
+            runtime.purse.add_usage(self._log.sum_usage(runtime.session.folder.parent))
+
+    @property
+    def prompt(self) -> str:
+        """The task, as the user gave it."""
+        return self._log.prompt
+
+    @property
+    def runtime(self) -> Runtime:
+        """The session that has the turn."""
+        return self._runtime
+
+    def build_limits(self) -> LimitSettings:
+        """Return the limits of one attempt: on steps and time those of the session; its purse pays for all."""
+        own = self._runtime.settings.limits
+        return LimitSettings(max_steps=own.max_steps, max_time=own.max_time)
+
+    def divide_budget(self, parts: int) -> Amount | None:
+        """Return one of `parts` shares of what is left of the budget, for the spec of an attempt about to start."""
+        return self._runtime.purse.divide_rest(parts)
+
+    async def commit_files(self) -> str:
+        """Return the commit that all attempts begin with: the user's present files, with uncommitted changes.
+
+        Raises UserError if nothing could be brought back: in read-only mode, or without a commit.
+        """
+        if self._runtime.policy.mode is Mode.READ_ONLY:
+            raise UserError(
+                Fault.USAGE,
+                f"strategy {self._name!r} cannot apply a patch in read-only mode",
+                "Leave one of them out.",
+            )
+        self._log.base = self._log.base or await self.children.worktrees.commit_files()
+        return self._log.base
+
+    def is_done(self, number: int) -> bool:
+        """Whether this attempt had ended before the turn was resumed."""
+        return number in self._log.candidates or number in self._log.ended
+
+    async def attempt(
+        self, number: int, spec: ChildSpec, *, hint: str = "", checks: Sequence[Check] = ()
+    ) -> Candidate:
+        """Let a child session make an attempt, or return what it came to before a kill.
+
+        number: names it in the log; a strategy gives the same to the same attempt whenever it is run
+        hint: for the log; checks: give more verdicts on the child's result
+        """
+        if (known := self._log.candidates.get(number)) is not None:
+            return known
+        if spec.place == "worktree" and not spec.base:
+            spec = replace(spec, base=await self.commit_files())
+        if (ended := self._log.ended.get(number)) is not None:
+            folder = self._runtime.session.folder.parent / ended.child
+            verification, files, verdicts = await asyncio.to_thread(read_last_verification, folder)
+            result = ChildResult(
+                child=ended.child,
+                outcome=ended.outcome,
+                exit_code=ended.exit_code,
+                report=ended.report,
+                verification=verification,
+                patch=self._read_artifact(ended.patch),
+                artifact=ended.patch,
+                files=tuple(files),
+                usage=vars(ended.usage),
+                seconds=ended.seconds,
+            )
+        else:
+            try:
+                child = await self.children.start(spec)
+            except UserError as error:  # nothing is left of the budget, or the model's name is wrong
+                return self._record_failure(number, error)
+            async with child:
+                self._record_start(number, child.id, spec, hint)
+                result = await child.run()
+                verdicts = list(child.runtime.conclusion.verdicts)
+        for each in checks:
+            verdicts.append(await each(result))
+        return await self._record_candidate(number, spec.base, result, verdicts)
+
+    async def gather(self, attempts: Sequence[Awaitable[Result]]) -> list[Result]:
+        """Wait for all; if one fails or the turn is interrupted, the others end first."""
+        tasks = [asyncio.ensure_future(each) for each in attempts]
+        try:
+            return await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                if not task.cancelling():  # a second cancellation would cut off its cleaning up
+                    task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def choose(self, ranking: Ranking) -> Candidate:
+        """Log and return the best candidate, or the one that was chosen before a kill."""
+        best = ranking.best
+        if (known := self._log.choice) is not None:
+            return next(each for each in ranking.candidates if each.attempt == known.attempt)
+        order = [each.attempt for each in ranking.candidates]
+        self._runtime.session.append(
+            ChoiceEvent(attempt=best.attempt, child=best.child, order=order, reason=ranking.reason)
+        )
+        return best
+
+    async def apply(self, candidate: Candidate) -> Observation | None:
+        """Bring a candidate's patch into the workspace, as an action that can be undone; None if it is there."""
+        if self._log.is_applied:
+            return None
+        from tools.git.apply_attempt import bring_back
+
+        self._runtime.toolbox.add(accepted=[bring_back])
+        return await self._runtime.run_harness_action("bring_back", {"patch": candidate.patch})
+
+    async def finish(self, text: str, status: str) -> TurnEnd:
+        """End the turn with a text for the user. status: as of the tool `finish`"""
+        await self._runtime.run_harness_action("finish", {"summary": "", "status": status})
+        self._runtime.session.append(MessageEvent(text=text, model=f"strategy:{self._name}"))
+        return TurnEnd(reason="ended", text=text)
+
+    def _record_start(self, number: int, child: str, spec: ChildSpec, hint: str) -> None:
+        self._runtime.session.append(
+            AttemptEvent(
+                number=number,
+                child=child,
+                strategy=self._name,
+                base=spec.base,
+                model=spec.model,
+                temperature=spec.temperature,
+                hint=hint,
+            )
+        )
+
+    def _record_failure(self, number: int, error: UserError) -> Candidate:
+        code = BY_FAULT.get(error.fault, Exit.INTERNAL)
+        candidate = Candidate(attempt=number, outcome=code.label, exit_code=int(code), report=error.message)
+        self._runtime.session.append(candidate.to_event())
+        return candidate
+
+    async def _record_candidate(
+        self, number: int, base: str, result: ChildResult, verdicts: Sequence[Verdict]
+    ) -> Candidate:
+        from agent.strategy.patch_inspection import inspect_patch
+
+        git = await self.children.worktrees.open_git()
+        facts = await asyncio.to_thread(inspect_patch, git, base, result.patch)
+        candidate = Candidate(
+            attempt=number,
+            child=result.child,
+            outcome=result.outcome,
+            exit_code=result.exit_code,
+            report=result.report,
+            verification=result.verification,
+            patch=result.artifact,
+            files=result.files,
+            lines=facts.lines,
+            weakened_tests=facts.weakened_tests,
+            changes_tests=facts.changes_tests,
+            usage=UsageRecord(**result.usage),
+            seconds=result.seconds,
+            verdicts=tuple(verdicts),
+        )
+        for each in verdicts:
+            self._runtime.session.append(create_verdict_event(each, number))
+        self._runtime.session.append(candidate.to_event())
+        return candidate
+
+    def _read_artifact(self, ref: str) -> bytes:
+        path = self._runtime.workspace.artifacts.find_file(ref) if ref else None
+        return path.read_bytes() if path is not None and path.is_file() else b""
