@@ -182,7 +182,7 @@ class Children:
         )
 
     def _build_request(self, spec: ChildSpec, place: OpenPlace, purse: Purse) -> SessionRequest:
-        parent, approver = self._parent, self._parent.approver
+        parent, approver = self._parent, self._parent.loop.gateway.approver
         return SessionRequest(
             working=place.folder / self._find_subfolder(place),
             offer_commit=False,

@@ -47,6 +47,12 @@ def preview_session(folder: Path) -> SessionPreview:
     return SessionPreview(id=folder.name, model=str(model or ""), unfinished=last == "prompt")
 
 
+def is_child_session(folder: Path) -> bool:
+    """Whether another session started this one. Raises OSError."""
+    with (folder / "log.jsonl").open("rb") as file:
+        return bool(next(_parse_lines(file), {}).get("started_by"))
+
+
 _ENDS = ("prompt", "end")
 """First and last event kind of a turn."""
 

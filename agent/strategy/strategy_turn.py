@@ -43,7 +43,7 @@ class StrategyTurn:
 
     def __init__(self, name: str, runtime: Runtime, children: Children) -> None:
         self.children = children
-        self.slots = asyncio.Semaphore(os.cpu_count() or 1)
+        self.slots = asyncio.Semaphore(_count_processors())
         self._name = name
         self._runtime = runtime
         self._log = AttemptLog.from_history(runtime.session.replayed)
@@ -214,3 +214,11 @@ class StrategyTurn:
     def _read_artifact(self, ref: str) -> bytes:
         path = self._runtime.workspace.artifacts.find_file(ref) if ref else None
         return path.read_bytes() if path is not None and path.is_file() else b""
+
+
+def _count_processors() -> int:
+    """Return how many this process may use, where the system says so (Linux)."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

@@ -111,14 +111,20 @@ def _resume_without_terminal(
 
 
 def find_newest_session(home: Home, root: Path) -> str:
-    """Return the id of the project's most recently written session. Raises UserError if there is none."""
+    """Return the id of the project's most recently written session, other than those that sessions started.
+
+    Raises UserError if there is none.
+    """
+    from agent.session.session_preview import is_child_session
+
     logs = (home.get_project_folder(root) / "sessions").glob("*/log.jsonl")
-    found = max(((path.stat().st_mtime_ns, path.parent.name) for path in logs), default=None)
+    newest = sorted(((path.stat().st_mtime_ns, path.parent) for path in logs), reverse=True)
+    found = next((folder.name for _, folder in newest if not is_child_session(folder)), None)
     if found is None:
         raise UserError(
             Fault.USAGE, f"no session to resume in {str(root)!r}", "Start one: patchwright run PROMPT"
         )
-    return found[1]
+    return found
 
 
 def _read_state(folder: Path, session: str) -> SessionPreview:

@@ -1,15 +1,17 @@
-"""/model and /cost: the model in use, and the tokens and dollars spent."""
+"""/model, /attempts and /cost: the model in use, several attempts with it, and the tokens and dollars spent."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.events import Signal
 from agent.session.usage_report import UsageItem
 from cli.output.amounts import format_duration, format_price, format_tokens
 from cli.tui.commands.slash_command import Command
+from sandbox.errors import Fault, UserError
 from tools.core.text import format_count
 
 if TYPE_CHECKING:
@@ -25,6 +27,22 @@ async def model(chat: Conversation, argument: str) -> None:
         return
     await chat.switch_model(argument)
     chat.runtime.session.append(Signal(name="model", detail=f"model: {chat.runtime.model.name}"))
+
+
+async def attempts(chat: Conversation, argument: str) -> None:
+    """Run one turn of several attempts, of which the best is applied."""
+    first, _, rest = argument.partition(" ")
+    settings = chat.settings.session.strategy
+    count, task = (int(first), rest.strip()) if first.isdecimal() else (settings.attempts, argument)
+    if not task or not 1 <= count <= MOST_ATTEMPTS:
+        raise UserError(
+            Fault.USAGE, "/attempts needs a task", f"/attempts [N] TASK, with N from 1 to {MOST_ATTEMPTS}"
+        )
+    await chat.run_turn(task, shown="", strategy=replace(settings, name="sample", attempts=count))
+
+
+MOST_ATTEMPTS = 16
+"""As for `run --attempts`."""
 
 
 async def cost(chat: Conversation, argument: str) -> None:
@@ -96,6 +114,16 @@ COMMANDS = (
         help="show or switch the model",
         run=model,
         choices=_list_models,
+        while_working=False,
+    ),
+    Command(
+        name="/attempts",
+        argument="[N] TASK",
+        help="several attempts at a task; apply the best",
+        details="Each attempt is a session in its own worktree, which sees your files but not this conversation.\n"
+        "The one that the tests rate best is applied; /undo reverts it. Models, temperatures and hints for\n"
+        "them: settings strategy.models, strategy.temperatures, strategy.hints.",
+        run=attempts,
         while_working=False,
     ),
     Command(name="/cost", argument="", help="tokens and dollars so far", run=cost),

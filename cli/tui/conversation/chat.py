@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from agent.app_dirs import Home
 from agent.events import Event, MessageEvent, Prompt, Rewind, Steer
 from agent.model.protocol import Model
+from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import wrap_words
@@ -113,7 +115,8 @@ class Chat:
         else:
             self._echo_input(text)
             self._start_work(
-                self._run_turns(self.planning.add_plan_instructions(text)), self._describe_waiting()
+                self._run_turns(self.planning.add_plan_instructions(text), self._strategy),
+                self._describe_waiting(),
             )
 
     def resume_turn(self) -> None:
@@ -186,14 +189,17 @@ class Chat:
         text = wrap_words(sanitize_text(text), terminal.columns)
         self.view.show_note(make_painter(colour=terminal.colour)(text, style) if style else text)
 
-    async def run_turn(self, prompt: str, *, shown: str | None = None) -> None:
+    async def run_turn(
+        self, prompt: str, *, shown: str | None = None, strategy: StrategySettings | None = None
+    ) -> None:
         """Run a turn on behalf of a command, as if the user had typed its prompt.
 
         shown: text to print instead of the prompt; "" for none, if it is already on the screen
+        strategy: makes the turn, None for the loop alone
         """
         if shown != "":
             self.view.echo_prompt(prompt if shown is None else shown)
-        await self._run_turns(self.planning.add_plan_instructions(prompt))
+        await self._run_turns(self.planning.add_plan_instructions(prompt), strategy)
 
     @asynccontextmanager
     async def use_model(self, name: str) -> AsyncIterator[None]:
@@ -298,7 +304,8 @@ class Chat:
             else:
                 self.view.echo_prompt(left)
                 self._start_work(
-                    self._run_turns(self.planning.add_plan_instructions(left)), self._describe_waiting()
+                    self._run_turns(self.planning.add_plan_instructions(left), self._strategy),
+                    self._describe_waiting(),
                 )
         elif self._later and work.result():
             text = self._later.pop(0)
@@ -328,13 +335,19 @@ class Chat:
             )
         return False
 
-    async def _run_turns(self, prompt: str | None) -> None:
+    @property
+    def _strategy(self) -> StrategySettings | None:
+        """The strategy of the settings, for a prompt of the user; a plan is made by the loop alone."""
+        return None if self.planning.on else self.settings.session.strategy
+
+    async def _run_turns(self, prompt: str | None, strategy: StrategySettings | None = None) -> None:
         """Run turns until no text is queued: text that came too late to steer one turn starts the next."""
         while True:
             if prompt is not None and self.note:
                 prompt, self.note = f"{prompt}\n\n{self.note}", ""
             self._asker.forget_last_answer()
-            end = await self.runtime.run_turn(prompt)
+            work = choose_work(self.runtime, strategy or StrategySettings(), prompt)
+            end = await self.runtime.run_turn(prompt, work)
             self.runtime.loop.inbox.clear()
             left, self._queued = self._queued, []
             self._show_queued()
@@ -343,7 +356,7 @@ class Chat:
             if end.outcome != "done" or self._hung_up:
                 self.front.restore_input("\n".join(left))
                 break
-            prompt = "\n".join(left)
+            prompt, strategy = "\n".join(left), self._strategy
             self.view.echo_prompt(prompt)
         if not self._hung_up:
             await self.planning.handle_turn_end(end)

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from agent.app_dirs import Home
+from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from cli.output.style.paint import Style
 from cli.settings.settings_types import Settings
@@ -56,8 +57,13 @@ class Conversation(Protocol):
         """Print lines of the program itself; untrusted text is sanitized."""
         ...
 
-    async def run_turn(self, prompt: str, *, shown: str | None = None) -> None:
-        """Run a turn as if the user had typed its prompt. shown: text to print instead of the prompt."""
+    async def run_turn(
+        self, prompt: str, *, shown: str | None = None, strategy: StrategySettings | None = None
+    ) -> None:
+        """Run a turn as if the user had typed its prompt.
+
+        shown: text to print instead of the prompt; strategy: makes the turn, None for the loop alone
+        """
         ...
 
     def use_model(self, name: str) -> AbstractAsyncContextManager[None]:

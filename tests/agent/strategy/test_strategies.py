@@ -1,0 +1,200 @@
+"""Strategies on real sessions, in one process: what attempts are given, what they may spend, what is logged."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.app_dirs import Home
+from agent.assemble import assemble_runtime
+from agent.budget.limit_settings import LimitSettings
+from agent.events import AttemptEvent, CandidateEvent, ChildProgress, ChoiceEvent, End, Event, VerdictEvent
+from agent.exit_codes import Exit
+from agent.model.model_settings import CatalogSettings, ModelSettings
+from agent.session.log import read_events
+from agent.session_request import SessionRequest
+from agent.session_settings import SessionSettings
+from agent.strategy.single import Single
+from agent.strategy.strategy import run_strategy
+from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_table import choose_work
+from agent.turn.runtime import Runtime
+from sandbox.access_settings import AccessSettings
+from sandbox.policy.decision import Approval, Mode
+from tests.support.cli import CHECKOUT, call, script
+from tests.support.loopback import Loopback
+from tests.support.repo import Repo
+from tools.core.tool_settings import ToolSettings
+
+USAGE = {"input": 1000, "output": 100}
+PRICES = CatalogSettings(window=100_000, input=10.0, output=50.0)
+CALL = 0.015
+"""Dollars of a call with that usage at these prices."""
+
+EDIT = {"calls": [call("edit", path="cart.py", old="-sum", new="sum")], "usage": USAGE}
+DONE = {"text": "It adds up.", "usage": USAGE}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", "def total(prices):\n    return -sum(prices)\n")
+    repo.commit_all()
+    return repo
+
+
+def settings_for(model: str, **more: Any) -> SessionSettings:
+    tools = ToolSettings()
+    tools = replace(tools, tests=replace(tools.tests, command="true"))
+    access = AccessSettings(approval=Approval.NEVER, sandbox="unconfined")
+    return SessionSettings(model=model, access=access, tools=tools, **more)
+
+
+def play(shop: Repo, settings: SessionSettings, story: Callable[[Runtime], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        runtime = assemble_runtime(settings, SessionRequest(working=shop.root), Home.from_environment())
+        try:
+            return await story(runtime)
+        finally:
+            await runtime.close()
+
+    return asyncio.run(run())
+
+
+def select(runtime: Runtime, kind: type[Any]) -> list[Any]:
+    return [each for each in read_events(runtime.session.folder) if isinstance(each, kind)]
+
+
+def test_each_attempt_gets_its_model_temperature_and_hint(shop: Repo) -> None:
+    given = StrategySettings(
+        name="sample",
+        attempts=3,
+        models=["openai/a", "openai/b"],
+        temperatures=[0.2, 0.9, 1.0],
+        hints=["Change as little as possible."],
+    )
+    with Loopback([{"text": "It is a cart.", "repeat": 9}]) as server:
+        settings = settings_for("openai/own", api_base=server.url, strategy=given)
+
+        async def story(runtime: Runtime) -> End:
+            seen: list[Event] = []
+            runtime.session.subscribe(seen.append)
+            end = await runtime.run_turn("what is it?", choose_work(runtime, given, "what is it?"))
+            begun = select(runtime, AttemptEvent)
+            assert sorted((each.number, each.model, each.temperature) for each in begun) == [
+                (1, "openai/a", 0.2),
+                (2, "openai/b", 0.9),
+                (3, "openai/a", 1.0),
+            ]
+            assert {each.hint for each in begun} == set(given.hints)
+            children = {each.child for each in begun}
+            assert {each.child for each in seen if isinstance(each, ChildProgress)} == children
+            assert select(runtime, ChoiceEvent) == []
+            return end
+
+        end = play(shop, settings, story)
+        asked = [(each.body["model"], each.body["temperature"]) for each in server.requests]
+        system = [str(each.body["messages"][0]["content"]) for each in server.requests]
+    assert sorted(asked) == [("a", 0.2), ("a", 1.0), ("b", 0.9)]
+    assert all("# Your part\n\nChange as little as possible." in each for each in system)
+    assert (end.outcome, end.summary) == ("done", "It is a cart.")
+
+
+def test_one_purse_pays_for_all_and_the_rest_comes_back(shop: Repo) -> None:
+    limit = 0.2
+    with Loopback([EDIT, *[{"calls": [call("list")], "usage": USAGE}] * 200]) as server:
+        settings = settings_for(
+            "openai/mine",
+            api_base=server.url,
+            limits=LimitSettings(max_cost=limit),
+            models=ModelSettings(catalog={"openai/mine": PRICES}),
+        )
+        strategy = StrategySettings(name="sample", attempts=3)
+
+        async def story(runtime: Runtime) -> None:
+            end = await runtime.run_turn("mend it", choose_work(runtime, strategy, "mend it"))
+            spent = end.usage.cost or 0.0
+            assert spent == pytest.approx(len(server.requests) * CALL)
+            candidates = select(runtime, CandidateEvent)
+            assert spent == pytest.approx(sum(each.usage.cost or 0 for each in candidates))
+            assert limit / 2 < spent <= limit
+            assert runtime.purse.compute_dollars_left() == pytest.approx(limit - spent)
+
+        play(shop, settings, story)
+
+
+def test_the_choice_and_what_led_to_it_are_in_the_log(shop: Repo, tmp_path: Path) -> None:
+    model = script(tmp_path, [EDIT, DONE])
+    strategy = StrategySettings(name="sample", attempts=2)
+
+    async def story(runtime: Runtime) -> None:
+        end = await runtime.run_turn("mend it", choose_work(runtime, strategy, "mend it"))
+        assert (end.outcome, end.summary, end.files) == ("done", "It adds up.", ["cart.py"])
+        kinds = [each.kind for each in read_events(runtime.session.folder)]
+        order = ["prompt", "attempt", "candidate", "choice", "message", "end"]
+        assert [kinds.index(each) for each in order] == sorted(kinds.index(each) for each in order)
+        judged = {each.attempt for each in select(runtime, VerdictEvent) if each.name == "tests"}
+        assert judged == {1, 2, None}, "each attempt, and the change in the workspace"
+        (choice,) = select(runtime, ChoiceEvent)
+        assert (choice.attempt, choice.order) == (1, [1, 2])
+        following = runtime.projection.build_request().messages
+        assert [each.text for each in following] == ["mend it", "It adds up."]
+
+    play(shop, settings_for(model), story)
+    assert "return sum" in shop.read("cart.py")
+    assert shop.git("worktree", "list").count("\n") == 1
+
+
+def test_nothing_is_attempted_that_could_not_be_applied(shop: Repo, tmp_path: Path) -> None:
+    model = script(tmp_path, [DONE])
+    settings = settings_for(model)
+    bound = replace(settings, access=replace(settings.access, mode=Mode.READ_ONLY))
+    strategy = StrategySettings(name="sample", attempts=2)
+
+    async def story(runtime: Runtime) -> None:
+        end = await runtime.run_turn("mend it", choose_work(runtime, strategy, "mend it"))
+        assert end.exit_code == Exit.USAGE
+        assert "read-only" in end.summary
+        assert select(runtime, AttemptEvent) == []
+
+    play(shop, bound, story)
+
+
+def test_single_is_the_loop_and_is_told_what_fails(shop: Repo, tmp_path: Path) -> None:
+    """With a strategy that takes advice, a failing suite comes back to the model as usual."""
+    model = script(
+        tmp_path, [EDIT, DONE, {"text": "I cannot.", "expect": ["fail"]}, {"text": "No.", "repeat": 9}]
+    )
+    settings = settings_for(model)
+    failing = replace(
+        settings, tools=replace(settings.tools, tests=replace(settings.tools.tests, command="false"))
+    )
+
+    async def story(runtime: Runtime) -> list[str]:
+        given = StrategySettings(name="single")
+        assert choose_work(runtime, given, "mend it") is None, "sessions do not need it for that"
+        end = await run_strategy(runtime, Single(), "mend it", given)
+        assert end.exit_code == Exit.TESTS_FAIL
+        return [each.kind for each in read_events(runtime.session.folder)]
+
+    assert "steer" in play(shop, failing, story)
+
+
+def test_a_session_without_a_strategy_imports_none() -> None:
+    program = (
+        "import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.run\n"
+        "import agent.strategy.strategy_table, cli.output.event_lines, cli.tui.screen.session_view\n"
+        "made = [each for each in sys.modules if each.startswith(('agent.strategy.', 'agent.children.'))]\n"
+        "print(sorted(made))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(["agent.strategy.strategy_settings", "agent.strategy.strategy_table"])
