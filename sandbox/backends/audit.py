@@ -7,9 +7,9 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from sandbox.fs.placeholders import is_placeholder
 from sandbox.fs.protected_paths import (
@@ -41,9 +41,8 @@ _HASHED = 1 << 20
 """Bytes of a file that are hashed: settings and hooks are small. A larger file is compared by identity only."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """State of a file: its identity, which only the kernel sets, and its content."""
+class Mark(NamedTuple):
+    """State of a file: its identity, which only the kernel sets, and its content. A tuple: dozens for each command."""
 
     identity: tuple[int, ...]
     content: str
@@ -87,7 +86,7 @@ class Audit:
                 continue
             if old is None and not os.path.lexists(path):  # moved away with a link in its path
                 continue
-            yield self._describe_change(path, old, new)
+            yield self._describe_change(Path(path), old, new)
 
     def _find_new_repositories(self) -> Iterator[str]:
         self._inventory.refresh()
@@ -112,10 +111,12 @@ class Audit:
         which the kernel blocks."""
         return path in self.places.missing or path in self._new_names
 
-    def _collect_marks(self) -> Iterator[tuple[Path, Mark]]:
+    def _collect_marks(self) -> Iterator[tuple[str, Mark]]:
+        """Yield path and mark of each entry that counts. Works on plain strings: it runs twice for each command."""
         places = self.places
+        top = str(self._root)
         try:
-            names = set(os.listdir(self._root))
+            names = set(os.listdir(top))
         except OSError:  # the workspace itself is gone
             return
         self._new_names = {self._root / name for name in names & _OTHER_NAMES}
@@ -123,16 +124,18 @@ class Audit:
             self._new_names |= {self._root / name for name in names & _HOME_NAMES}
         self._new_names.update(list_top_entries(self._root, names))
         tops = (*places.there, *places.links, *places.missing, *places.watched, *self._new_names)
-        for place in dict.fromkeys(tops):
-            if place.parent == self._root and place.name not in names:
+        old = frozenset(map(str, places.there))
+        installed = frozenset(map(str, places.installed))
+        for place in dict.fromkeys(map(str, tops)):
+            folder, _, name = place.rpartition("/")
+            if folder == top and name not in names:
                 continue
-            if place.name in HELD and is_placeholder(place):
+            if name in HELD and is_placeholder(place):
                 continue
-            if place in places.installed:
+            if place in installed:
                 continue
             # A folder created under a guarded name is one entry; in one that existed, each file counts.
-            is_old = place in places.there
-            for path in _iterate_files(place) if is_old else (place,):
+            for path in _iterate_files(place) if place in old else (place,):
                 if (mark := _read_mark(path)) is not None:
                     yield path, mark
 
@@ -160,54 +163,48 @@ def audit_workspace(root: Path, aside: Path | None) -> Audit:
     return Audit(inventory, find_protected_paths(root, inventory.list_guarded()), aside)
 
 
-def _iterate_files(place: Path) -> Iterator[Path]:
-    if place.is_symlink() or not place.is_dir():
+def _iterate_files(place: str) -> Iterator[str]:
+    if os.path.islink(place) or not os.path.isdir(place):  # noqa: PTH112, PTH114 (strings)
         yield place
         return
-    is_git = place.name == GIT or (place / "HEAD").is_file()
-    starts: Sequence[Path] = [place / name for name in _ACTED_ON] if is_git else [place]
+    is_git = place.endswith(f"/{GIT}") or os.path.isfile(f"{place}/HEAD")  # noqa: PTH113 (a string)
+    starts: Sequence[str] = [f"{place}/{name}" for name in _ACTED_ON] if is_git else [place]
     left = _MOST_FILES
     for start in starts:
-        if not start.is_dir():
+        if not os.path.isdir(start):  # noqa: PTH112 (a string)
             yield start
             continue
         for folder, _, names in os.walk(start):
             for name in names[:left]:
-                yield Path(folder, name)
+                yield f"{folder}/{name}"
             left -= len(names)
             if left <= 0:
                 return
 
 
-def _read_mark(path: Path) -> Mark | None:
+def _read_mark(path: str) -> Mark | None:
     try:
-        found = path.lstat()
+        found = os.lstat(path)
     except OSError:  # missing
         return None
-    identity = (
-        found.st_dev,
-        found.st_ino,
-        found.st_mode,
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
-    )
-    if stat.S_ISREG(found.st_mode) and found.st_size <= _HASHED:
-        return Mark(identity=identity, content=f"{found.st_mode} {_hash_content(path, identity)}")
-    if stat.S_ISLNK(found.st_mode):
+    mode = found.st_mode
+    identity = (found.st_dev, found.st_ino, mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    if stat.S_ISREG(mode) and found.st_size <= _HASHED:
+        return Mark(identity, f"{mode} {_hash_content(path, identity)}")
+    if stat.S_ISLNK(mode):
         with suppress(OSError):  # it disappeared: the identity alone decides
-            return Mark(identity=identity, content=f"link {path.readlink()}")
-    if stat.S_ISDIR(found.st_mode):
-        return Mark(identity=identity, content="folder")
-    return Mark(identity=identity, content="")
+            return Mark(identity, f"link {os.readlink(path)}")  # noqa: PTH115 (a string)
+    if stat.S_ISDIR(mode):
+        return Mark(identity, "folder")
+    return Mark(identity, "")
 
 
 @lru_cache(maxsize=4096)
-def _hash_content(path: Path, identity: tuple[int, ...]) -> str:
+def _hash_content(path: str, identity: tuple[int, ...]) -> str:
     """Return the hash of the content, read once per identity: an audit without changes opens no file."""
     import hashlib
 
     try:
-        return hashlib.sha256(read_entry(str(path), _HASHED)).hexdigest()
+        return hashlib.sha256(read_entry(path, _HASHED)).hexdigest()
     except (OSError, UnsafeFileError):  # not readable: compared by identity only
         return str(identity)

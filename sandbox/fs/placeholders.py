@@ -44,9 +44,9 @@ def hold_placeholders(root: Path, folders: Sequence[Path]) -> Iterator[list[Path
         os.close(top)
 
 
-def is_placeholder(folder: Path) -> bool:
+def is_placeholder(folder: str | Path) -> bool:
     """Whether the folder is a placeholder that some command holds at present, or that a killed process has left."""
-    return _is_marked_folder(None, str(folder))
+    return _is_marked_folder(None, folder)
 
 
 def _acquire_shared_lock(top: int) -> bool:
@@ -79,7 +79,7 @@ def _create_placeholder(top: int, name: str) -> bool:
     return True
 
 
-def _is_marked_folder(top: int | None, name: str) -> bool:
+def _is_marked_folder(top: int | None, name: str | Path) -> bool:
     try:
         found = os.stat(name, dir_fd=top, follow_symlinks=False)
     except OSError:

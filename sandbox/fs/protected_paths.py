@@ -77,9 +77,25 @@ class ProtectedPaths:
 
         None is in a protected or denied folder: a mount there would open what is closed.
         """
-        closed = {*self.there, *denied}
-        between = {folder for place in closed for folder in place.parents if root in folder.parents}
-        return sorted(folder for folder in between if closed.isdisjoint((folder, *folder.parents)))
+        top = f"{root}/".replace("//", "/")
+        closed = {*map(str, self.there), *map(str, denied)}  # strings: the parents of a Path take long
+        if not closed.isdisjoint((str(root), *map(str, root.parents))):
+            return []
+        inside = [place for place in closed if place.startswith(top)]
+        between = {folder for place in inside for folder in _list_folders_between(top, place)}
+        return sorted(
+            Path(folder)
+            for folder in between
+            if closed.isdisjoint((folder, *_list_folders_between(top, folder)))
+        )
+
+
+def _list_folders_between(top: str, path: str) -> Iterator[str]:
+    """Yield the folders around a path that are inside a folder. top: the folder, with a slash at its end"""
+    at = path.find("/", len(top))
+    while at > 0:
+        yield path[:at]
+        at = path.find("/", at + 1)
 
 
 def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> ProtectedPaths:

@@ -165,9 +165,9 @@ def find_program(command: Command, env: Mapping[str, str]) -> Path:
     name = command.argv[0] if command.argv else ""
     folders = [""] if "/" in name else env.get("PATH", os.defpath).split(os.pathsep)
     for folder in folders:
-        path = command.cwd / folder / name
+        path = os.path.join(command.cwd, folder, name)  # noqa: PTH118 (a dozen for each command)
         if name and os.access(path, os.X_OK) and os.path.isfile(path):  # noqa: PTH113 (no error where closed)
-            return path
+            return Path(path)
     if "/" in name and os.path.isfile(command.cwd / name):  # noqa: PTH113
         raise UserError(Fault.CONFIGURATION, f"not an executable program: {name!r}", f"Try: chmod +x {name}")
     raise UserError(
@@ -199,19 +199,24 @@ def _raise_oom_score() -> Iterator[None]:
     Only what is inherited holds for all its processes: bwrap has forked before its own score could be written. So
     ours is raised for that moment; the sandbox keeps the command from lowering it.
     """
-    score = Path("/proc/self/oom_score_adj")
-    own = ""
-    with suppress(OSError, ValueError):  # not Linux
-        own = score.read_text()
-        score.write_text(str(max(_OOM_SCORE, int(own))))
+    own = b""
+    with suppress(OSError, ValueError), open(_SCORE, "rb", buffering=0) as file:  # noqa: PTH123 (not Linux)
+        own = file.read()
+        _write_score(b"%d" % max(_OOM_SCORE, int(own)))
     try:
         yield
     finally:
         if own:
             with suppress(OSError):
-                score.write_text(own)
+                _write_score(own)
 
 
+def _write_score(score: bytes) -> None:
+    with open(_SCORE, "wb", buffering=0) as file:  # noqa: PTH123 (a fifth of the time of write_text)
+        file.write(score)
+
+
+_SCORE = "/proc/self/oom_score_adj"
 _OOM_SCORE = 500
 
 

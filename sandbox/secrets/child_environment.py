@@ -128,11 +128,8 @@ def build_child_environment(extra: Mapping[str, str], root: Path | None = None) 
     root: the workspace, resolved; the PATH names no program in it except those of its own virtual environment
     """
     more = os.environ.get(MORE_NAMES, "").replace(",", " ").split()
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if name in PASSED_ON or name.startswith("LC_") or name in more
-    }
+    names = [each for each in os.environ if each in PASSED_ON or each.startswith("LC_") or each in more]
+    env = {name: os.environ[name] for name in names}
     env["PATH"] = _filter_path_variable(env.get("PATH", os.defpath), root)
     env.update(extra)
     return env
