@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -49,7 +49,7 @@ class Mark(NamedTuple):
 
 
 class Audit:
-    """Snapshot of the guarded paths, taken on construction.
+    """Comparison of the guarded paths with a snapshot of them.
 
     inventory: refreshed just before
     aside: a folder of Patchwright's, to which new entries under a guarded name are moved; None to leave them
@@ -66,8 +66,12 @@ class Audit:
         self._notes = notes
         self._is_home = self._root in list_homes()
         self._repositories = inventory.list_repositories()
-        self._before = dict(self._collect_marks())
+        self._before: Mapping[str, Mark] | None = None
         self._lines: tuple[str, ...] | None = None
+
+    def record_state(self) -> None:
+        """Take the snapshot; to be called before the first instruction of the command."""
+        self._before = dict(self._collect_marks())
 
     def finish(self) -> tuple[str, ...]:
         """Return one line for each path that changed since; nothing that existed before is modified.
@@ -79,6 +83,8 @@ class Audit:
         return self._lines
 
     def _compare_marks(self) -> Iterator[str]:
+        if self._before is None:  # the command was never started
+            return
         after = dict(self._collect_marks())
         for path in sorted(self._before.keys() | after.keys()):
             old, new = self._before.get(path), after.get(path)
@@ -152,6 +158,9 @@ class NoAudit:
         self.places = places
         self._notes = tuple(notes)
 
+    def record_state(self) -> None:
+        """Do nothing."""
+
     def finish(self) -> tuple[str, ...]:
         return self._notes
 
@@ -160,7 +169,9 @@ def audit_workspace(root: Path, aside: Path | None) -> Audit:
     """Start an audit of a workspace for a client that runs resident commands. aside: as for `Audit`"""
     inventory = open_inventory(root)
     inventory.refresh()
-    return Audit(inventory, find_protected_paths(root, inventory.list_guarded()), aside)
+    audit = Audit(inventory, find_protected_paths(root, inventory.list_guarded()), aside)
+    audit.record_state()
+    return audit
 
 
 def _iterate_files(place: str) -> Iterator[str]:

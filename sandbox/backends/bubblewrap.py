@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.mount_options import SEAL, Mounts, build_mount_options
+from sandbox.backends.namespace import Namespace
 from sandbox.backends.seccomp import build_call_filter
 from sandbox.errors import Fault, UserError
 from sandbox.fs.placeholders import hold_placeholders
@@ -20,18 +20,12 @@ from sandbox.helpers.own_programs import drop_planted_libraries, split_loader_va
 from sandbox.network.netns_join import build_join_prefix, open_network_namespace
 from sandbox.network.proxy_bridge import ProxyBridge, build_proxy_environment, open_proxy_bridge
 from sandbox.process.command import Command, Completed, Limits
-from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
-from sandbox.process.spawn import (
-    DEATH_SECONDS,
-    ROUND_SECONDS,
-    Launch,
-    check_folder,
-    find_program,
-    is_group_alive,
-    supervise,
-    wait_for_exit,
-    wait_with_timeout,
+from sandbox.process.resource_limits import (
+    build_limit_prefix,
+    compute_resource_limits,
+    compute_user_process_limit,
 )
+from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment, find_home
 from sandbox.view.user_git_settings import open_git_settings, read_git_settings
 
@@ -103,6 +97,7 @@ class Bubblewrap:
         self._front = (str(program), *PRIVILEGES[privilege], *NAMESPACES, *sealed)
         self.overlays = overlays
         self._counts_apart = privilege == "user"
+        self._sets_limits_inside = privilege == "setuid"  # a process with other user ids is not ours to limit
 
     async def run(self, command: Command, on_output: Callable[[bytes], None] | None = None) -> Completed:
         """See `Sandbox.run`."""
@@ -112,7 +107,7 @@ class Bubblewrap:
         env = build_child_environment({"TMPDIR": "/tmp", "GOCACHE": _GO_CACHE, **command.env}, self.root)
         program = find_program(command, env)
         own_env, loading = split_loader_variables(env)
-        audit = await self._bounds.start_audit(command)
+        audit = await self._bounds.prepare_audit(command)
         places = audit.places
         async with AsyncExitStack() as stack:
             stack.callback(audit.finish)  # of an interrupted command, too
@@ -120,11 +115,7 @@ class Bubblewrap:
             way_out = ProxyBridge(environment=build_proxy_environment() if self._proxy else {})
             if self._proxy and shared < 0:
                 way_out = await stack.enter_async_context(open_proxy_bridge(self._proxy))
-            status, status_write = os.pipe()
-            stack.callback(os.close, status)
-            stack.callback(os.close, status_write)
-            os.set_blocking(status, False)
-            namespace = _Namespace(status)
+            namespace = self._open_namespace(stack, command.limits, audit.record_state)
             writes = command.scope == "workspace"
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
             placeholders = stack.enter_context(hold_placeholders(self.root, to_hold))
@@ -138,7 +129,7 @@ class Bubblewrap:
                 *self._front,
                 *own_network,
                 *(word for each in loading.items() for word in ("--setenv", *each)),
-                *("--json-status-fd", str(status_write)),
+                *namespace.options,
                 *(option for each in seccomp for option in ("--seccomp", str(each))),
                 *build_mount_options(mounts),
                 *(
@@ -148,7 +139,7 @@ class Bubblewrap:
                 ),
                 *SEAL,
                 *("--chdir", str(cwd), "--"),
-                *build_limit_prefix(command.limits, processes=self._compute_process_limit(command.limits)),
+                *self._build_limit_prefix(command.limits),
                 *way_out.prefix,
                 *command.argv,
             )
@@ -157,21 +148,41 @@ class Bubblewrap:
                 env={**own_env, **way_out.environment},
                 cwd=Path("/"),
                 pass_fds=(
-                    status_write,
+                    *namespace.descriptors,
                     *seccomp,
                     *settings,
                     *way_out.descriptors,
                     *command.descriptors,
                     *((shared,) if shared >= 0 else ()),
                 ),
+                gate=namespace,
             )
             done = await supervise(command, launch, namespace, spill=self._bounds.spill, on_output=on_output)
-        if done.ended == "exited" and not namespace.started and not done.noticed:
+        if done.ended == "exited" and not namespace.has_started and not done.noticed:
             if self.overlays and "overlay" in _read_setup_error(done):  # a file system that cannot be a layer
                 self.overlays = False
                 return await self.run(command, on_output)
-            raise _build_setup_error(done)
+            if not _read_setup_error(done).startswith(_NOT_EXECUTABLE):
+                raise _build_setup_error(done)
+            done = replace(done, returncode=_EXIT_NOT_EXECUTABLE)  # a script whose interpreter is missing
         return replace(_decode_signal_exit(done), noticed=(*done.noticed, *way_out.noticed, *audit.finish()))
+
+    def _open_namespace(
+        self, stack: AsyncExitStack, limits: Limits, prepare: Callable[[], None]
+    ) -> Namespace:
+        set_by_us = (
+            {}
+            if self._sets_limits_inside
+            else compute_resource_limits(limits, processes=self._compute_process_limit(limits))
+        )
+        namespace = Namespace(set_by_us, prepare)
+        stack.callback(namespace.close)
+        return namespace
+
+    def _build_limit_prefix(self, limits: Limits) -> tuple[str, ...]:
+        if not self._sets_limits_inside:
+            return ()
+        return build_limit_prefix(limits, processes=self._compute_process_limit(limits))
 
     def _compute_process_limit(self, limits: Limits) -> int:
         return limits.processes if self._counts_apart else compute_user_process_limit(limits)
@@ -258,59 +269,14 @@ _PROBE_SECONDS = 10.0
 """It takes milliseconds; the limit is for a machine that is starting up or swapping."""
 
 
-class _Namespace:
-    """The process namespace of one command: when its first process dies, the kernel kills all others."""
-
-    def __init__(self, status: int) -> None:
-        self._status = status
-        self._group = 0
-        self.started = False
-
-    def kill(self, leader: int) -> None:
-        # The group too: before bwrap's child has left it, the child would outlive a killed bwrap.
-        self._group = leader
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(leader, signal.SIGKILL)
-
-    async def wait_until_gone(self) -> None:
-        first = self._read_status()
-        if first is None:  # killed before it was reported: then it is still in the group
-            await wait_with_timeout(DEATH_SECONDS, _wait_group_gone(self._group))
-            return
-        with suppress(ProcessLookupError):
-            os.kill(first, signal.SIGKILL)
-        await wait_with_timeout(DEATH_SECONDS, wait_for_exit(first, lambda: None))
-        with suppress(ChildProcessError):  # our child only if we are the first process here
-            os.waitpid(first, os.WNOHANG)
-
-    def _read_status(self) -> int | None:
-        """Return the namespace's first process, if bwrap reported it before it was killed."""
-        try:
-            report = os.read(self._status, _STATUS_SIZE)
-        except BlockingIOError:  # killed before it reported anything
-            return None
-        self.started = b'"exit-code"' in report  # reported only for a command that was started
-        first = _FIRST_PROCESS.search(report)
-        return int(first[1]) if first else None
-
-
-async def _wait_group_gone(group: int) -> None:
-    import asyncio
-
-    while is_group_alive(group):
-        await asyncio.sleep(ROUND_SECONDS)
-
-
-_STATUS_SIZE = 4096
-"""Two lines of about 200 bytes."""
-
-_FIRST_PROCESS = re.compile(rb'"child-pid": *([0-9]+)[^0-9]')
-"""JSON, but written piecewise by a program that may be killed meanwhile: half a number names another process."""
-
-
 def _read_setup_error(done: Completed) -> str:
     words = done.stdout.text() + done.stderr.text()
     return words.strip().removeprefix("bwrap: ")
+
+
+_NOT_EXECUTABLE = "execvp "
+_EXIT_NOT_EXECUTABLE = 127
+"""The status that a shell reports for it."""
 
 
 def _build_setup_error(done: Completed) -> UserError:

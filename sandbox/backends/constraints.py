@@ -58,15 +58,21 @@ class Constraints:
         self._denied_files = DeniedFiles(self._inventory)
 
     async def start_audit(self, command: Command) -> Audit | NoAudit:
-        """Prepare the workspace for a command: find its guarded paths (`places` of the result), record their state,
-        and copy hard links to files outside. Raises UserError if a link cannot be copied."""
+        """Prepare an audit, and record the state of the guarded paths."""
+        audit = await self.prepare_audit(command)
+        audit.record_state()
+        return audit
+
+    async def prepare_audit(self, command: Command) -> Audit | NoAudit:
+        """Prepare the workspace for a command: find its guarded paths (`places` of the result), and copy hard links to
+        files outside. Raises UserError if a link cannot be copied."""
         if self._inventory.is_loaded:
-            return self._start_audit(command)
+            return self._prepare_audit(command)
         import asyncio
 
-        return await asyncio.to_thread(self._start_audit, command)  # the first walk takes a while
+        return await asyncio.to_thread(self._prepare_audit, command)  # the first walk takes a while
 
-    def _start_audit(self, command: Command) -> Audit | NoAudit:
+    def _prepare_audit(self, command: Command) -> Audit | NoAudit:
         self._inventory.refresh()
         places = find_protected_paths(self.root, self._inventory.list_guarded())
         places = replace(places, there=tuple(self._drop_closed(command, places.there)))

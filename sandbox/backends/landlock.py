@@ -21,6 +21,7 @@ from sandbox.process.command import Command, Completed
 from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process.spawn import Launch, check_folder, find_program, supervise
+from sandbox.process.start_gate import open_pipe_gate
 from sandbox.secrets.child_environment import build_child_environment, find_home
 from sandbox.view.machine_view import MachineView, resolve_existing
 from sandbox.view.user_git_settings import read_git_settings
@@ -71,19 +72,20 @@ class Landlock:
             guards = self._bounds.list_guards(audit.places)
             rules = self._build_rules(command, private, guards, view, secrets)
             filter_ = build_call_filter("machine" if self._bounds.network else "none", shared_ipc=True)
-            with Confinement(
+            confining = Confinement(
                 build_ruleset(query_abi_version(), network=self._bounds.network),
                 rules,
                 filter_,
                 changing=str(self.root),
-            ) as confinement:
+            )
+            with confining as confinement, open_pipe_gate(gate) as opened:
                 launch = Launch(
                     argv=(*prefix, *command.argv),
                     env=env,
                     cwd=cwd,
                     confine=confinement.confine_thread,
                     pass_fds=command.descriptors,
-                    gate=gate,
+                    gate=opened,
                 )
                 done = await supervise(command, launch, tree, spill=self._bounds.spill, on_output=on_output)
             return replace(done, noticed=(*done.noticed, *audit.finish()))

@@ -15,6 +15,7 @@ from sandbox.process.command import Capture, Command, Completed
 from sandbox.process.control_group import open_control_group
 from sandbox.process.output_stream import OnOutput, Stream
 from sandbox.process.resource_watch import wait_for_overrun
+from sandbox.process.start_gate import StartGate
 from sandbox.process.watchdog import start_watchdog, watch_group
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ class Launch:
     argv: with the confining program in front
     confine: called in a thread of its own that starts the program and ends: restrictions that the thread
         applies to itself (Landlock, seccomp) are inherited by the program
-    gate: a named pipe on which the program waits (see `build_limit_prefix`) until that thread is gone: the
-        program can reach it, and with it our whole process
+    gate: holds the program back, after `confine` until that thread is gone: the program can reach it, and with it
+        our whole process
     """
 
     argv: tuple[str, ...]
@@ -44,7 +45,7 @@ class Launch:
     cwd: Path
     pass_fds: tuple[int, ...] = ()
     confine: Callable[[], None] | None = None
-    gate: Path | None = None
+    gate: StartGate | None = None
 
 
 class ProcessTree(Protocol):
@@ -69,10 +70,11 @@ async def supervise(
     with ExitStack() as stack:
         output = Stream(spill, on_output, stack)
         errors = output if command.stderr == "merge" else Stream(spill, on_output, stack)
-        gate = _open_gate(launch, stack)
         start_watchdog()
         group = stack.enter_context(open_control_group(command.limits))
-        process = _start_process(launch, command, output, errors, () if gate else group.build_join_prefix())
+        process = _start_process(
+            launch, command, output, errors, () if launch.gate else group.build_join_prefix()
+        )
         stack.enter_context(watch_group(process.pid))
         ended: Literal["exited", "timeout"] = "exited"
         watch = asyncio.create_task(wait_for_overrun(command.limits, command.cwd))
@@ -80,10 +82,9 @@ async def supervise(
         try:
             if command.started:
                 command.started(process.pid)
-            if gate is not None:
-                group.add_process(process.pid)
-                os.write(gate, b"\n")
             async with asyncio.timeout(command.timeout):
+                if launch.gate is not None:
+                    await launch.gate.open(process.pid, group.add_process)
                 await wait_for_exit(process.pid, process.wait)
         except TimeoutError:
             ended = "timeout"
@@ -120,19 +121,28 @@ async def wait_for_exit(pid: int, wait: Callable[[], object]) -> None:
     except (AttributeError, OSError):
         await asyncio.to_thread(wait)
         return
-    loop = asyncio.get_running_loop()
-    ended = loop.create_future()
-    loop.add_reader(handle, _resolve_future, ended)
     try:
-        await ended
+        await wait_until_readable(handle)
     finally:
-        loop.remove_reader(handle)
         os.close(handle)
 
 
-def _resolve_future(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)
+async def wait_until_readable(descriptor: int) -> None:
+    """Return when there is something to read, or the other end is closed."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    readable = loop.create_future()
+    loop.add_reader(descriptor, _resolve_future, readable)
+    try:
+        await readable
+    finally:
+        loop.remove_reader(descriptor)
+
+
+def _resolve_future(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 async def wait_with_timeout(seconds: float, waiting: Awaitable[None]) -> bool:
@@ -218,15 +228,6 @@ def _write_score(score: bytes) -> None:
 
 _SCORE = "/proc/self/oom_score_adj"
 _OOM_SCORE = 500
-
-
-def _open_gate(launch: Launch, stack: ExitStack) -> int | None:
-    """Open both ends of the named pipe until the command has ended: then nothing written to it is lost."""
-    if launch.gate is None:
-        return None
-    descriptor = os.open(launch.gate, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-    stack.callback(os.close, descriptor)
-    return descriptor
 
 
 def _start_process(

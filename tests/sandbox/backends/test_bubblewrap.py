@@ -7,12 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from sandbox.backends.bubblewrap import Bubblewrap, _Namespace
+from sandbox.backends.bubblewrap import Bubblewrap
 from sandbox.backends.constraints import Constraints
+from sandbox.backends.namespace import find_first_process
 from sandbox.errors import Fault, UserError
 from sandbox.network.netns_join import find_first_child, open_network_namespace
 from sandbox.process.command import Command, Sandbox
@@ -147,26 +149,44 @@ def test_a_shell_of_its_own_session_cannot_type_into_the_terminal(bubble: Sandbo
 
 
 @pytest.mark.parametrize(
-    ("report", "first", "started"),
+    ("report", "first"),
     [
-        (b"", None, False),
-        (b'{ "child-pid": 74', None, False),
-        (b'{ "child-pid": 7432, "net', 7432, False),
-        (b'{ "child-pid": 7432, "net-namespace": 1 }\n{ "exit-code": 0 }\n', 7432, True),
+        (b"", 0),
+        (b'{ "child-pid": 74', 0),
+        (b'{ "child-pid": 7432, "net', 7432),
+        (b'{ "child-pid": 7432, "net-namespace": 1 }\n{ "exit-code": 0 }\n', 7432),
     ],
 )
-def test_a_report_that_breaks_off_names_no_other_process(
-    report: bytes, first: int | None, started: bool
-) -> None:
-    read_end, write_end = os.pipe()
-    os.set_blocking(read_end, False)
-    try:
-        os.write(write_end, report)
-        namespace = _Namespace(read_end)
-        assert (namespace._read_status(), namespace.started) == (first, started)
-    finally:
-        os.close(read_end)
-        os.close(write_end)
+def test_a_report_that_breaks_off_names_no_other_process(report: bytes, first: int) -> None:
+    assert find_first_process(report) == first
+
+
+def test_a_script_without_its_interpreter_ends_as_in_a_shell(bubble: Sandbox, workspace: Path) -> None:
+    (workspace / "script").write_text("#!/no/such/interpreter\n")
+    (workspace / "script").chmod(0o755)
+    done = run(bubble, workspace, "./script")
+    assert done.returncode == 127
+    assert "./script" in done.stdout.text()
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="this machine has no /dev/shm")
+def test_a_workspace_in_shared_memory_is_seen_alone(home: Path) -> None:
+    with (
+        tempfile.TemporaryDirectory(dir="/dev/shm") as folder,
+        tempfile.NamedTemporaryFile(dir="/dev/shm") as other,
+    ):
+        box = Bubblewrap(Constraints(Path(folder)), program=bwrap(), privilege=privilege())
+        done = sh(box, Path(folder), f"ls /dev/shm; touch made; touch {other.name}.x /dev/x")
+        assert done.stdout.text().splitlines()[0] == Path(folder).name
+        assert os.listdir(folder) == ["made"]
+        assert "/dev/x" in done.stdout.text(), "the devices stay read-only"
+
+
+def test_a_command_starts_with_its_limits(bubble: Sandbox, workspace: Path) -> None:
+    """A command waits for its limits even if it is fast, and does not go on without them."""
+    for _ in range(5):
+        done = sh(bubble, workspace, "ulimit -Hc; ulimit -Hd; ulimit -Hf")
+        assert done.stdout.text().split() == ["0", str((8 << 30) // 1024), str((4 << 30) // 512)]
 
 
 def test_a_process_in_the_machines_own_network_has_none_to_share() -> None:
