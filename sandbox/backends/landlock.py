@@ -17,6 +17,7 @@ from sandbox.backends.landlock_ruleset import (
 )
 from sandbox.backends.seccomp import build_call_filter
 from sandbox.backends.thread_confinement import Confinement
+from sandbox.errors import Fault, UserError
 from sandbox.process.command import Command, Completed
 from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
@@ -174,9 +175,25 @@ _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"
 
 
 def _create_private_folder() -> Path:
-    folder = Path(os.environ.get("TMPDIR") or "/tmp").resolve() / f"patchwright-{os.urandom(8).hex()}"
-    folder.mkdir(mode=0o700)
-    return folder
+    """Make a folder for one command in the first folder for temporary files that we may write to. Raises UserError if
+    there is none."""
+    name = f"patchwright-{os.urandom(8).hex()}"
+    places = [Path(each).resolve() for each in dict.fromkeys((os.environ.get("TMPDIR"), *_TEMPORARY)) if each]
+    for place in places:
+        try:
+            (place / name).mkdir(mode=0o700)
+        except OSError:  # missing, full, or not ours to write to
+            continue
+        return place / name
+    tried = ", ".join(repr(str(each)) for each in places)
+    raise UserError(
+        Fault.CONFIGURATION,
+        f"there is no folder for temporary files: tried {tried}",
+        "Set TMPDIR to a folder that you may write to.",
+    )
+
+
+_TEMPORARY = ("/tmp", "/var/tmp")
 
 
 def _remove_folder(folder: Path) -> None:

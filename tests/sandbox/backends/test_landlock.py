@@ -7,7 +7,11 @@ import sys
 import uuid
 from pathlib import Path
 
+import pytest
+
+from sandbox.backends import landlock
 from sandbox.backends.landlock import subtract_holes
+from sandbox.errors import UserError
 from tests.sandbox.boxes import make, run, sh
 
 
@@ -41,6 +45,26 @@ def test_the_top_of_a_repository_is_closed_and_the_warning_says_so(workspace: Pa
 def test_temporary_folders_are_removed_after_the_command(workspace: Path) -> None:
     done = sh(make("landlock", workspace), workspace, "mkdir $TMPDIR/a; chmod 0 $TMPDIR/a; echo $TMPDIR")
     assert not Path(done.stdout.text().strip()).exists()
+
+
+def test_another_temporary_folder_serves_where_tmpdir_cannot_be_written(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/proc/sys")
+    done = sh(make("landlock", workspace), workspace, "echo $TMPDIR; echo x > $TMPDIR/file")
+    assert done.returncode == 0
+    assert done.stdout.text().startswith(("/tmp/patchwright-", "/var/tmp/patchwright-"))
+
+
+def test_without_a_temporary_folder_the_error_says_what_to_do(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", "/proc/sys")
+    monkeypatch.setattr(landlock, "_TEMPORARY", ("/proc/self/fd",))
+    with pytest.raises(UserError) as error:
+        sh(make("landlock", workspace), workspace, "true")
+    assert "'/proc/sys'" in error.value.message
+    assert "TMPDIR" in error.value.hint
 
 
 def test_no_kind_of_socket_can_be_opened(workspace: Path) -> None:
