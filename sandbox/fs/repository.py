@@ -13,6 +13,7 @@ from sandbox.fs.regular_file import (
     read_first_line,
     read_regular_text,
 )
+from sandbox.fs.stamped_cache import StampedCache
 
 # git itself refuses longer chains of symbolic references.
 _MAX_SYMBOLIC_DEPTH = 5
@@ -23,6 +24,28 @@ def find_root(path: Path) -> Path | None:
     """Return the work tree that contains `path`: the nearest folder, itself included, with a usable `.git`."""
     start = path.absolute()
     return next((each for each in (start, *start.parents) if find_git_dir(each) is not None), None)
+
+
+def find_git_folders(path: Path) -> tuple[Path, Path] | None:
+    """Return the git folder of the repository that contains `path`, and the one that all its work trees share.
+
+    Cached while the files that say so stay the same.
+    """
+    return _GIT_FOLDERS.get(str(path), lambda: _find_git_folders(path))
+
+
+_GIT_FOLDERS = StampedCache[tuple[Path, Path] | None]()
+
+
+def _find_git_folders(path: Path) -> tuple[tuple[Path, Path] | None, list[str]]:
+    """Return the folders, and the paths on which they depend."""
+    root, start = find_root(path), path.absolute()
+    above = [each for each in (start, *start.parents) if root is None or root in (each, *each.parents)]
+    depends = [f"{each}/.git{name}" for each in above for name in ("", "/HEAD")]
+    folder = find_git_dir(root) if root else None
+    if folder is None:
+        return None, depends
+    return (folder, find_common_dir(folder)), [*depends, f"{folder}/HEAD", f"{folder}/commondir"]
 
 
 def find_inner_repository(root: Path, path: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sandbox.fs.repository import find_git_dir, find_root, read_head_commit
+from sandbox.fs.repository import find_git_folders, read_head_commit
 from sandbox.snapshots.coverage.folder_walk import FolderWalk, Scan, Signature, read_signature
 from sandbox.snapshots.coverage.ignore_rules import IgnoreRules, find_exclude_file
 from sandbox.snapshots.folder_watch import FolderChanges, Watch
@@ -243,10 +243,8 @@ class Walker:
         found.hidden = frozenset(hidden.difference(self._forced))
 
     def _update_tracked(self) -> None:
-        root = Path(self._root)
-        repository = find_root(root)
-        folder = find_git_dir(repository) if repository else None
-        index = read_signature(folder / "index") if folder else None
+        folders = find_git_folders(Path(self._root))
+        index = read_signature(folders[0] / "index") if folders else None
         if index != self._index:
             self._index = index
             self._forced = sorted(self._judge.list_tracked_ignored(self._walk.get_rules())) if index else []

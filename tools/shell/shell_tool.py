@@ -76,7 +76,10 @@ async def shell(command: str, timeout: int | None = None, *, at: Workspace) -> O
         ),
         make_progress_callback(at),
     )
-    output = await asyncio.to_thread(shape_output, at, completed.stdout, budget=BUDGET)
+    if completed.stdout.total <= BUDGET:  # nothing to store: a thread would take longer
+        output = shape_output(at, completed.stdout, budget=BUDGET)
+    else:
+        output = await asyncio.to_thread(shape_output, at, completed.stdout, budget=BUDGET)
     hint = _find_hint(at, completed, output.text)
     parts = [_describe_end(completed, limit), output.text or "(no output)", *completed.noticed, hint]
     return Observation(

@@ -86,7 +86,8 @@ class ChatWire:
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
         messages = [fixed.system] if fixed.system else []
-        messages += [self._encode_message(message) for message in request.messages]
+        form = self._form if dialect.images else ""  # hundreds of messages, nearly all encoded before
+        messages += [message.wire.get(form) or self._encode_message(message) for message in request.messages]
         if (
             dialect.mark
             and (mark := find_last_permanent_message(request.messages)) == len(request.messages) - 1
@@ -118,14 +119,18 @@ class ChatWire:
         return changed is not None
 
     def _encode_message(self, message: Message) -> bytes:
-        reasoning = self.dialect.reasoning
         if isinstance(message, UserMessage) and message.images and not self.dialect.images:
             without = UserMessage(text=f"{message.text}\n[with an image, which you cannot see]")
             return encode_message(
                 message, "openai-chat-blind", lambda: message_to_json(without, reasoning=False)
             )
-        form = "openai-chat+reasoning" if reasoning else "openai-chat"
-        return encode_message(message, form, lambda: message_to_json(message, reasoning=reasoning))
+        return encode_message(
+            message, self._form, lambda: message_to_json(message, reasoning=self.dialect.reasoning)
+        )
+
+    @property
+    def _form(self) -> str:
+        return "openai-chat+reasoning" if self.dialect.reasoning else "openai-chat"
 
 
 def _mark_for_cache(message: Message) -> dict[str, Any]:

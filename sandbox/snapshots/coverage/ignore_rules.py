@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SETTINGS, UnsafeFileError, read_entry, read_regular_file
-from sandbox.fs.repository import find_common_dir, find_git_dir, find_root
+from sandbox.fs.repository import find_git_dir, find_git_folders, find_root
 from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitOutput, GitRunner
 
 RULES = ".gitignore"
@@ -32,9 +32,8 @@ def read_rules(path: str) -> bytes:
 
 def find_exclude_file(root: Path) -> Path:
     """Return the user's own list of ignored files of the repository that contains `root`."""
-    repository = find_root(root)
-    folder = find_git_dir(repository) if repository else None
-    return find_common_dir(folder) / "info" / "exclude" if folder else Path(os.devnull)
+    folders = find_git_folders(root)
+    return folders[1] / "info" / "exclude" if folders else Path(os.devnull)
 
 
 class IgnoreRules:

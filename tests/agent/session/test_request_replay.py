@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from agent.budget.limits import MaxCost, MaxSteps
+from agent.context.projection.message_slots import StateMessage
 from agent.events import Compaction, MessageEvent
-from agent.model.protocol import Reply, UserMessage
+from agent.model.protocol import Reply, Request, UserMessage
 from agent.model.scripted.cassette import Cassette, write_cassette
 from agent.model.wire_formats.chat_completions import ChatWire
 from agent.session.log import read_events
+from agent.session.request_record import RequestDigest, digest_request
 from agent.session.request_replay import replay_steps
 from sandbox.errors import UserError
 from tests.support.asking import ask
@@ -179,3 +181,20 @@ def test_the_tools_are_written_down_once(tmp_path: Path) -> None:
     records = [event.request for event in it.events if isinstance(event, MessageEvent)]
     assert ["tools" in record for record in records] == [True, False, False, False]
     assert all(record["digest"] for record in records)
+
+
+def test_a_continued_digest_is_that_of_the_whole_request() -> None:
+    first, second, third, other = (UserMessage(text=text) for text in ("one", "two", "three", "other"))
+    ledger, later = StateMessage(text="left: 9"), StateMessage(text="left: 8")
+    digest = RequestDigest()
+    conversations = [
+        [first, ledger],
+        [first, second, third, later],
+        [first, second, third],
+        [first, other, later],  # rewound
+        [other],
+        [],
+    ]
+    found = [Request(system="s", tools=[], messages=each) for each in conversations]
+    assert [digest.compute(each) for each in found] == [digest_request(each) for each in found]
+    assert len({digest_request(each) for each in found}) == len(found)
