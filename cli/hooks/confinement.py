@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 def choose_confinement(root: Path) -> Sandbox:
     """Choose the strongest sandbox that works here for the project's own programs, without network."""
     from agent.app_dirs import Home
+    from cli.settings.layers import load_settings
     from sandbox.backends.selection import choose_sandbox
+    from sandbox.view.visible_paths import resolve_visible_paths
 
     home = Home.from_environment()
-    return choose_sandbox(root, cache=home.cache, hidden=(home.data, home.config))
+    shown = resolve_visible_paths(load_settings(home, root, {}).session.access.visible_paths)
+    return choose_sandbox(root, cache=home.cache, hidden=(home.data, home.config), visible=shown)

@@ -64,11 +64,13 @@ def explain_command(folder: Path, command: str, flags: Mapping[str, Any], *, as_
     from sandbox.backends.selection import choose_sandbox
     from sandbox.policy.decision import Policy
     from sandbox.policy.shell import judge_command_line
+    from sandbox.view.visible_paths import resolve_visible_paths
 
     home = Home.from_environment()
     root, _ = find_workspace_root(folder, need_git=False)
     access = load_settings(home, root, flags).session.access
-    sandbox = choose_sandbox(root, access.sandbox, cache=home.cache)
+    shown = resolve_visible_paths(access.visible_paths)
+    sandbox = choose_sandbox(root, access.sandbox, cache=home.cache, visible=shown)
     policy = Policy(access.mode, access.approval or default_approval(sandbox), access.rules)
     confined = sandbox.name != "unconfined"
     judgement = judge_command_line(command, root=root)

@@ -147,8 +147,10 @@ def _open_workspace(folder: Path) -> Iterator[Workspace]:
     """Open the folder as a workspace with sandboxed commands; temporary files are removed afterwards."""
     import tempfile
 
+    from cli.settings.layers import load_settings
     from sandbox.backends.selection import choose_sandbox
     from sandbox.fs.workspace_tree import Tree
+    from sandbox.view.visible_paths import resolve_visible_paths
     from tools.core.artifacts import Artifacts
     from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
@@ -156,12 +158,18 @@ def _open_workspace(folder: Path) -> Iterator[Workspace]:
     if not folder.is_dir():
         raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
     root, home = folder.resolve(), Home.from_environment()
+    shown = resolve_visible_paths(load_settings(home, root, {}).session.access.visible_paths)
     place = Path(tempfile.mkdtemp(prefix="repair-", dir=make_private_folder(home.cache)))
     try:
         yield Workspace(
             root=root,
             files=Tree(root),
-            sandbox=choose_sandbox(root, spill=make_private_folder(place / "spill")),
+            sandbox=choose_sandbox(
+                root,
+                spill=make_private_folder(place / "spill"),
+                hidden=(home.data, home.config),
+                visible=shown,
+            ),
             artifacts=Artifacts(place / "artifacts"),
             journal=home.get_project_folder(root) / "journal",
             folders=ToolFolders(cache=place / "cache", shared=home.cache),

@@ -79,3 +79,14 @@ def test_a_line_without_a_command_does_nothing(
 ) -> None:
     assert explain_command(tmp_path, line, {}, as_json=False) == 0
     assert capsys.readouterr().out.startswith("(no command)\nallow: ")
+
+
+def test_a_place_that_no_sandbox_may_show_is_refused_as_in_a_session(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    keys = tmp_path / "home" / ".ssh"
+    keys.mkdir(parents=True)
+    write(home, f"visible_paths = [{str(keys)!r}]\n")
+    with pytest.raises(UserError, match="keys are stored there"):
+        explain_command(tmp_path, "ls", {}, as_json=False)
