@@ -76,13 +76,11 @@ class CostBudget(Monitor):
         """Reserve the next call's estimate, here and in the purses that pay for this turn, or stop."""
         self.purse.release()
         self.forecast_next_call()
-        if reached := self.purse.find_stop_reason():
-            return StopTurn(TurnEnd(reason="limit", detail=reached))
         last = turn.tally.last_usage
         output = max(last.output, LEAST) if last is not None and last.output else TYPICAL
-        self.purse.hold(
-            Amount(dollars=self.purse.estimate_next_cost(), tokens=int(self._tokens() * MARGIN) + output)
-        )
+        tokens = int(self._tokens() * MARGIN) + output
+        if reached := self.purse.reserve(Amount(dollars=self.purse.estimate_next_cost(), tokens=tokens)):
+            return StopTurn(TurnEnd(reason="limit", detail=reached))
         return GO_ON
 
     def forecast_next_call(self) -> None:

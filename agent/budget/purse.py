@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from agent.budget.limits import (
     Limit,
@@ -39,20 +40,53 @@ class Amount:
         )
 
 
+class Bank(Protocol):
+    """The purse of another process that pays for the purses of this one."""
+
+    has_cost_limit: bool
+
+    def reserve(
+        self, call: Amount | None, others: Amount, next_cost: float | None
+    ) -> tuple[str, float | None]:
+        """Reserve a call's estimate beside what others promised; None only asks whether a call may be made.
+
+        next_cost: forecast of the call, None where the most expensive one so far is the estimate
+
+        Returns why it may not, "" if it may, and the dollars that it may cost, None without a limit.
+        """
+        ...
+
+    def spend(self, usage: UsageRecord, model: str, *, step: bool, own: bool, promised: Amount) -> None:
+        """Report a call. own: of the purse that the bank pays for, not of one below; promised: to others still"""
+        ...
+
+    def promise(self, promised: Amount) -> None:
+        """Report what is promised after a promise was given back."""
+        ...
+
+
 class Purse:
     """Budget of one turn.
 
     limits: of this turn with all that it starts
     parent: the purse that pays for this one, too
     share: carved out of the parent: until `close`, nobody else can spend it, and this purse no more than it
+    bank: pays for a purse without a parent whose session was started by another process
     """
 
     def __init__(
-        self, limits: Sequence[Limit] = (), parent: Purse | None = None, *, share: Amount | None = None
+        self,
+        limits: Sequence[Limit] = (),
+        parent: Purse | None = None,
+        *,
+        share: Amount | None = None,
+        bank: Bank | None = None,
     ) -> None:
         self.limits = limits
         self.tally = Tally()
         self._parent = parent
+        self._bank: Bank | None = parent._bank if parent is not None else bank
+        self._granted: float | None = None
         self._share = share
         self._held = Amount()
         self._children: set[Purse] = set()
@@ -61,8 +95,8 @@ class Purse:
 
     def begin_turn(self) -> None:
         """Count anew: limits hold for one turn. Those of a child hold for all its turns, like its share."""
-        self._held = Amount()
-        if self._parent is None:
+        self.release()
+        if self._parent is None and self._bank is None:
             self.tally = Tally()
 
     def open_child(self, limits: Sequence[Limit] = (), *, share: Amount | None = None) -> Purse:
@@ -79,6 +113,8 @@ class Purse:
         self._share = None
         if self._parent is not None:
             self._parent._children.discard(self)
+        if self._bank is not None:
+            self._bank.promise(self._sum_all_promised())
 
     def add_step(self, usage: UsageRecord, model: str) -> None:
         """Count the model call of a step here and in every purse above; its estimate is settled."""
@@ -89,6 +125,7 @@ class Purse:
             above.tally.add_usage(usage)
             above.tally.highest_call_cost = max(above.tally.highest_call_cost, usage.cost or 0.0)
         self._mark_unpriced(usage, model)
+        self._report(usage, model, step=True)
 
     def add_usage(self, usage: UsageRecord, model: str = "") -> None:
         """Count a call outside of steps here and in every purse above."""
@@ -96,6 +133,7 @@ class Purse:
             each.tally.add_usage(usage)
         if model:
             self._mark_unpriced(usage, model)
+        self._report(usage, model, step=False)
 
     def estimate_next_cost(self) -> float:
         """Return the forecast of the next call; where there is none, the cost of the most expensive one so far."""
@@ -107,12 +145,38 @@ class Purse:
         """Reserve the estimate of the next call, in place of an earlier one; `add_step` settles it."""
         self._held = estimate
 
+    def reserve(self, estimate: Amount) -> str:
+        """Reserve the estimate of the next call, or return why it may not be made."""
+        if reason := self._find_reason_here():
+            return reason
+        if self._bank is not None:
+            others = self._sum_all_promised(excluding=self)
+            reason, self._granted = self._bank.reserve(estimate, others, self.tally.next_cost)
+            if reason:
+                return reason
+        self.hold(estimate)
+        return ""
+
     def release(self) -> None:
         """Give back the estimate of a call that was not made, or whose use has been counted."""
-        self._held = Amount()
+        held, self._held = self._held, Amount()
+        if self._bank is not None and held != self._held:
+            self._bank.promise(self._sum_all_promised())
+
+    @property
+    def held(self) -> Amount:
+        """Estimate of the call under way."""
+        return self._held
 
     def find_stop_reason(self) -> str:
         """Return why the next step may not be taken, here or in a purse above; "" if it may."""
+        reason = self._find_reason_here()
+        if not reason and self._bank is not None:
+            others = self._sum_all_promised(excluding=self)
+            reason, _ = self._bank.reserve(None, others, self.tally.next_cost)
+        return reason
+
+    def _find_reason_here(self) -> str:
         for purse, tally in self._project_tallies():
             if reason := find_stop_reason(purse.limits, tally):
                 return reason
@@ -136,7 +200,7 @@ class Purse:
     @property
     def has_cost_limit(self) -> bool:
         """Whether a limit on cost applies, here or above."""
-        return any(
+        return (self._bank is not None and self._bank.has_cost_limit) or any(
             isinstance(limit, MaxCost) for each in (self, *self._iterate_above()) for limit in each.limits
         )
 
@@ -148,6 +212,8 @@ class Purse:
             for limit in purse.limits
             if isinstance(limit, MaxCost)
         ]
+        if self._granted is not None:
+            left.append(self._granted)
         return min(left, default=None)
 
     def divide_rest(self, parts: int) -> Amount | None:
@@ -197,6 +263,17 @@ class Purse:
                 )
                 total += left if left.dollars >= under_way.dollars else under_way
         return total
+
+    def _sum_all_promised(self, excluding: Purse | None = None) -> Amount:
+        """Return what all purses of this process may use without asking the bank again; a call of `excluding` not."""
+        root = [self, *self._iterate_above()][-1]
+        total = root._held + root._sum_promised()
+        return total if excluding is None else total.subtract(excluding._held)
+
+    def _report(self, usage: UsageRecord, model: str, *, step: bool) -> None:
+        if self._bank is not None:
+            own, promised = self._parent is None, self._sum_all_promised()
+            self._bank.spend(usage, model, step=step, own=own, promised=promised)
 
     def _mark_unpriced(self, usage: UsageRecord, model: str) -> None:
         for each in (self, *self._iterate_above()):

@@ -8,10 +8,13 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 
 from agent.budget.purse import Purse
+from agent.children.executor import Execution
 from agent.children.places import OpenPlace
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import ChildEvent, End
+from agent.exit_codes import Exit
 from agent.turn.runtime import Runtime
+from sandbox.errors import Fault, UserError
 
 PATIENCE = 10.0
 """Seconds that a cancelled child gets to end its step and close its log."""
@@ -20,7 +23,7 @@ PATIENCE = 10.0
 class Child:
     """A child session with its files. Use as an asynchronous context, or call `close`.
 
-    runtime: the session itself; its events are `runtime.session.subscribe`
+    execution: the session itself
     record: appends an event about the child to the parent's log, and returns nothing
     save_patch: stores a patch among the parent's artifacts, and returns its reference
     """
@@ -28,7 +31,7 @@ class Child:
     def __init__(
         self,
         spec: ChildSpec,
-        runtime: Runtime,
+        execution: Execution,
         place: OpenPlace,
         purse: Purse,
         *,
@@ -37,7 +40,7 @@ class Child:
         resources: AsyncExitStack,
     ) -> None:
         self.spec = spec
-        self.runtime = runtime
+        self._execution = execution
         self._place = place
         self._purse = purse
         self._record = record
@@ -49,7 +52,14 @@ class Child:
     @property
     def id(self) -> str:
         """Id of the child's session."""
-        return self.runtime.session.id
+        return self._execution.session
+
+    @property
+    def runtime(self) -> Runtime:
+        """The session itself. Raises UserError where it runs in another process."""
+        if self._execution.runtime is None:
+            raise UserError(Fault.USAGE, f"child session {self.id!r} runs in another process")
+        return self._execution.runtime
 
     async def __aenter__(self) -> Child:
         return self
@@ -58,18 +68,29 @@ class Child:
         await self.close()
 
     async def run(self) -> ChildResult:
-        """Do the task of the spec."""
-        return await self.ask(self.spec.prompt)
+        """Do the task of the spec; an earlier child goes on with its unfinished turn."""
+        return await self.ask(None if self.spec.session else self.spec.prompt)
 
-    async def ask(self, prompt: str) -> ChildResult:
-        """Take one more turn. Never raises UserError: the result says what happened."""
+    async def ask(self, prompt: str | None) -> ChildResult:
+        """Take one more turn; None goes on with an unfinished one. Never raises UserError: the result says what
+        happened."""
         started = time.monotonic()
         # In a task of its own: a turn takes a cancellation for the user's interrupt, and ends as usual.
-        self._turn = asyncio.create_task(self.runtime.run_turn(prompt))
+        self._turn = asyncio.create_task(self._execution.run_turn(prompt))
         try:
             end = await asyncio.shield(self._turn)
         except asyncio.CancelledError:
             await self._stop_turn()
+            self._record(
+                ChildEvent(
+                    child=self.id,
+                    state="ended",
+                    outcome=Exit.INTERRUPTED.label,
+                    exit_code=Exit.INTERRUPTED,
+                    report="cancelled",
+                    seconds=round(time.monotonic() - started, 3),
+                )
+            )
             raise
         finally:
             self._turn = None
@@ -103,14 +124,14 @@ class Child:
 
     def cancel(self) -> None:
         """End the running turn; its result says that it was interrupted."""
-        self.runtime.stop()
+        self._execution.stop()
 
     async def close(self) -> None:
         """End the turn, if one runs, release the session and its files, and give back what is left of its budget."""
         if self._turn is not None:
             await self._stop_turn()
         try:
-            await self.runtime.close()
+            await self._execution.close()
         finally:
             self._purse.close()
             await self._resources.aclose()
@@ -119,7 +140,7 @@ class Child:
         turn = self._turn
         if turn is None:
             return
-        self.runtime.stop()
+        self._execution.stop()
         with suppress(TimeoutError, asyncio.CancelledError):
             await asyncio.wait_for(asyncio.shield(turn), PATIENCE)
         if not turn.done():

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.assemble import assemble_runtime
 from agent.budget.limits import build_limits
 from agent.budget.purse import Purse
 from agent.children.child import Child
+from agent.children.executor import ChildOrder, Executor
+from agent.children.in_process import InProcessExecutor
 from agent.children.places import Lease, OpenPlace, Worktrees
-from agent.children.spec import ChildResult, ChildSpec
-from agent.events import ChildEvent, ChildProgress, Event
+from agent.children.spec import ChildResult, ChildSpec, Runs
+from agent.events import ChildEvent, ChildProgress, Event, SessionStart
 from agent.events.serialization import collect_fields
 from agent.mode_switch import read_current_settings
+from agent.session.log import read_events
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
@@ -41,13 +43,16 @@ class Children:
     """Starts the children of one session.
 
     Close it before the parent.
+
+    executors: in place of those of this program, by `ChildSpec.runs`
     """
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, executors: Mapping[Runs, Executor] | None = None) -> None:
         if runtime.environment is None:
             raise UserError(Fault.USAGE, "a session without settings starts no others", "Start it as usual.")
         self._parent = runtime
         self._environment: SessionEnvironment = runtime.environment
+        self._executors: dict[Runs, Executor] = dict(executors or {})
         self._open: set[Child] = set()
         self._starting = 0
         self._lease = Lease()
@@ -81,17 +86,21 @@ class Children:
                 place = await self._open_place(spec, stack)
                 purse = self._parent.purse.open_child(build_limits(spec.limits), share=spec.share)
                 stack.callback(purse.close)
-                runtime = assemble_runtime(
-                    self._build_settings(spec, mode),
-                    self._build_request(spec, place, purse),
-                    self._environment.home,
+                execution = await self._get_executor(spec.runs).start(
+                    ChildOrder(
+                        settings=self._build_settings(spec, mode),
+                        request=self._build_request(spec, place, purse),
+                        home=self._environment.home,
+                        purse=purse,
+                        on_event=self._pass_on,
+                    )
                 )
                 resources = stack.pop_all()
         finally:
             self._starting -= 1
         child = Child(
             spec,
-            runtime,
+            execution,
             place,
             purse,
             record=self._record_event,
@@ -100,7 +109,6 @@ class Children:
         )
         self._open.add(child)
         resources.callback(self._open.discard, child)
-        runtime.session.subscribe(lambda event: self._pass_on(child.id, event))
         return child
 
     async def run(self, spec: ChildSpec) -> ChildResult:
@@ -145,6 +153,18 @@ class Children:
             raise UserError(
                 Fault.DENIED, f"a child cannot have tools that its parent has not: {', '.join(more)}"
             )
+        if spec.session and self._read_starter(spec.session) != self._parent.session.id:
+            raise UserError(Fault.DENIED, f"{spec.session!r} is no child of this session")
+
+    def _read_starter(self, session: str) -> str | None:
+        """Return the id of the session that started another one."""
+        if "/" in session:
+            return None
+        try:
+            begun = next(read_events(self._parent.session.folder.parent / session), None)
+        except FileNotFoundError:
+            return None
+        return begun.started_by if isinstance(begun, SessionStart) else None
 
     def _choose_mode(self, spec: ChildSpec) -> Mode:
         own = self._parent.policy.mode
@@ -156,6 +176,16 @@ class Children:
                 "Ask the user to change the mode: /mode",
             )
         return wanted
+
+    def _get_executor(self, runs: Runs) -> Executor:
+        if runs not in self._executors:
+            if runs == "process":
+                from agent.children.process.process_executor import ProcessExecutor
+
+                self._executors[runs] = ProcessExecutor()
+            else:
+                self._executors[runs] = InProcessExecutor()
+        return self._executors[runs]
 
     async def _open_place(self, spec: ChildSpec, stack: AsyncExitStack) -> OpenPlace:
         if spec.place == "worktree":
@@ -185,6 +215,7 @@ class Children:
         parent, approver = self._parent, self._parent.loop.gateway.approver
         return SessionRequest(
             working=place.folder / self._find_subfolder(place),
+            session=spec.session,
             offer_commit=False,
             env=self._environment.request.env,
             apply_doubtful=self._environment.request.apply_doubtful,

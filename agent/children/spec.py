@@ -18,6 +18,13 @@ returned as a patch. lease: those of its parent, one child at a time.
 """
 
 
+Runs = Literal["in-process", "process"]
+"""Where a child runs.
+
+in-process: on its parent's event loop. process: in a process of its own, whose crash ends only the child.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildSpec:
     """A child session: a task with its means. Whatever is asked for, a child gets no more than its parent has.
@@ -28,6 +35,7 @@ class ChildSpec:
     tools: names of the tools that are offered, None for all of the mode
     mode: at most the parent's; None: the parent's, or read-only where the place is
     limits: of the child's turns; share: part of the parent's budget that is kept for it
+    session: id of an earlier child of this parent to go on with, "" for a new one
     """
 
     prompt: str
@@ -41,13 +49,15 @@ class ChildSpec:
     limits: LimitSettings = field(default_factory=lambda: LimitSettings(max_steps=100))
     share: Amount | None = None
     place: Place = "read-only"
+    runs: Runs = "in-process"
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildResult:
     """Result of one turn of a child.
 
-    child: its session id; outcome: label of its exit code
+    child: its session id; outcome: label of its exit code, or "crashed"
     report: its last message; verification: as in its end event
     patch: changes of a child in a worktree, for `git apply`; artifact: its reference in the parent's session
     usage: tokens and dollars of the turn

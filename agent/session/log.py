@@ -58,9 +58,11 @@ class Session:
     def create(cls, sessions: Path) -> Session:
         """Create a log in a new folder below `sessions`."""
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        folder = make_private_folder(sessions) / f"{stamp}-{os.urandom(2).hex()}"
+        make_private_folder(sessions)
+        folder = sessions / f"{stamp}-{os.urandom(2).hex()}"
         try:
-            folder.mkdir(mode=0o700)
+            while not _make_new_folder(folder):  # of a hundred children in a second, two may draw the same
+                folder = sessions / f"{stamp}-{os.urandom(2).hex()}"
             descriptor = _open_locked(folder / "log.jsonl", os.O_CREAT | os.O_EXCL)
         except OSError as error:
             raise _convert_storage_error(error, folder) from error
@@ -219,6 +221,15 @@ def read_events(folder: Path) -> Iterator[Event]:
         raise
     with file:
         yield from (event for event, _ in _read_whole_lines(path, file))
+
+
+def _make_new_folder(folder: Path) -> bool:
+    """Make a folder; return False if it exists."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _redact_event(event: Event) -> None:

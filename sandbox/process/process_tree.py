@@ -36,7 +36,7 @@ class Descendants:
         self._tagged = tagged
         if tagged:
             _RUNNING.add(self._mark)
-        _adopt_orphans()
+        adopt_orphans()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -111,12 +111,34 @@ _EXEC_SECONDS = 0.02
 
 
 @cache
-def _adopt_orphans() -> None:
+def adopt_orphans() -> None:
     """Become the parent of our descendants' orphans. Once per process; it cannot fail on Linux ≥ 3.4."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+async def kill_commands_of(process: int) -> None:
+    """Kill the commands of an ended process of this program that have become our children; see `adopt_orphans`."""
+    import asyncio
+
+    mark = f"{MARK}={process}.".encode()
+    for _ in range(round(DEATH_SECONDS / ROUND_SECONDS)):
+        found = [pid for pid in _filter_living(_list_children()) if _has_variable(pid, mark)]
+        if not found:
+            return
+        for pid in found:
+            _survives_kill(pid)
+        await asyncio.sleep(ROUND_SECONDS)  # their death may have given us their children
+
+
+def _has_variable(pid: int, start: bytes) -> bool:
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:  # gone
+        return False
+    return any(each.startswith(start) for each in environment.split(b"\0"))
 
 
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h

@@ -49,6 +49,8 @@ ALLOWED = {
     "sandbox/process/resource_watch.py": SYSTEM,
     "sandbox/process/spawn.py": SYSTEM,
     "sandbox/secrets/redaction.py": OWN,
+    "agent/children/process/entry.py": SYSTEM,
+    "agent/children/process/served_session.py": "the pipe to the session that started this process",
     "agent/context/compression/summary.py": OWN,
     "agent/context/restore/projection_checkpoint.py": OWN,
     "agent/context/system_prompt.py": OWN,

@@ -8,11 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import pytest
 
@@ -29,59 +28,14 @@ from agent.session.log import read_events
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
-from sandbox.access_settings import AccessSettings
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Decision, Mode
 from sandbox.policy.effects import Effect
 from sandbox.policy.rules import Rules, parse_rule
+from tests.support.child_sessions import play, settings_for
 from tests.support.cli import CHECKOUT, call, git, script
 
 WRITE = {"calls": [call("write", path="made.txt", content="made\n")]}
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    (folder / "cart.py").write_text("total = 0\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "Start")
-    return folder
-
-
-def settings_for(model: str, **access: Any) -> SessionSettings:
-    return SessionSettings(
-        model=model, access=AccessSettings(approval=Approval.NEVER, sandbox="unconfined", **access)
-    )
-
-
-def open_parent(shop: Path, settings: SessionSettings, **request: Any) -> tuple[Runtime, Children]:
-    home = Home.from_environment()
-    runtime = assemble_runtime(settings, SessionRequest(working=shop, **request), home)
-    return runtime, Children(runtime)
-
-
-def play(
-    shop: Path,
-    settings: SessionSettings,
-    story: Callable[[Runtime, Children], Awaitable[Any]],
-    **request: Any,
-) -> Any:
-    async def run() -> Any:
-        runtime, children = open_parent(shop, settings, **request)
-        try:
-            return await story(runtime, children)
-        finally:
-            await children.close()
-            await runtime.close()
-
-    return asyncio.run(run())
-
-
-@pytest.fixture
-def parent(tmp_path: Path) -> SessionSettings:
-    return settings_for(script(tmp_path, [{"text": "hello"}], "parent.json"))
 
 
 def test_a_child_reports_and_its_log_names_its_parent(

@@ -1,0 +1,142 @@
+"""Lines between a session and its child in another process.
+
+A line is an event as in a log, or a message: an object whose first key is "message", its kind.
+
+To the child: start, turn, stop, decision, grant, close. From it: ready, refused, ended, question, reserve, spend,
+promise. Nothing is pickled, and what the child sends is data only: it names no file and grants nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from agent.app_dirs import Home
+from agent.budget.purse import Amount, Purse
+from agent.children.executor import ChildOrder
+from agent.events import UsageRecord
+from agent.session_request import SessionRequest
+from agent.session_settings import SessionSettings
+from sandbox.policy.decision import Approver
+
+LONGEST = 16 << 20
+"""Bytes of a line: no event is longer, since outputs and replies are bounded."""
+
+_START = b'{"message":'
+
+
+def encode_message(kind: str, **fields: Any) -> bytes:
+    """Encode a message as a line."""
+    return json.dumps({"message": kind, **fields}, separators=(",", ":")).encode() + b"\n"
+
+
+def decode_message(line: bytes) -> dict[str, Any] | None:
+    """Return the message of a line, None if it is an event. Raises ValueError."""
+    if not line.startswith(_START):
+        return None
+    try:
+        found = json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    if not (isinstance(found, dict) and isinstance(found.get("message"), str)):
+        raise ValueError("not a message")
+    return found
+
+
+def encode_order(order: ChildOrder, *, has_cost_limit: bool) -> dict[str, Any]:
+    """Return the fields of a "start" message. The purse, the approver and the callback stay here."""
+    request = order.request
+    return {
+        "settings": asdict(order.settings),
+        "home": {name: str(path) for name, path in asdict(order.home).items()},
+        "working": str(request.working),
+        "session": request.session,
+        "offer_commit": request.offer_commit,
+        "env": dict(request.env),
+        "version": request.version,
+        "parent": request.parent,
+        "depth": request.depth,
+        "sessions": str(request.sessions or ""),
+        "tools": None if request.tools is None else sorted(request.tools),
+        "instructions": request.instructions,
+        "can_ask": request.approver is not None,
+        "has_cost_limit": has_cost_limit,
+    }
+
+
+def decode_settings(fields: Mapping[str, Any]) -> SessionSettings:
+    """Return the settings of a "start" message. Raises ValueError."""
+    from pydantic import TypeAdapter
+
+    settings: SessionSettings = TypeAdapter(SessionSettings).validate_python(fields)
+    return settings
+
+
+def decode_request(fields: Mapping[str, Any], purse: Purse, approver: Approver | None) -> SessionRequest:
+    """Return the request of a "start" message."""
+    tools = fields["tools"]
+    return SessionRequest(
+        working=Path(fields["working"]),
+        session=fields["session"],
+        offer_commit=fields["offer_commit"],
+        env=fields["env"],
+        version=fields["version"],
+        parent=fields["parent"],
+        depth=fields["depth"],
+        sessions=Path(fields["sessions"]) if fields["sessions"] else None,
+        tools=None if tools is None else frozenset(tools),
+        instructions=fields["instructions"],
+        purse=purse,
+        approver=approver if fields["can_ask"] else None,
+    )
+
+
+def decode_home(fields: Mapping[str, Any]) -> Home:
+    """Return the folders of a "start" message."""
+    return Home(**{name: Path(path) for name, path in fields["home"].items()})
+
+
+def encode_amount(amount: Amount) -> dict[str, Any]:
+    """Return an amount as fields."""
+    return {"dollars": amount.dollars, "tokens": amount.tokens}
+
+
+def decode_amount(fields: object) -> Amount:
+    """Return an amount of the child. Raises ValueError: one below zero would raise the budget."""
+    if not isinstance(fields, dict):
+        raise ValueError(f"not an amount: {fields!r}")
+    return Amount(
+        dollars=_check_number(fields.get("dollars", 0.0)), tokens=int(_check_number(fields.get("tokens", 0)))
+    )
+
+
+def decode_cost(value: object) -> float | None:
+    """Return dollars of the child, None if unknown. Raises ValueError."""
+    return None if value is None else _check_number(value)
+
+
+def decode_usage(fields: object) -> UsageRecord:
+    """Return a usage of the child. Raises ValueError, also for one below zero."""
+    if not isinstance(fields, dict):
+        raise ValueError(f"not a usage: {fields!r}")
+    counts = {
+        name: int(_check_number(fields.get(name, 0))) for name in ("input", "cached", "output", "reasoning")
+    }
+    return UsageRecord(
+        **counts, cost=decode_cost(fields.get("cost")), seconds=_check_number(fields.get("seconds", 0.0))
+    )
+
+
+def _check_number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"not a number: {value!r}")
+    if not math.isfinite(value) or not 0 <= value < _MOST:
+        raise ValueError(f"out of range: {value!r}")
+    return value
+
+
+_MOST = 1e15
