@@ -173,6 +173,15 @@ class RuleMonitor:
         self._general: Values = []  # state for values that have not occurred in an event
         self._names = frozenset().union(*(each.names for each, _ in self._order if isinstance(each, Event)))
 
+    @property
+    def state(self) -> tuple[bool, ...]:
+        """State of a rule without a key: () before the first event."""
+        return tuple(self._general)
+
+    @state.setter
+    def state(self, bits: tuple[bool, ...]) -> None:
+        self._general = list(bits)
+
     def find_violations(self, happening: ObservedEvent) -> list[Violation]:
         """Return the violations that the event would cause now; the state does not change."""
         if happening.name not in self._names:
