@@ -69,8 +69,14 @@ class SessionEnvironment:
             visible=resolve_visible_paths(access.visible_paths),
         )
         writes = mode is not Mode.READ_ONLY
+        sandbox = apply_read_denials(sandbox, root, access.rules)
+        if self.settings.rules and writes:
+            from agent.rules.closed_paths import list_protected_globs
+            from sandbox.backends.deny_write import apply_write_denials
+
+            sandbox = apply_write_denials(sandbox, root, list_protected_globs(self.settings.rules))
         return Capabilities(
-            sandbox=apply_read_denials(sandbox, root, access.rules),
+            sandbox=sandbox,
             toolbox=self._build_toolbox(mode, in_container=sandbox.name == "container"),
             snapshots=Snapshots(root, home.get_project_folder(root) / "snapshots") if writes else None,
         )

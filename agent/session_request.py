@@ -6,10 +6,14 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.budget.purse import Purse
 from agent.model.protocol import Model
 from sandbox.policy.decision import Approver
+
+if TYPE_CHECKING:
+    from agent.rules.rule_state import RuleState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +29,7 @@ class SessionRequest:
     version: of the program, for the log
     purse: pays for the session's turns; None: one with the limits of the settings
     parent, depth: id of the session that starts this one, and how many are above it; "" and 0 for a person's
+    rule_state: what the rules of that session remember; None where it has none
     sessions: folder for its log, if not that of the workspace; tools: names of those that are offered, None for all
     instructions: added to the system prompt
     approver: a user who can be asked
@@ -40,6 +45,7 @@ class SessionRequest:
     version: str = ""
     parent: str = ""
     depth: int = 0
+    rule_state: RuleState | None = None
     sessions: Path | None = None
     tools: frozenset[str] | None = None
     instructions: str = ""

@@ -9,6 +9,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.context.context_settings import ContextSettings
 from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
+from agent.rules.named_rule import NamedRule
 from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.action_format import DEFAULT, ActionMode
 from agent.verify.verify_settings import VerifySettings
@@ -33,6 +34,7 @@ class SessionSettings:
     model: name of the main model, "" for one whose key is in the environment; api_base: its address
     actions: how models act (`tools`, `code`, `hybrid`), for all of them or by pattern of their names (`ollama/*`)
     commit: when the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation
+    rules: the user's, and those of a trusted project, free of contradictions
     """
 
     model: str = ""
@@ -43,6 +45,7 @@ class SessionSettings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
+    rules: tuple[NamedRule, ...] = ()
     verify: VerifySettings = field(default_factory=VerifySettings)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     access: AccessSettings = field(default_factory=AccessSettings)

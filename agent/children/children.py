@@ -222,6 +222,7 @@ class Children:
             version=self._environment.request.version,
             parent=parent.session.id,
             depth=self._environment.request.depth + 1,
+            rule_state=parent.rule_state,
             sessions=parent.session.folder.parent,
             tools=None if spec.tools is None else frozenset(spec.tools),
             instructions=spec.instructions,

@@ -194,6 +194,22 @@ class VerdictEvent(Event):
 
 
 @dataclass(kw_only=True)
+class RuleEvent(Event):
+    """An action broke one of the user's rules.
+
+    answer: it was refused, a person was asked, the model was reminded, or changes of files were undone afterwards
+    paths: the changes that broke it, [] if the action itself did
+    """
+
+    kind: Literal["rule"] = "rule"
+    call: str
+    rule: str
+    answer: Literal["refused", "asked", "reminded", "undone"]
+    reason: str
+    paths: list[str] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
 class PhaseEvent(Event):
     """The turn has entered this phase. after: the preceding event"""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent.budget.cost_budget import CostBudget
 from agent.context.ledger.session_facts import Facts
 from agent.monitor.external_changes import ExternalChanges
@@ -18,6 +20,9 @@ from tools.changes.change_tracker import Snapshotter
 from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
 
+if TYPE_CHECKING:
+    from agent.rules.rules_monitor import RulesMonitor
+
 
 def build_monitors(
     *,
@@ -31,6 +36,7 @@ def build_monitors(
     committer: Committer,
     evidence: SuiteEvidence,
     weakened_tests: WeakenedTests,
+    rules: RulesMonitor | None = None,
 ) -> Monitors:
     """Build the monitors of a session, restore them from its log, and let them follow it."""
     ends = frozenset(tool.name for tool in toolbox if tool.ends)
@@ -43,6 +49,7 @@ def build_monitors(
         [
             budget,
             ReplyRecovery(),
+            *([rules] if rules is not None else []),
             CommitGuard(weakened_tests),
             WorkflowMonitor(workspace, ends=ends, levels=settings.discipline, tell=session.append),
             *intent,

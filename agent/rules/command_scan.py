@@ -26,9 +26,13 @@ _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "ash", "source", "."))
 _PYTHONS = ("python", "python3", "pypy", "pypy3")
 
 _STARTERS = frozenset(
-    ("run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system", "popen", "spawn")
-    + ("create_subprocess_exec", "create_subprocess_shell", "posix_spawn", "posix_spawnp")
-    + tuple(f"{family}{form}" for family in ("exec", "spawn") for form in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe"))
+    (
+        *("run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"),
+        *("system", "popen", "spawn", "posix_spawn", "posix_spawnp"),
+        *("create_subprocess_exec", "create_subprocess_shell"),
+        *(f"exec{form}" for form in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
+        *(f"spawn{form}" for form in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
+    )
 )
 """Functions of Python's modules that start a program."""
 
@@ -128,15 +132,22 @@ class CommandReader:
                 case ast.Call(func=ast.Name(id="exec" | "eval" | "__import__")):
                     yield from self._read_dynamic(node, depth)
                 case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id=owner), *_]) if owner in names:
-                    yield RunCommand(text=ast.unparse(node), unclear="its code hides which programs it starts")
+                    yield RunCommand(
+                        text=ast.unparse(node), unclear="its code hides which programs it starts"
+                    )
                 case ast.Attribute(value=ast.Name(id=owner), attr=name) if (
                     id(node) not in called and name in _STARTERS and names.get(owner) in _MODULES
                 ):
-                    yield RunCommand(text=ast.unparse(node), unclear="its code hides which programs it starts")
+                    yield RunCommand(
+                        text=ast.unparse(node), unclear="its code hides which programs it starts"
+                    )
 
     def _read_start(self, node: ast.Call, depth: int) -> Iterator[RunCommand]:
         text = ast.unparse(node)
-        given = [*node.args, *(each.value for each in node.keywords if each.arg in ("args", "cmd", "command"))]
+        given = [
+            *node.args,
+            *(each.value for each in node.keywords if each.arg in ("args", "cmd", "command")),
+        ]
         words = _read_words(given)
         if words is None:
             yield RunCommand(text=text, unclear="the command that its code starts is computed")
@@ -151,7 +162,9 @@ class CommandReader:
                 if name != "__import__":
                     yield from self.read_code(text, depth + 1) if depth < MOST_DEPTH else ()
                 elif text.partition(".")[0] in _MODULES | _FOREIGN:
-                    yield RunCommand(text=ast.unparse(node), unclear="its code hides which programs it starts")
+                    yield RunCommand(
+                        text=ast.unparse(node), unclear="its code hides which programs it starts"
+                    )
             case [_]:
                 yield RunCommand(text=ast.unparse(node), unclear="its code runs a computed text")
 
@@ -196,7 +209,9 @@ def _find_program(segment: Segment) -> tuple[str, list[str]]:
     """Return the program and arguments of a command, wrappers removed, by its last spelling."""
     if segment.argv and len(segment.forms) <= 1:
         program = segment.argv[0]
-        return (program.rpartition("/")[2] if not program.startswith(".") else program), list(segment.argv[1:])
+        return (program.rpartition("/")[2] if not program.startswith(".") else program), list(
+            segment.argv[1:]
+        )
     if not segment.forms:
         return "", []
     try:
@@ -222,7 +237,9 @@ def _collect_started_names(tree: ast.AST) -> dict[str, str]:
         if isinstance(node, ast.Import):
             found |= {each.asname: each.name for each in node.names if each.asname and each.name in _MODULES}
         elif isinstance(node, ast.ImportFrom) and node.module in _MODULES:
-            found |= {each.asname or each.name: f"{node.module}." for each in node.names if each.name in _STARTERS}
+            found |= {
+                each.asname or each.name: f"{node.module}." for each in node.names if each.name in _STARTERS
+            }
     return found
 
 
@@ -239,14 +256,16 @@ def _is_start(node: ast.Call, names: dict[str, str]) -> bool:
 
 
 def _read_words(given: Sequence[ast.AST]) -> str | None:
-    """Return the command line that the arguments of a call are, None if it is computed; unknown words begin with `$`."""
+    """Return the command line that the arguments of a call are, None if computed; unknown words begin with `$`."""
     match given:
         case [ast.Constant(value=str()), ast.List(elts=words) | ast.Tuple(elts=words), *_]:
             return shlex.join(map(_read_word, words))
         case [ast.List(elts=words) | ast.Tuple(elts=words), *_]:
             return shlex.join(map(_read_word, words))
         case [ast.Constant(value=str(line)), *rest]:
-            more = [each.value for each in rest if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            more = [
+                each.value for each in rest if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            ]
             return shlex.join([line, *more]) if more else line
     return None
 

@@ -179,7 +179,11 @@ def _closes(rule: UserRule | ParsedOrder, pattern: EventPattern) -> bool:
             kinds = ("edit", "create", "edit-test", *(("read",) if rule.access == "read" else ()))
             return bool(pattern.pattern) and pattern.name in kinds and _covered(pattern, "edit", rule.paths)
         case CommandsRule():
-            return pattern.name == "shell" and bool(pattern.pattern) and _covered(pattern, "shell", rule.commands)
+            return (
+                pattern.name == "shell"
+                and bool(pattern.pattern)
+                and _covered(pattern, "shell", rule.commands)
+            )
     return False
 
 

@@ -1,4 +1,4 @@
-"""Events as rules name them: `edit`, `edit(src/**)`, `shell(git push *)`, `git_commit`, `tests-passed or untestable`."""
+"""Events as rules name them: `edit`, `edit(src/**)`, `shell(git push *)`, `tests-passed or untestable`."""
 
 from __future__ import annotations
 
@@ -159,4 +159,6 @@ def split_outside_parentheses(text: str, words: Collection[str]) -> list[str]:
 
 @cache
 def _build_rule(kind: Literal["edit", "shell"], pattern: str) -> Rule:
-    return Rule(kind=kind, pattern=pattern, verdict="deny")  # as strict as one: spellings of the same name count
+    return Rule(
+        kind=kind, pattern=pattern, verdict="deny"
+    )  # as strict as one: spellings of the same name count

@@ -12,8 +12,10 @@ COMPUTED = "a module whose name is computed"
 """Stands for an import that cannot be judged."""
 
 _IMPORTERS = frozenset(
-    ("__import__", "import_module", "run_module", "resolve_name", "find_spec", "find_loader", "load_module")
-    + ("spec_from_file_location", "SourceFileLoader", "run_path", "load_source")
+    (
+        *("__import__", "import_module", "run_module", "resolve_name", "find_spec", "find_loader"),
+        *("load_module", "spec_from_file_location", "SourceFileLoader", "run_path", "load_source"),
+    )
 )
 """Functions whose argument names the module that they load, whatever object they belong to."""
 
@@ -25,7 +27,7 @@ _MOST_NESTED = 3
 
 
 def find_forbidden_imports(before: str, after: str, modules: Collection[str]) -> list[str]:
-    """Return what a changed file begins to import of these modules, or may, sorted. Text that does not parse has none."""
+    """Return what a changed file begins to import of these modules, or may, sorted; text that does not parse: none."""
     new = collect_imports(after) - collect_imports(before)
     found = {each for each in new for module in modules if each == module or each.startswith(f"{module}.")}
     return sorted(found | (new & {COMPUTED}))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from agent.monitor.temporal_rules import Always, Formula, Monitor, ObservedEvent, Rule, Since, event, once
+from agent.monitor.temporal_rules import Always, Formula, ObservedEvent, Rule, RuleMonitor, Since, event, once
 from agent.rules.event_pattern import EventPattern, Happening, parse_events, split_outside_parentheses
 from agent.rules.rule_kinds import OrderRule, format_order
 
@@ -54,6 +54,14 @@ class ParsedOrder:
         parts = (("x", self.restricted), ("y", self.decisive), ("z", self.reset))
         return "".join(part for part, patterns in parts if _match_any(patterns, happenings))
 
+    def list_restricted(self, happenings: Sequence[Happening]) -> list[EventPattern]:
+        """Return the restricted events that an action is."""
+        return [each for each in self.restricted if _match_any((each,), happenings)]
+
+    def strip_lifting_parts(self, letter: str) -> str:
+        """Return a letter without what would lift the restriction: the needed event, or the end of a ban."""
+        return letter.replace("z" if self.forbids else "y", "")
+
     def explain(self) -> str:
         """Return what a restricted event lacks, for a model."""
         needed = " or ".join(map(str, self.decisive))
@@ -69,10 +77,10 @@ class OrderMonitor:
     """Monitor of one order rule."""
 
     order: ParsedOrder
-    _monitor: Monitor = field(init=False)
+    _monitor: RuleMonitor = field(init=False)
 
     def __post_init__(self) -> None:
-        self._monitor = Monitor(self.order.compile_formula())
+        self._monitor = RuleMonitor(self.order.compile_formula())
 
     @property
     def state(self) -> tuple[bool, ...]:

@@ -7,10 +7,11 @@ LLM-Based Agents", 2023, arXiv 2310.08535); the other kinds are invariants that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.rules.named_rule import NamedRule
 from sandbox.settings_validation import FORBID_UNKNOWN
 
 Level = Literal["remind", "ask", "refuse"]
@@ -18,7 +19,7 @@ Level = Literal["remind", "ask", "refuse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleBase:
+class RuleBase(NamedRule):
     """Fields of every rule.
 
     name: unique; message: for the model, in addition to the reason; source: file that has the rule
@@ -119,6 +120,11 @@ KINDS: Mapping[str, type[UserRule]] = {
     "freeze": FreezeRule,
     "tests": TestsRule,
 }
+
+
+def select_known(rules: Iterable[NamedRule]) -> list[UserRule]:
+    """Return the rules of settings with their types."""
+    return [rule for rule in rules if isinstance(rule, UserRule)]
 
 
 def get_level(rule: UserRule) -> Level:

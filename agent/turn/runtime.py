@@ -60,6 +60,8 @@ from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from agent.rules.rule_state import RuleState
+    from agent.rules.rules_monitor import RulesMonitor
     from tools.mcp.server_tools import McpServers
 
 
@@ -97,6 +99,7 @@ class Runtime:
     checkpoints: Checkpoints = field(init=False)
     recall_index: RecallIndex = field(init=False)
     concurrent_changes: ConcurrentChanges = field(init=False)
+    rule_state: RuleState | None = None
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
@@ -158,6 +161,7 @@ class Runtime:
             committer=self.committer,
             evidence=self.conclusion.evidence,
             weakened_tests=self.conclusion.weakened_tests,
+            rules=self._create_rules_monitor(),
         )
         gateway = Gateway(
             toolbox=self.toolbox,
@@ -228,6 +232,23 @@ class Runtime:
 
     def _offer_tools(self) -> None:
         self.projection.tools = tuple(build_tool_specs(self.toolbox))
+
+    def _create_rules_monitor(self) -> RulesMonitor | None:
+        if not self.settings.rules:
+            return None
+        from agent.rules.rules_monitor import RulesMonitor
+
+        monitor = RulesMonitor(
+            self.settings.rules,
+            self.workspace,
+            ends=frozenset(tool.name for tool in self.toolbox if tool.ends),
+            snapshots=self.snapshots,
+            parent=self.environment.request.rule_state if self.environment is not None else None,
+            tell=self.session.append,
+        )
+        self.workspace.content_guard = monitor
+        self.rule_state = monitor.state
+        return monitor
 
     async def switch_model(self, model: Model) -> None:
         """Use another model from the next request on."""

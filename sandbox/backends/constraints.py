@@ -75,6 +75,8 @@ class Constraints:
     def _prepare_audit(self, command: Command) -> Audit | NoAudit:
         self._inventory.refresh()
         places = find_protected_paths(self.root, self._inventory.list_guarded())
+        if command.guarded:
+            places = self._add_guarded(command, places)
         places = replace(places, there=tuple(self._drop_closed(command, places.there)))
         notes: tuple[str, ...] = ()
         if command.scope == "workspace":
@@ -82,6 +84,12 @@ class Constraints:
         if command.resident:
             return NoAudit(places, notes)
         return Audit(self._inventory, places, self.spill and self.spill / "refused", notes)
+
+    def _add_guarded(self, command: Command, places: ProtectedPaths) -> ProtectedPaths:
+        """Add the paths that the command itself must not change; they are closed, and need no comparison afterwards."""
+        inside = [path for path in resolve_existing(command.guarded) if self.root in path.parents]
+        more = tuple(path for path in inside if path not in places.there)
+        return replace(places, there=(*places.there, *more), installed=places.installed | set(more))
 
     def _drop_closed(self, command: Command, guarded: Sequence[Path]) -> Iterable[Path]:
         """Return the guarded paths that are in no folder that is closed: a mount there would show what is closed."""

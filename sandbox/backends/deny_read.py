@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.policy.rules import Rule, Rules
+from sandbox.policy.rules import Rule, Rules, matches_pattern
 from sandbox.process.command import Command, Completed, Sandbox
 
 _WILD = frozenset("*?")
@@ -36,11 +36,16 @@ def apply_read_denials(sandbox: Sandbox, root: Path, rules: Rules) -> Sandbox:
 
 
 def find_denied_paths(root: Path, rules: Rules) -> tuple[Path, ...]:
-    """Return the files and folders that rules deny reading. Only patterns that may match anywhere need a walk."""
-    plain = [each for rule in rules.read_denials if (each := _resolve_plain_rule(rule, root))]
+    """Return the files and folders that rules deny reading."""
+    return find_matching_paths(root, rules.read_denials)
+
+
+def find_matching_paths(root: Path, rules: Sequence[Rule]) -> tuple[Path, ...]:
+    """Return the files and folders that rules on paths match. Only patterns that may match anywhere need a walk."""
+    plain = [each for rule in rules if (each := _resolve_plain_rule(rule, root))]
     found = [each for each in plain if each.exists()]
-    if len(plain) < len(rules.read_denials):
-        found += _walk_denied_paths(root, rules)
+    if len(plain) < len(rules):
+        found += _walk_matching_paths(root, rules)
     return tuple(dict.fromkeys(place for each in found for place in (each, each.resolve())))
 
 
@@ -52,14 +57,13 @@ def _resolve_plain_rule(rule: Rule, root: Path) -> Path | None:
     return root / Path(pattern).expanduser()
 
 
-def _walk_denied_paths(root: Path, rules: Rules) -> Iterator[Path]:
+def _walk_matching_paths(root: Path, rules: Sequence[Rule]) -> Iterator[Path]:
+    def is_matched(folder: str, name: str) -> bool:
+        path = Path(folder, name).relative_to(root).as_posix()
+        return any(matches_pattern(rule, path) for rule in rules)
+
     for folder, names, files in os.walk(root):
         for name in (*files, *names):
-            path = Path(folder, name)
-            if rules.denies_reading(path.relative_to(root).as_posix()):
-                yield path
-        names[:] = [
-            name
-            for name in names
-            if name != ".git" and not rules.denies_reading(Path(folder, name).relative_to(root).as_posix())
-        ]
+            if is_matched(folder, name):
+                yield Path(folder, name)
+        names[:] = [name for name in names if name != ".git" and not is_matched(folder, name)]

@@ -61,7 +61,7 @@ class ProtectedPaths:
     files: names of protected files, existing or not
     missing: files that do not exist yet, at any depth, and on which git or an agent will act
     watched: names whose changes are reported
-    installed: those of `there` that hold Patchwright's installation; not audited, because they are large
+    installed: those of `there` that are not audited: large ones, such as Patchwright's installation
     """
 
     there: tuple[Path, ...]

@@ -44,6 +44,7 @@ class Command:
     readable: extra absolute paths to show read-only (one of our scripts, an interpreter)
     writable: extra absolute folders of Patchwright's that may be written (a report folder, a byte-code cache)
     denied: files and folders that may not even be read
+    guarded: files and folders of the workspace that may not be changed
     descriptors: our open descriptors that it inherits under their numbers
     started: called with the leader's process id once it runs
     beside: leader of another command of this sandbox, whose network it shares where networks are separate;
@@ -62,6 +63,7 @@ class Command:
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     denied: tuple[Path, ...] = ()
+    guarded: tuple[Path, ...] = ()
     limits: Limits = Limits()
     descriptors: tuple[int, ...] = ()
     started: Callable[[int], None] | None = None

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from tools.changes.session_changes import SessionChanges
+from tools.core.content_guard import ContentGuard, FileContents
 
 if TYPE_CHECKING:
     from sandbox.snapshots.restore import RestoreResult
@@ -28,12 +29,17 @@ class Snapshotter(Protocol):
 class TrackedCommand:
     """One command. paths: its changes without those it committed itself, known after `end`.
 
+    guard: judges the changes; what it does not let pass is undone at once, with the reasons in `undone`
     revert: undoes the changes since `begin` (or since its own last commit), except where a file changed again
     """
 
-    def __init__(self, snapshots: Snapshotter, changes: SessionChanges) -> None:
+    def __init__(
+        self, snapshots: Snapshotter, changes: SessionChanges, guard: ContentGuard | None = None
+    ) -> None:
         self._snapshots = snapshots
         self._changes = changes
+        self._guard = guard
+        self.undone: dict[str, str] = {}
         self._before = self._after = ""
         self.paths: dict[str, None] = {}
 
@@ -67,7 +73,28 @@ class TrackedCommand:
         after = self._after = self._snapshots.take()
         if after == self._before:
             return
+        if self._guard is not None and self._undo_refused(self._guard):
+            after = self._after = self._snapshots.take()
         for change in self._snapshots.list_changes(self._before, after):
             content = self._snapshots.read_content(change.before) if change.before else None
             self._changes.remember_state(change.path, change.before, content)
             self.paths[change.path] = None
+
+    def _undo_refused(self, guard: ContentGuard) -> bool:
+        """Undo the changes that the guard refuses; return whether there were any."""
+        contents = [
+            FileContents(
+                path=change.path,
+                before=self._snapshots.read_content(change.before) if change.before else None,
+                after=self._snapshots.read_content(change.after) if change.after else None,
+            )
+            for change in self._snapshots.list_changes(self._before, self._after)
+        ]
+        refused = guard.check_command(contents)
+        if not refused:
+            return False
+        written = {each.path: each.after for each in contents if each.path in refused}
+        narrowed = self._snapshots.narrow_snapshot(self._before, self._after, written)
+        self._snapshots.restore(self._before, narrowed)
+        self.undone |= refused
+        return True

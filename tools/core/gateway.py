@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -19,6 +19,7 @@ from tools.core.action import Action, Observation, ToolFailure, current_action
 from tools.core.action_guard import BegunAction, Guard
 from tools.core.call_aliases import translate_call
 from tools.core.registry import Tool, Toolbox
+from tools.core.text import join_names
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ MAX_TEXT = 24_000
 KEEP_WHOLE = 500
 """Shorter observations are not worth an artifact: masking them saves nothing."""
 
+
+MOST_UNDONE = 10
+"""Undone paths that an observation names for each reason."""
 
 _RULES = ".gitignore"
 """A changed file of this name shows or hides files that were not touched."""
@@ -206,7 +210,8 @@ class Gateway:
         self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: _Span | None
     ) -> Observation:
         """Run a command of the model and record its changes, which a commit or an undo needs."""
-        outer, followed = self._followed_now, TrackedCommand(snapshots, self.workspace.changes)
+        guard = self.workspace.content_guard
+        outer, followed = self._followed_now, TrackedCommand(snapshots, self.workspace.changes, guard)
         await followed.begin(span.before if span is not None else "")
         self._followed_now = followed
         try:
@@ -216,6 +221,8 @@ class Gateway:
             await followed.end()
         if span is not None:
             span.after = followed.after_tree
+        if followed.undone:
+            observation = _describe_undone(observation, followed.undone)
         if not followed.paths:
             return observation
         if observation.failed:
@@ -367,6 +374,18 @@ class Gateway:
         if text == observation.text and ref == observation.ref:
             return observation
         return replace(observation, text=text, ref=ref)
+
+
+def _describe_undone(observation: Observation, undone: Mapping[str, str]) -> Observation:
+    """Add the changes of a command that were undone, and why; it has then failed."""
+    from sandbox.sanitize import quote_name
+
+    reasons: dict[str, list[str]] = {}
+    for path, reason in undone.items():
+        reasons.setdefault(reason, []).append(quote_name(path))
+    lines = [f"undone: {join_names(paths, MOST_UNDONE)}: {reason}" for reason, paths in reasons.items()]
+    data = {**observation.data, "undone": list(undone)}
+    return replace(observation, text="\n".join([observation.text, *lines]), data=data, failed=True)
 
 
 def _mark_guarded_paths(effect: Effect, root: Path) -> Effect:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sandbox.snapshots.restore import RestoreResult
     from tools.changes.file_versions import SeenVersion
     from tools.code.lsp.session_servers import Servers
+    from tools.core.content_guard import ContentGuard
     from tools.kernel.kernel_protocol import Kernel
     from tools.session.session_history import SessionHistory
 
@@ -45,6 +46,7 @@ class Workspace:
     kernel: runs blocks of Python; None where a session has none
     servers: language servers from the user's settings; None where they name none
     history: the session's own, for `recall`
+    content_guard: judges what actions write; None without rules about it
     progress: called with a line of text during long operations (shown to the user, never logged)
     """
 
@@ -68,6 +70,7 @@ class Workspace:
     kernel: Kernel | None = None
     servers: Servers | None = None
     history: SessionHistory | None = None
+    content_guard: ContentGuard | None = None
     background: BackgroundCommands = field(default_factory=BackgroundCommands)
     progress: Callable[[str], None] = lambda line: None
 

@@ -19,6 +19,7 @@ from tools.changes.file_versions import (
 )
 from tools.code import syntax
 from tools.core.action import ToolFailure
+from tools.core.content_guard import ContentGuard, FileContents
 from tools.core.path_resolution import describe_missing_path, translate_path_errors
 from tools.core.text import clip, count_diff_lines, format_count, format_unified_diff
 from tools.core.workspace import Workspace
@@ -90,6 +91,8 @@ def _apply_exclusively(
     for each in planned:
         _refuse_redacted_overwrite(tool, each)
     problems = {each.path: _check_syntax(at, tool, each) for each in planned}
+    if at.content_guard is not None:
+        _ask_content_guard(at, at.content_guard, tool, planned)
     _write_planned(at, transactions, tool, planned)
     seen = {each.path: at.read_versions.get(each.source or each.path) for each in planned}
     for each in planned:
@@ -149,6 +152,18 @@ def _write_planned(
             for path in noted:
                 at.changes.forget(path)
         raise
+
+
+def _ask_content_guard(at: Workspace, guard: ContentGuard, tool: str, planned: Sequence[PlannedFile]) -> None:
+    """Raise ToolFailure if the user's rules forbid one of the contents."""
+    changes = []
+    for each in planned:
+        if each.has_changes:
+            with translate_path_errors(tool, each.path):
+                path = _resolve_real_path(at, each)
+            changes.append(FileContents(path=path, before=each.before, after=each.after))
+    if changes and (why := guard.check_writes(changes)):
+        raise ToolFailure(f"{tool}: nothing was written: {why}", out_of_order=True)
 
 
 def _resolve_real_path(at: Workspace, planned: PlannedFile) -> str:
