@@ -67,9 +67,9 @@ class ParsedOrder:
         needed = " or ".join(map(str, self.decisive))
         if self.forbids:
             until = f" until {' or '.join(map(str, self.reset))}" if self.reset else ""
-            return f"it is not allowed after {needed}{until}"
-        since = f" since the last {' or '.join(map(str, self.reset))}" if self.reset else ""
-        return f"it needs {needed} first{since}"
+            return f"is not allowed after {needed}{until}"
+        since = f" after the last {' or '.join(map(str, self.reset))}" if self.reset else ""
+        return f"needs {needed}{since or ' first'}"
 
 
 @dataclass(slots=True)

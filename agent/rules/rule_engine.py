@@ -75,22 +75,27 @@ class RuleEngine:
             elif isinstance(rule, CommandsRule) and (match := find_forbidden(begun.commands, rule.commands)):
                 command, doubt = match
                 shown = quote_name(command.text[:100]) if command.text else "the command line"
-                reason = f"{shown} may be one that it forbids: {doubt}" if doubt else f"it forbids {shown}"
+                reason = f"{shown} may be a forbidden command: {doubt}" if doubt else f"{shown} is forbidden"
                 found.append(Breach(rule=rule, reason=reason))
         return found
 
+    def check_paths(self, paths: Sequence[str]) -> list[Breach]:
+        """Return what changes of some files would break, whatever their contents."""
+        return [
+            breach
+            for rule in self.rules
+            if isinstance(rule, ProtectRule | FreezeRule)
+            for breach in self._check_paths(rule, paths)
+        ]
+
     def check_contents(self, changes: Sequence[FileContents]) -> list[Breach]:
-        """Return what some changes of files would break."""
+        """Return what the contents of some changes would break."""
         found: list[Breach] = []
-        paths = [each.path for each in changes]
         for rule in self.rules:
-            match rule:
-                case ProtectRule() | FreezeRule():
-                    found += self._check_paths(rule, paths)
-                case ImportsRule():
-                    found += _check_imports(rule, changes)
-                case DiffRule():
-                    found += self._check_diff(rule, changes)
+            if isinstance(rule, ImportsRule):
+                found += _check_imports(rule, changes)
+            elif isinstance(rule, DiffRule):
+                found += self._check_diff(rule, changes)
         return found
 
     def observe(self, happenings: Sequence[Happening]) -> None:
@@ -129,7 +134,7 @@ class RuleEngine:
             monitor.state = state
             if is_broken:
                 what = " or ".join(map(str, order.list_restricted(begun.happenings)))
-                yield Breach(rule=order.rule, reason=f"{what}: {order.explain()}")
+                yield Breach(rule=order.rule, reason=f"{what} {order.explain()}")
 
     def _check_paths(
         self,
@@ -139,12 +144,14 @@ class RuleEngine:
     ) -> Iterator[Breach]:
         closed = [path for path in sorted(changed) if self._is_closed(rule, path)]
         if closed:
-            word = "protects" if isinstance(rule, ProtectRule) else "keeps what has passed the tests:"
-            yield Breach(rule=rule, reason=f"it {word} {_join(closed)}", paths=tuple(closed))
+            word = (
+                "protected" if isinstance(rule, ProtectRule) else "frozen, since the tests have passed on it"
+            )
+            yield Breach(rule=rule, reason=f"{_join(closed)} is {word}", paths=tuple(closed))
         elif isinstance(rule, ProtectRule) and rule.access == "read":
             read = {path for each in happenings if each.name == "read" for path in each.paths}
             if hidden := sorted(path for path in read if self._is_closed(rule, path)):
-                yield Breach(rule=rule, reason=f"it keeps {_join(hidden)} from being read")
+                yield Breach(rule=rule, reason=f"{_join(hidden)} may not be read")
 
     def _is_closed(self, rule: ProtectRule | FreezeRule, path: str) -> bool:
         if isinstance(rule, FreezeRule) and path not in self.state.frozen:

@@ -129,7 +129,7 @@ class RulesMonitor(Monitor):
     def check_writes(self, changes: Sequence[FileContents]) -> str:
         """See `ContentGuard.check_writes`."""
         call = current_action.get()
-        breaches = self._select_serious(call, self._engine.check_contents(changes))
+        breaches = self._select_serious(call, changes)
         if breaches:
             self._note_late(call, breaches, "refused")
             return "; ".join(dict.fromkeys(each.text for each in breaches))
@@ -143,7 +143,7 @@ class RulesMonitor(Monitor):
         call = current_action.get()
         changes = [each for each in changes if self._accepted.get(each.path) != _digest(each.after)]
         found: dict[str, str] = {}
-        breaches = self._select_serious(call, self._engine.check_contents(changes))
+        breaches = self._select_serious(call, changes)
         for breach in breaches:
             found |= {path: breach.text for path in breach.paths if path not in found}
         if breaches:
@@ -182,10 +182,11 @@ class RulesMonitor(Monitor):
         self._engine.observe(self._reader.read_result(begun, event))
         self._granted.pop(event.call, None)
 
-    def _select_serious(self, call: str, breaches: Sequence[Breach]) -> list[Breach]:
+    def _select_serious(self, call: str, changes: Sequence[FileContents]) -> list[Breach]:
         """Return the breaches that are not allowed; the others are reminders, or a person has allowed them."""
         serious = []
-        for each in breaches:
+        found = self._engine.check_paths([each.path for each in changes])
+        for each in (*found, *self._engine.check_contents(changes)):
             if each.level == "remind":
                 self._notes.append(each.text)
                 self._note_late(call, [each], "reminded")

@@ -113,6 +113,7 @@ class Runtime:
             workspace=self.workspace,
             run_action=self.run_harness_action,
             settings=self.settings.verify,
+            rules=self.settings.rules,
             get_snapshots=lambda: self.snapshots,
         )
         streamed = StreamRedactor(lambda delta: self.on_delta(delta))

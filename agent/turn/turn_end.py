@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,6 +21,7 @@ from agent.events import (
 )
 from agent.exit_codes import BY_FAULT, Exit
 from agent.monitor.answers import TurnEnd
+from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
@@ -72,6 +73,7 @@ class TurnConclusion:
     """Follows the log of one session, and concludes its turns by the verdicts of its verifiers.
 
     evidence: the test runs, and the state of the files in each
+    rules: the user's; those on tests have a verifier each
     weakened_tests: the guard against weakened tests
     verifiers: asked in this order; `suite` and the one of the weakened tests are the first
     verdicts: their last answers; answer: the model's text that they judged
@@ -81,6 +83,7 @@ class TurnConclusion:
     workspace: Workspace
     run_action: RunAction
     settings: VerifySettings = field(default_factory=VerifySettings)
+    rules: Sequence[NamedRule] = ()
     get_snapshots: Callable[[], Snapshotter | None] = lambda: None
     evidence: SuiteEvidence = field(init=False)
     weakened_tests: WeakenedTests = field(init=False)
@@ -109,6 +112,18 @@ class TurnConclusion:
             from agent.verify.changed_lines_lint import ChangedLinesLint
 
             self.verifiers.append(ChangedLinesLint(workspace=self.workspace))
+        if self.rules:
+            self._add_required_tests()
+
+    def _add_required_tests(self) -> None:
+        from agent.rules.required_tests import RequiredTests
+        from agent.rules.rule_kinds import TestsRule
+
+        for rule in self.rules:
+            if isinstance(rule, TestsRule):
+                self.verifiers.append(
+                    RequiredTests(rule=rule, workspace=self.workspace, run_action=self.run_action)
+                )
 
     def begin_turn(self) -> None:
         """Reset the per-turn state: commits of earlier turns do not count."""

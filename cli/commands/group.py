@@ -37,6 +37,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "setup.trust": ("trust",),
     "setup.init": ("init",),
     "offline.policy": ("policy",),
+    "config.rules": ("rules",),
     "config.config": ("config", "completion", "schema"),
 }
 """Modules of this folder and the commands that each declares, in the order of `patchwright --help`."""

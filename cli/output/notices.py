@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from agent.events import Event, ObservationEvent
+from agent.events import Event, ObservationEvent, Signal
 from agent.turn.runtime import Runtime
 from sandbox.fs.installation import build_exposure_warning
 
+SETTINGS_NOTICE = "settings"
+"""Name of signals about settings that are not used, such as rules of a project that is not trusted."""
+
 
 class Notices:
-    """Distinct notices: commands are confined weakly or not at all, commands can change Patchwright's own code, parts
-    of the repository were not run because it is not trusted. Subscribes to the session on construction."""
+    """Distinct notices: settings are not used, commands are confined weakly or not at all, commands can change
+    Patchwright's own code, parts of the repository were not run because it is not trusted.
+
+    Subscribes to the session on construction.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self.found: list[str] = []
@@ -18,6 +24,8 @@ class Notices:
         runtime.session.subscribe(self._observe_event)
 
     def _observe_event(self, event: Event) -> None:
+        if isinstance(event, Signal) and event.name == SETTINGS_NOTICE:
+            self._add_sentence(event.detail)
         if isinstance(event, ObservationEvent):
             self._add_sentence(str(event.data.get("untrusted", "")))
 

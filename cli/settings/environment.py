@@ -24,7 +24,7 @@ def build_variable_name(key: str) -> str:
 def read_environment(env: Mapping[str, str]) -> dict[str, Any]:
     """Return the settings in the environment, nested as in a file. Raises UserError that names the variable.
 
-    Other variables with this prefix are ignored. Rules (`permissions`) are for the file, and refused here:
+    Other variables with this prefix are ignored. Rules (`permissions`, `rules`) are for the file, and refused here:
     one that is set and not in force would be worse than none.
     """
     values: dict[str, Any] = {}
@@ -35,7 +35,7 @@ def read_environment(env: Mapping[str, str]) -> dict[str, Any]:
         text = given.get(build_variable_name(key))
         if text is None or key in AS_THEY_ARE:
             continue
-        if key.startswith("permissions."):
+        if key.startswith("permissions.") or key == "rules":
             message = f"{build_variable_name(key)}: rules are not taken from the environment"
             raise UserError(Fault.CONFIGURATION, message, "Put them into your settings.toml.")
         each: dict[str, Any] = {}

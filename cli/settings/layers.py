@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
+from agent.session_settings import SessionSettings
 from cli.settings.environment import AS_THEY_ARE, build_variable_name, merge_layers, read_environment
 from cli.settings.permission_rules import build_rules, read_stored_rules
 from cli.settings.project_settings import read_project_settings
 from cli.settings.settings_checks import check_ranges, check_values
 from cli.settings.settings_files import FILE, read_settings_file
 from cli.settings.settings_types import Settings, replace_setting
+from cli.settings.user_rules import collect_rules
 from sandbox.errors import Fault
 from sandbox.policy.decision import Approval, Mode
 
@@ -30,10 +32,14 @@ def load_settings(
 ) -> Settings:
     """Merge the layers, later ones winning. Raises UserError that names the file or variable, and the key."""
     user_file = home.config / FILE
-    values = read_settings_file(user_file)
+    values = user = read_settings_file(user_file)
     check_values(values, user_file)
+    project: Mapping[str, Any] = {}
     if root is not None:
-        values = merge_layers(values, read_project_settings(home, root))
+        project = read_project_settings(home, root)
+        values = merge_layers(values, project)
+    tables, notices = collect_rules(home, root, user, project)
+    values = {key: value for key, value in values.items() if key != "rules"}
     values = merge_layers(values, read_environment(env))
     settings = check_values(values, None)
     for key in AS_THEY_ARE:
@@ -44,5 +50,25 @@ def load_settings(
         settings = replace_setting(settings, FLAG_KEYS.get(key, key), converted)
     check_ranges(flags, Fault.USAGE, lambda key: f"--{key.replace('_', '-')}")
     rules = build_rules(settings.permissions, user_file).with_allowed_commands(read_stored_rules(home))
-    access = replace(settings.session.access, rules=rules)
-    return replace(settings, session=replace(settings.session, access=access), flags=dict(flags))
+    session = replace(settings.session, access=replace(settings.session.access, rules=rules))
+    if tables:
+        session = _add_user_rules(session, tables)
+    return replace(
+        settings,
+        session=session,
+        rules=[dict(table) for _, each in tables for table in each],
+        notices=notices,
+        flags=dict(flags),
+    )
+
+
+def _add_user_rules(
+    session: SessionSettings, tables: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
+) -> SessionSettings:
+    """Add the rules of all files: none replaces another one."""
+    from agent.rules.closed_paths import add_read_restrictions
+    from agent.rules.rule_parsing import check_rules, parse_rules
+
+    rules = check_rules([rule for source, each in tables for rule in parse_rules(each, source)])
+    permissions = add_read_restrictions(session.access.rules, rules)
+    return replace(session, rules=rules, access=replace(session.access, rules=permissions))

@@ -42,7 +42,12 @@ LEAST = {
 
 def check_file(path: Path) -> None:
     """Raise UserError for the first error in a user's settings file."""
-    build_rules(check_values(read_settings_file(path), path).permissions, path)
+    settings = check_values(read_settings_file(path), path)
+    build_rules(settings.permissions, path)
+    if settings.rules:
+        from agent.rules.rule_parsing import check_rules, parse_rules
+
+        check_rules(parse_rules(settings.rules, repr(str(path))))
 
 
 def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:

@@ -13,6 +13,9 @@ from sandbox.fs.untrusted_file import read_workspace_file
 FILE, PROJECT_FILE = SETTINGS_FILE, "patchwright.toml"
 """Names of the user's file in the configuration folder, and of the project's at its top."""
 
+RULES_FILE = ".patchwright/rules.toml"
+"""File of a project's rules, in the folder that only the user changes."""
+
 
 def read_settings_file(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; {} if there is none. Raises UserError.
@@ -21,6 +24,8 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     """
     if path.name == PROJECT_FILE:
         text = read_workspace_file(path.parent, path.name, SETTINGS)
+    elif path.match(f"*/{RULES_FILE}"):
+        text = read_workspace_file(path.parents[1], RULES_FILE, SETTINGS)
     else:
         text = read_regular_file(path, SETTINGS)
     if text is None:

@@ -39,13 +39,16 @@ class PermissionSettings:
 class Settings:
     """All settings of one run.
 
-    permissions: rules as the user wrote them; the session has them parsed
+    permissions, rules: as the user wrote them; the session has them parsed
+    notices: for the user, when a session starts
     flags: options set on the command line, by name (`test_command` is `tests.command`)
     """
 
     session: SessionSettings = field(default_factory=SessionSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
+    rules: list[dict[str, Any]] = field(default_factory=list)
+    notices: tuple[str, ...] = ()
     flags: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -78,6 +81,7 @@ KEYS: Mapping[str, str] = {
     "models": "session.models",
     "terminal": "terminal",
     "permissions": "permissions",
+    "rules": "rules",
 }
 """Keys and tables of a settings file, in the order in which users see them, and where `Settings` has them."""
 

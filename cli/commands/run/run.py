@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agent.session_settings import SessionSettings
     from agent.turn.runtime import Runtime
     from cli.invocation import Invocation
+    from cli.settings.settings_types import Settings
 
 
 def add(app: typer.Typer) -> None:
@@ -193,7 +194,7 @@ async def _drive_session(invocation: Invocation) -> int:
     settings = load_invocation_settings(invocation, home)
     runtime = make_runtime(invocation, home, settings.session)
     try:
-        _subscribe_output(runtime, settings.session, "stream-json")
+        _subscribe_output(runtime, settings, "stream-json")
         driver = StdioDriver(runtime)
         runtime.loop.gateway.approver = driver
         loop = asyncio.get_running_loop()
@@ -239,7 +240,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
     runtime = make_runtime(invocation, home, settings.session)
     try:
         notices = Notices(runtime)
-        _subscribe_output(runtime, settings.session, output)
+        _subscribe_output(runtime, settings, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)
         for number in list_end_signals():
@@ -278,7 +279,18 @@ def _handle_interrupt(runtime: Runtime) -> None:
     runtime.interrupt()
 
 
-def _subscribe_output(runtime: Runtime, settings: SessionSettings, output: str) -> None:
+def _subscribe_output(runtime: Runtime, settings: Settings, output: str) -> None:
+    """Let the events be printed, first the notices of the settings."""
+    _subscribe_format(runtime, settings.session, output)
+    if settings.notices:
+        from agent.events import Signal
+        from cli.output.notices import SETTINGS_NOTICE
+
+        for notice in settings.notices:
+            runtime.session.append(Signal(name=SETTINGS_NOTICE, detail=notice))
+
+
+def _subscribe_format(runtime: Runtime, settings: SessionSettings, output: str) -> None:
     from agent.events import render_event
     from cli.invocation import NO_MODEL
     from sandbox.fs.installation import build_exposure_warning

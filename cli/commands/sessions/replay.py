@@ -73,7 +73,7 @@ def replay_session(
     found = list(
         _take_until(
             replay_steps(
-                _read_branch(home, root, session), home.get_project_folder(root) / "sessions" / session
+                read_branch(home, root, session), home.get_project_folder(root) / "sessions" / session
             ),
             until,
         )
@@ -138,7 +138,7 @@ def _take_until(found: Iterator[ReplayedStep], until: int | None) -> Iterator[Re
         yield step
 
 
-def _read_branch(home: Home, root: Path, session: str) -> Iterator[Event]:
+def read_branch(home: Home, root: Path, session: str) -> Iterator[Event]:
     """Read the current branch of a session's log, which may be open in another process."""
     from agent.session.log import read_events
 

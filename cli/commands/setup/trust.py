@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,7 +30,7 @@ def trust(
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
 
-    Signing programs too; and let its `patchwright.toml` apply. All of it is shown.
+    Signing programs too; and let its `patchwright.toml` and rules apply. All of it is shown.
     """
     if list_only and revoke:
         raise typer.BadParameter("give either --list or --revoke")
@@ -39,19 +40,16 @@ def trust(
 
 def grant_trust(folder: Path) -> int:
     """Trust the current definitions of the repository around `folder`, and show their effects."""
-    from cli.settings.settings_files import PROJECT_FILE
-
-    root, found, settings = _find_definitions(folder)
-    if not found and not settings:
+    root, parts = _find_definitions(folder)
+    if not any(parts.values()):
         _print_exactly(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
         return int(Exit.DONE)
-    if found:
-        _open_store().grant(root, found)
-    if settings:
-        _open_store().grant(root / PROJECT_FILE, settings)
+    for place, found in parts.items():
+        if found:
+            _open_store().grant(place, found)
     _print_exactly(
         f"trusted: {root}",
-        *_format_definitions(found + settings),
+        *_format_definitions(parts),
         "Whatever of it changes has to be trusted again.",
     )
     return int(Exit.DONE)
@@ -59,52 +57,59 @@ def grant_trust(folder: Path) -> int:
 
 def revoke_trust(folder: Path) -> int:
     """Revoke trust in the repository around `folder`, which may be broken or removed by now."""
-    from cli.settings.settings_files import PROJECT_FILE
     from sandbox.fs.repository import find_root
 
     root = find_root(folder) or folder
-    was = [_open_store().revoke(each) for each in (root, root / PROJECT_FILE)]
+    was = [_open_store().revoke(each) for each in _list_places(root)]
     _print_exactly(f"{'trusted no more' if any(was) else 'was not trusted'}: {root.resolve()}")
     return int(Exit.DONE)
 
 
 def show_trust(folder: Path) -> int:
     """Print the programs and settings of the repository around `folder`, its trust, and other trusted ones."""
-    from cli.settings.settings_files import PROJECT_FILE
     from sandbox.policy.trust import compute_digest
 
-    root, found, settings = _find_definitions(folder)
+    root, definitions = _find_definitions(folder)
     store = _open_store()
-    parts = [
-        (each, store.read_trusted_digest(place))
-        for place, each in ((root, found), (root / PROJECT_FILE, settings))
-        if each
-    ]
+    parts = [(each, store.read_trusted_digest(place)) for place, each in definitions.items() if each]
     if not parts:
         word = "nothing would run outside the sandbox"
     elif all(known == compute_digest(each) for each, known in parts):
         word = "trusted"
     else:
         word = "changed since it was trusted" if any(known for _, known in parts) else "not trusted"
-    _print_exactly(f"{root}: {word}", *_format_definitions(found + settings))
-    others = [each for each in store.list_roots() if each not in (str(root), str(root / PROJECT_FILE))]
+    _print_exactly(f"{root}: {word}", *_format_definitions(definitions))
+    others = [each for each in store.list_roots() if each not in map(str, _list_places(root))]
     if others:
         _print_exactly("also trusted:", *(f"  {each}" for each in others))
     return int(Exit.DONE)
 
 
-def _find_definitions(folder: Path) -> tuple[Path, tuple[Definition, ...], tuple[Definition, ...]]:
-    """Return the repository's root, the programs it would run, and the settings it would apply."""
+def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definition, ...]]]:
+    """Return the repository's root, and by place the programs it would run, and settings and rules it would apply."""
     from agent.workspace_root import find_workspace_root
     from cli.settings.project_settings import find_settings_to_trust
+    from cli.settings.user_rules import find_rules_to_trust
     from tools.git.broker import Broker
 
     root, _ = find_workspace_root(folder, need_git=True, without="")
-    return root, Broker(root).program_definitions, find_settings_to_trust(Home.from_environment(), root)
+    found = (
+        Broker(root).program_definitions,
+        find_settings_to_trust(Home.from_environment(), root),
+        find_rules_to_trust(root),
+    )
+    return root, dict(zip(_list_places(root), found, strict=True))
 
 
-def _format_definitions(found: tuple[Definition, ...]) -> list[str]:
-    return [f"  {each.kind} {each.name}: {each.runs}" for each in found]
+def _list_places(root: Path) -> tuple[Path, ...]:
+    """Return the places under which a repository's programs, settings and rules are trusted."""
+    from cli.settings.settings_files import PROJECT_FILE, RULES_FILE
+
+    return root, root / PROJECT_FILE, root / RULES_FILE
+
+
+def _format_definitions(parts: Mapping[Path, tuple[Definition, ...]]) -> list[str]:
+    return [f"  {each.kind} {each.name}: {each.runs}" for found in parts.values() for each in found]
 
 
 def _open_store() -> TrustStore:

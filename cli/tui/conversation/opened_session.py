@@ -41,7 +41,7 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
         chat.view.show_last_answer(*_find_last_answer(chat))
     unnamed = not chat.settings.session.model and runtime.model.name == "offline"
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
-    for line in filter(None, (opened.notice if unnamed else "", *warnings)):
+    for line in filter(None, (opened.notice if unnamed else "", *warnings, *opened.settings.notices)):
         chat.show_message(line, "yellow")
     chat.resume_turn()
     return chat
