@@ -159,12 +159,14 @@ class RuleEngine:
         return matches_any_path(rule.paths, path)
 
     def _check_diff(self, rule: DiffRule, changes: Sequence[FileContents]) -> Iterator[Breach]:
+        before = self.state.diff.measure(rule, ())
         lines, files = self.state.diff.measure(rule, changes)
         paths = tuple(each.path for each in changes if matches_any_path(rule.paths, each.path))
         if not paths:
             return
-        for number, limit, unit in ((lines, rule.max_lines, "lines"), (files, rule.max_files, "files")):
-            if limit is not None and number > limit:
+        limits = ((lines, rule.max_lines, "lines"), (files, rule.max_files, "files"))
+        for (number, limit, unit), earlier in zip(limits, before, strict=True):
+            if limit is not None and number > limit and number > earlier:
                 reason = f"this turn would have changed {number} {unit}, more than {limit}"
                 yield Breach(rule=rule, reason=reason, paths=paths)
                 return

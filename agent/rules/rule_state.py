@@ -31,7 +31,7 @@ class DiffLedger:
         self.lines.clear()
 
     def measure(self, rule: DiffRule, changes: Sequence[FileContents]) -> tuple[int, int]:
-        """Return (lines, files) that the turn would have changed after some changes."""
+        """Return (lines, files) that the turn would have changed after some changes; without any, that it has."""
         after = dict(self.lines)
         for each in changes:
             after[each.path] = count_changed_lines(self.base.get(each.path, each.before), each.after)

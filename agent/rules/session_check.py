@@ -1,6 +1,7 @@
 """Check of a past session's log against rules: which actions they would have blocked.
 
-What happened is taken as it happened: an action that a rule would have blocked still counts for those after it.
+What happened is taken as it happened: an action that a rule would have blocked still counts for those after it. Links
+and scripts are read as they are now.
 Contents come from the session's snapshots; where one is gone, imports and sizes of diffs are not judged. In the log of
 a session that had rules, an action that was blocked left no contents, so its recorded answer counts.
 """
@@ -85,6 +86,7 @@ class SessionCheck:
         self._last: _Begun | None = None  # ended action of a model
         self._ended: _Begun | None = None  # ended action of a model, or of its code
         self._tree = ""
+        self._recorded: set[tuple[str, str]] = set()
         self._found: dict[tuple[str, str], Finding] = {}
 
     def check(self, events: Iterable[Event]) -> list[Finding]:
@@ -116,6 +118,10 @@ class SessionCheck:
             own = [str(path) for path in changed if path not in begun.inner]
             event.data["changed"] = own
             self._add(begun, self._engine.check_paths(own))
+        if event.data.get("denied"):  # for another reason, unless a recorded answer follows
+            self._found = {
+                key: each for key, each in self._found.items() if not self._is_unrecorded(each, begun)
+            }
         self._engine.observe(self._reader.read_result(facts, event))
         self._ended = begun
         self._last = begun if outer is None else self._last
@@ -144,6 +150,7 @@ class SessionCheck:
             self._keep(begun, each.rule.name, each.reason)
 
     def _add_recorded(self, event: RuleEvent) -> None:
+        self._recorded.add((event.call, event.rule))
         begun = self._running.get(event.call) or self._ended
         if begun is not None and begun.facts.call == event.call:
             self._keep(begun, event.rule, event.reason)
@@ -158,6 +165,9 @@ class SessionCheck:
             reason=reason,
         )
         self._found.setdefault((begun.event, rule), finding)
+
+    def _is_unrecorded(self, found: Finding, begun: _Begun) -> bool:
+        return found.event == begun.event and (found.call, found.rule) not in self._recorded
 
     def _resolve(self, path: str) -> str:
         try:

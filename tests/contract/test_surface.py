@@ -180,6 +180,7 @@ VALUES: dict[str, Any] = {
     "strategy.name": "sample",
     "strategy.temperatures": [0.2, 0.9],
     "visible_paths": ["/usr/share"],
+    "rules": [{"name": "no-push", "kind": "commands", "commands": ["git push *"]}],
     "terminal.keys": {"unfold": ["f2"]},
     **{f"permissions.{each}": ["shell(ls *)"] for each in ("allow", "ask", "deny")},
 }

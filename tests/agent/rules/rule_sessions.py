@@ -22,7 +22,8 @@ from sandbox.policy.decision import Approval, Mode
 from tests.support.cli import git, script
 from tools.core.tool_settings import TestSettings, ToolSettings
 
-TESTS = "python test_cart.py"
+TESTS = "test ! -e broken"
+"""Command that stands for a suite: a real runner takes seconds, and none of these tests is about one."""
 
 
 def make_shop(folder: Path) -> Path:
@@ -43,6 +44,11 @@ def make_shop(folder: Path) -> Path:
 
 def make_rules(*tables: Mapping[str, Any]) -> tuple[UserRule, ...]:
     return check_rules(parse_rules(tables, "rules.toml"))
+
+
+def calls(*actions: Mapping[str, Any]) -> dict[str, Any]:
+    """A reply with these actions."""
+    return {"calls": list(actions)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +75,18 @@ class Played:
 
 
 def settings_for(
-    model: str, rules: tuple[UserRule, ...], *, sandbox: str = "auto", mode: str = "workspace"
+    model: str,
+    rules: tuple[UserRule, ...],
+    *,
+    sandbox: str = "auto",
+    mode: str = "workspace",
+    approval: str = "never",
 ) -> SessionSettings:
     return SessionSettings(
         model=model,
         rules=rules,
-        access=AccessSettings(approval=Approval.NEVER, sandbox=sandbox, mode=Mode(mode)),
-        tools=ToolSettings(tests=TestSettings()),
+        access=AccessSettings(approval=Approval(approval), sandbox=sandbox, mode=Mode(mode)),
+        tools=ToolSettings(tests=TestSettings(command=TESTS)),
     )
 
 
@@ -85,12 +96,13 @@ def play(
     *rules: Mapping[str, Any],
     sandbox: str = "auto",
     mode: str = "workspace",
+    approval: str = "never",
     story: Callable[[Runtime], Awaitable[None]] | None = None,
     **request: Any,
 ) -> Played:
     """Play one turn of a scripted model under rules."""
     model = script(shop.parent, [*turns, {"text": "done"}])
-    settings = settings_for(model, make_rules(*rules), sandbox=sandbox, mode=mode)
+    settings = settings_for(model, make_rules(*rules), sandbox=sandbox, mode=mode, approval=approval)
 
     async def run() -> Played:
         runtime = assemble_runtime(settings, SessionRequest(working=shop, **request), Home.from_environment())
