@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from agent.context.context_settings import ContextSettings
 from agent.exit_codes import MEANING, Exit
 from agent.monitor.phases import PHASES
 from agent.monitor.workflow_rules import RULES
+from agent.rules.event_pattern import EVENTS
+from agent.rules.rule_kinds import KINDS
+from agent.rules.rule_parsing import check_rules, parse_rules
 from agent.turn.action_format import resolve_action_mode
 from cli.settings.layers import load_settings
 from cli.settings.settings_types import Settings, get_setting, list_setting_names
@@ -33,6 +37,7 @@ CODE_MAP = CHECKOUT / "docs/code-map.md"
 GIT = CHECKOUT / "docs/git.md"
 HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
+USER_RULES = CHECKOUT / "docs/rules.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
 CONTEXT = CHECKOUT / "docs/context.md"
 
@@ -47,6 +52,7 @@ PAGES = (
     CONTEXT,
     CODE_MAP,
     CODE_AS_ACTION,
+    USER_RULES,
     OFFLINE,
 )
 
@@ -71,6 +77,7 @@ ENDS = {
     "init": {0},
     "apply": {0},
     "trust": {0},
+    "rules": {0},
     "symbols": {0},
     "localize": {0},
     "repair": {0, 1},
@@ -202,6 +209,17 @@ def test_the_settings_of_the_page_on_code_as_action_are_settings() -> None:
     settings = load_settings(home, None, {}, {}).session
     assert resolve_action_mode("ollama/any", settings.actions) == "code"
     assert settings.discipline.named == {"test-before-commit": "enforce"}
+
+
+def test_the_page_on_rules_has_one_of_every_kind_and_all_events() -> None:
+    text = USER_RULES.read_text("utf-8")
+    [example] = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    rules = check_rules(parse_rules(tomllib.loads(example)["rules"], "rules.md"))
+    kinds, events = (
+        re.findall(r"^\| `([a-z-]+)` \|", part, re.MULTILINE) for part in text.split("## Events")
+    )
+    assert [each.kind for each in rules if each.name != "review-migrations"] == kinds == list(KINDS)
+    assert events == list(EVENTS)
 
 
 def test_every_page_is_linked_from_the_index() -> None:
