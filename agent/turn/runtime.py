@@ -318,7 +318,6 @@ class Runtime:
             self.conclusion.track_event(event)
         return find_turn_end(events, self.toolbox)
 
-
     def _record_side_call(self, call: SideCall) -> None:
         self.purse.add_usage(call.usage, "" if call.problem else call.model)
         self._announce_event(call)
