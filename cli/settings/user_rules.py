@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,23 +43,22 @@ def collect_rules(
 def read_rules_file(home: Home, root: Path) -> RuleTables:
     """Return the rules of a project's own file, if the user trusts it as it is.
 
-    A linked work tree without the file has that of the main one. Raises UserError for a file that has changed since
-    it was trusted: its rules would silently be gone.
+    A linked work tree without the file has that of the main one. Raises UserError for a file that has changed or gone
+    since it was trusted: its rules would silently be gone, too.
     """
-    place = _find_place(root)
-    if place is None:
-        return RuleTables()
+    place, store = _find_place(root) or root, TrustStore(home.config)
     tables = _read_tables(place / RULES_FILE)
-    if not tables:
+    word = compute_digest(_list_definitions(tables)) if tables else ""
+    if not tables and not store.read_trusted_digest(place / RULES_FILE):
         return RuleTables()
-    store, word = TrustStore(home.config), compute_digest(_list_definitions(tables))
     if word in [store.read_trusted_digest(each / RULES_FILE) for each in _list_trusted_places(root, place)]:
         return RuleTables(tables=tables)
     command = f"patchwright trust -C {str(root)!r}"
     if store.read_trusted_digest(place / RULES_FILE):
         raise UserError(
             Fault.CONFIGURATION,
-            f"{str(place / RULES_FILE)!r} has changed since you trusted it, so its rules cannot be used",
+            f"{str(place / RULES_FILE)!r} has {'changed' if tables else 'gone'} since you trusted it, with rules that "
+            "are not used now",
             f"See what it says now, and say yes: {command}",
         )
     number = "1 rule" if len(tables) == 1 else f"{len(tables)} rules"
@@ -115,6 +112,9 @@ def _read_tables(path: Path) -> list[Mapping[str, Any]]:
 
 
 def _list_definitions(tables: Sequence[Mapping[str, Any]]) -> tuple[Definition, ...]:
+    import hashlib
+    import json
+
     found = []
     for number, table in enumerate(tables, 1):
         text = json.dumps(table, sort_keys=True, ensure_ascii=False, default=str)

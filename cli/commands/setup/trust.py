@@ -41,6 +41,8 @@ def trust(
 def grant_trust(folder: Path) -> int:
     """Trust the current definitions of the repository around `folder`, and show their effects."""
     root, parts = _find_definitions(folder)
+    for place in [each for each, found in parts.items() if not found and each != root]:
+        _open_store().revoke(place)  # a file that is gone
     if not any(parts.values()):
         _print_exactly(f"{root}: nothing here would run outside the sandbox, so there is nothing to trust")
         return int(Exit.DONE)

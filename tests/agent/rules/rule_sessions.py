@@ -15,7 +15,7 @@ from agent.rules.rule_kinds import UserRule
 from agent.rules.rule_parsing import check_rules, parse_rules
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
+from agent.session_settings import SessionSettings, When
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval, Mode
@@ -81,10 +81,12 @@ def settings_for(
     sandbox: str = "auto",
     mode: str = "workspace",
     approval: str = "never",
+    commit: When = "never",
 ) -> SessionSettings:
     return SessionSettings(
         model=model,
         rules=rules,
+        commit=commit,
         access=AccessSettings(approval=Approval(approval), sandbox=sandbox, mode=Mode(mode)),
         tools=ToolSettings(tests=TestSettings(command=TESTS)),
     )
@@ -97,12 +99,15 @@ def play(
     sandbox: str = "auto",
     mode: str = "workspace",
     approval: str = "never",
+    commit: When = "never",
     story: Callable[[Runtime], Awaitable[None]] | None = None,
     **request: Any,
 ) -> Played:
     """Play one turn of a scripted model under rules."""
     model = script(shop.parent, [*turns, {"text": "done"}])
-    settings = settings_for(model, make_rules(*rules), sandbox=sandbox, mode=mode, approval=approval)
+    settings = settings_for(
+        model, make_rules(*rules), sandbox=sandbox, mode=mode, approval=approval, commit=commit
+    )
 
     async def run() -> Played:
         runtime = assemble_runtime(settings, SessionRequest(working=shop, **request), Home.from_environment())

@@ -99,6 +99,15 @@ def test_code_may_edit_test_and_commit_in_one_block(shop: Path) -> None:
     assert (played.blocked, git(shop, "log", "-1", "--format=%s").strip()) == ([], "Change the total")
 
 
+def test_commits_of_the_harness_are_held_to_the_order_too(shop: Path) -> None:
+    rule = of_kind("order", text="commit needs shell(echo reviewed) since edit")
+    play(shop, [calls(READ, EDIT)], rule, sandbox="unconfined", commit="turn")
+    assert git(shop, "log", "-1", "--format=%s").strip() == "Start"
+    more = call("edit", path="cart.py", old="+ 0", new="+ 1")
+    play(shop, [calls(READ, more, sh("echo reviewed"))], rule, sandbox="unconfined", commit="turn")
+    assert git(shop, "log", "-1", "--format=%s").strip() != "Start"
+
+
 def test_an_event_can_close_a_command_until_a_person_speaks(shop: Path) -> None:
     rule = of_kind("order", text="never shell(cat *) after read(CHANGELOG.md) until prompt")
     turns = [calls(sh("cat cart.py")), calls(call("read", path="CHANGELOG.md"), sh("sh -c 'cat cart.py'"))]

@@ -9,6 +9,7 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
+from cli.settings.layers import load_settings
 from tests.support.cli import call, git, run, script
 
 ORDER = """
@@ -103,6 +104,10 @@ def test_a_linked_work_tree_has_the_rules_of_the_main_one(shop: Path, tmp_path: 
     file.write_text(file.read_text().replace("rm *", "mv *"))
     changed = run("rules", cwd=shop)
     assert (changed.code, "has changed since you trusted it" in changed.err) == (Exit.CONFIGURATION, True)
+    file.unlink()
+    gone = run("rules", cwd=shop)
+    assert (gone.code, "has gone since you trusted it" in gone.err) == (Exit.CONFIGURATION, True)
+    assert [run(word, cwd=shop).code for word in ("trust", "rules")] == [Exit.DONE, Exit.DONE]
 
 
 CONTRADICTORY = """
@@ -139,6 +144,12 @@ def test_a_wrong_file_of_rules_is_an_error(text: str, said: str, shop: Path) -> 
     (shop / ".patchwright" / "rules.toml").write_text(text)
     ended = run("trust", cwd=shop)
     assert (ended.code, said in ended.err) == (Exit.CONFIGURATION, True)
+
+
+def test_a_file_that_may_not_be_read_is_hidden_by_the_policy_too(shop: Path) -> None:
+    write_settings("[[rules]]\nname = 'keys'\nkind = 'protect'\npaths = ['keys/**']\naccess = 'read'\n")
+    access = load_settings(Home.from_environment(), shop, {}, {}).session.access
+    assert [access.rules.denies_reading(path) for path in ("keys/a.pem", "a.pem")] == [True, False]
 
 
 def test_rules_do_not_come_from_the_environment(shop: Path) -> None:
