@@ -16,7 +16,7 @@ from agent.rules.event_pattern import matches_command
 from sandbox.policy.effects import Effect
 from sandbox.policy.shell import Judgement, Segment, judge_command_line
 
-ReadText = Callable[[str], str | None]
+LoadScript = Callable[[str], str | None]
 """Returns the text of a file of the workspace, None if it cannot be read."""
 
 MOST_DEPTH = 3
@@ -57,10 +57,10 @@ class RunCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReader:
-    """Reads the commands of an action's command line or code. root: of the workspace; read_text: of its files"""
+    """Reads the commands of an action's command line or code. root: of the workspace; load_script: of its files"""
 
     root: Path
-    read_text: ReadText
+    load_script: LoadScript
 
     def read_line(self, line: str, depth: int = 0) -> list[RunCommand]:
         """Return the commands of a bash command line."""
@@ -111,7 +111,7 @@ class CommandReader:
         if name in written:
             yield RunCommand(text=segment.text, unclear=f"it runs {path}, which the same line writes")
             return
-        text = self.read_text(name)
+        text = self.load_script(name)
         if text is None:
             return
         if program in _SHELLS or (text.startswith("#!") and _is_shell_script(text)):

@@ -231,12 +231,15 @@ def create_reader(workspace: Workspace, ends: Collection[str]) -> ActionReader:
         except (ValueError, OSError):
             return False
 
-    def read_text(path: str) -> str | None:
+    def load_script(path: str) -> str | None:
         name = resolve(path)
         return read_workspace_text(root, name, MOST_SCRIPT) or None if name and is_file(name) else None
 
     return ActionReader(
-        commands=CommandReader(root=root, read_text=read_text), resolve=resolve, is_file=is_file, ends=ends
+        commands=CommandReader(root=root, load_script=load_script),
+        resolve=resolve,
+        is_file=is_file,
+        ends=ends,
     )
 
 

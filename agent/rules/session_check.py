@@ -78,7 +78,7 @@ class SessionCheck:
         self._snapshots = snapshots
         self._files = Tree(root)
         self._root = root
-        commands = CommandReader(root=root, read_text=self._read_script)
+        commands = CommandReader(root=root, load_script=self._load_script)
         reader = ActionReader(commands=commands, resolve=self._resolve, is_file=self._was_file, ends=ENDS)
         self._reader = reader
         self._logged = LoggedActions(reader, translate)
@@ -187,7 +187,7 @@ class SessionCheck:
         except (ValueError, OSError):
             return False
 
-    def _read_script(self, path: str) -> str | None:
+    def _load_script(self, path: str) -> str | None:
         name = self._resolve(path)
         return read_workspace_text(self._root, name, MOST_SCRIPT) or None if name else None
 

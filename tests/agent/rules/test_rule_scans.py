@@ -54,7 +54,7 @@ SCRIPTS = {
     "p.py": "import subprocess as s\ns.run(['git', 'push'])\n",
     "ok.sh": "echo hello\n",
 }
-READER = CommandReader(root=Path("/"), read_text=SCRIPTS.get)
+READER = CommandReader(root=Path("/"), load_script=SCRIPTS.get)
 
 LINES = [
     "git push origin main",
