@@ -23,9 +23,9 @@ from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix, compute_user_process_limit
 from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.process.start_gate import open_pipe_gate
-from sandbox.secrets.child_environment import build_child_environment, find_home
+from sandbox.secrets.child_environment import build_child_environment
 from sandbox.view.machine_view import MachineView, resolve_existing
-from sandbox.view.user_git_settings import read_git_settings
+from sandbox.view.user_git_settings import write_git_settings
 
 
 class Landlock:
@@ -59,7 +59,7 @@ class Landlock:
         tree = Descendants(tagged=True)
         try:
             own = {"TMPDIR": str(private), "GOCACHE": str(private / "go-build")}
-            own |= self._write_git_settings(private)
+            own |= write_git_settings(private, self.root)
             env = build_child_environment({**own, **command.env, **tree.environment}, self.root)
             program = find_program(command, env)
             secrets = self._bounds.collect_secret_paths()
@@ -94,15 +94,6 @@ class Landlock:
             tree.unregister()
             _remove_folder(private)
             audit.finish()  # of an interrupted command, too
-
-    def _write_git_settings(self, private: Path) -> dict[str, str]:
-        """Return a variable that makes git read a copy of the user's harmless settings: what may not be read
-        is a fatal error for git."""
-        if find_home().is_relative_to(self.root):
-            return {}
-        copy = private / "gitconfig"
-        copy.write_text(read_git_settings(), "utf-8", "surrogateescape")
-        return {"GIT_CONFIG_GLOBAL": str(copy)}
 
     def _build_rules(
         self,

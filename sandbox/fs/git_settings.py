@@ -1,4 +1,4 @@
-"""Git's configuration files, read without git: which files they name."""
+"""Git's configuration files, read without git: their entries, and the files that they name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from sandbox.fs.regular_file import read_regular_text
 from sandbox.fs.stamped_cache import StampedCache
@@ -15,10 +16,6 @@ _LARGEST = 1 << 20
 
 _MOST_INCLUDES = 50
 """Included files that are read."""
-
-_SECTION = re.compile(r'\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]')
-_SETTING = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$")
-_REMARK = re.compile(r"\s[#;].*$")
 
 
 def read_plain_file(path: Path) -> str:
@@ -73,38 +70,87 @@ def _iterate_named(config: str) -> Iterator[tuple[str, bool]]:
 
 
 def _read_settings(path: Path) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    section = ""
-    for line in read_plain_file(path).replace("\\\n", "").splitlines():
-        rest = line
-        while head := _SECTION.match(rest):
-            name = re.sub(r"\\(.)", r"\1", head[2]) if head[2] is not None else ""
-            section = head[1].lower() + (f".{name}" if name else "")
-            rest = rest[head.end() :]
-        if setting := _SETTING.match(rest):
-            found.append((f"{section}.{setting[1].lower()}", _parse_value(setting[2])))
-    return found
+    entries = parse_settings(read_plain_file(path))
+    return [(each.key, "true" if each.value is None else each.value) for each in entries]
 
 
-def _parse_value(text: str | None) -> str:
-    """Undo quoting, and take a remark away. A name alone means true."""
-    if text is None:
-        return "true"
-    plain = text.strip()
-    if '"' not in plain:
-        plain = _REMARK.sub("", plain).rstrip()
-        return re.sub(r"\\(.)", r"\1", plain)
-    parts, quoted, at = "", False, 0
-    while at < len(plain):
-        char = plain[at]
-        if char == "\\" and at + 1 < len(plain):
+class Setting(NamedTuple):
+    """One entry. section, name: in lower case; subsection: None without one; value: None for a name alone, which means
+    true"""
+
+    section: str
+    subsection: str | None
+    name: str
+    value: str | None
+
+    @property
+    def key(self) -> str:
+        """Section, subsection and name as `git config --list` joins them."""
+        return ".".join(each for each in (self.section, self.subsection, self.name) if each is not None)
+
+
+def parse_settings(text: str) -> Iterator[Setting]:
+    """Yield each entry of a configuration (git-config(1), "Syntax"). Ends where git would refuse the rest; reads
+    values that git refuses."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    at, section, subsection = 0, "", None
+    while at < len(text):
+        if text[at] in _SPACE:
             at += 1
-            parts += plain[at]
-        elif char == '"':
-            quoted = not quoted
-        elif char in "#;" and not quoted:
-            break
+        elif text[at] in "#;":
+            at = _find_line_end(text, at)
+        elif header := _HEADER.match(text, at):
+            section, at = header[1].lower(), header.end()
+            subsection = None if header[2] is None else re.sub(r"\\(.)", r"\1", header[2])
+        elif name := _NAME.match(text, at):
+            value, at = None, name.end()
+            if text[at : at + 1] == "=":
+                value, at = _read_value(text, at + 1)
+            yield Setting(section, subsection, name[1].lower(), value)
         else:
-            parts += char
+            return
+
+
+_SPACE = " \t\r\n"
+
+_HEADER = re.compile(r'\[([A-Za-z0-9.-]*)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]')
+
+_NAME = re.compile(r"([A-Za-z0-9-]+)[ \t]*")
+
+
+def _find_line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end
+
+
+def _read_value(text: str, at: int) -> tuple[str, int]:
+    """Return the value that begins at a position, and the position after its line."""
+    found: list[str] = []
+    kept, quoted = 0, False
+    while at < len(text) and text[at] != "\n":
+        character = text[at]
+        if character == "\\" and at + 1 < len(text):
+            at += 1
+            if text[at] != "\n":  # else the value goes on in the next line
+                found.append(_ESCAPES.get(text[at], text[at]))
+                kept = len(found)
+        elif character == '"':
+            quoted, kept = not quoted, len(found)
+        elif character in "#;" and not quoted:
+            return "".join(found[:kept]), _find_line_end(text, at)
+        elif quoted or found or character not in _SPACE:
+            found.append(character)
+            kept = len(found) if quoted or character not in _SPACE else kept
         at += 1
-    return parts if quoted else parts.rstrip()
+    return "".join(found[:kept]), at
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
+
+
+def format_setting(setting: Setting) -> str:
+    """Return an entry without a subsection, in a form that is read as the same."""
+    value = (setting.value or "").replace("\\", "\\\\").replace('"', '\\"')
+    for letter, character in _ESCAPES.items():
+        value = value.replace(character, f"\\{letter}")
+    return f'[{setting.section}]\n\t{setting.name} = "{value}"\n'

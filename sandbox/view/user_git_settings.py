@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from sandbox.fs.git_settings import format_setting, parse_settings
 from sandbox.fs.regular_file import read_regular_text
 from sandbox.secrets.child_environment import find_home
 
@@ -43,41 +42,22 @@ def _get_identity(path: Path) -> tuple[int, int, int]:
 @lru_cache(maxsize=8)
 def _read_file(path: Path, identity: tuple[int, int, int]) -> str:
     text = read_regular_text(path, _MOST)
-    return "".join(_format_settings(text)) if text is not None else ""
+    found = [each for each in parse_settings(text or "") if each.key in PASSED_ON and each.value is not None]
+    return "".join(map(format_setting, found))
 
 
 _MOST = 1 << 20
 """Bytes of a configuration that somebody wrote by hand."""
 
 
-def _format_settings(text: str) -> Iterator[str]:
-    section = ""
-    for line in re.sub(r"\\\r?\n", "", text).splitlines():
-        if header := _HEADER.match(line):
-            section, line = header[1].lower(), line[header.end() :]
-        entry = _ENTRY.match(line)
-        if entry is None or f"{section}.{entry[1].lower()}" not in PASSED_ON:
-            continue
-        value = _strip_value(entry[2])
-        yield f'[{section}]\n\t{entry[1]} = "{value}"\n'
-
-
-_HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9.-]+)\s*\]")
-"""The header of a section without a subsection."""
-
-_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
-
-_PIECE = re.compile(r'"((?:[^"\\]|\\.)*)"|((?:[^"\\#;]|\\.)+)|([#;].*)|(.)')
-
-
-def _strip_value(text: str) -> str:
-    """Return a value without quotes, comment and surrounding space; its escapes stay as they are."""
-    pieces = []
-    for quoted, bare, comment, _ in _PIECE.findall(text.strip()):
-        if comment:
-            break
-        pieces.append(quoted or bare)
-    return "".join(pieces).strip()
+def write_git_settings(folder: Path, root: Path) -> dict[str, str]:
+    """Write these settings to a folder; return a variable that makes git read them instead of the user's: what may
+    not be read is a fatal error for git. root: the workspace; one around the home folder shows the user's own"""
+    if find_home().is_relative_to(root):
+        return {}
+    copy = folder / "gitconfig"
+    copy.write_text(read_git_settings(), "utf-8", "surrogateescape")
+    return {"GIT_CONFIG_GLOBAL": str(copy)}
 
 
 def open_git_settings(text: str) -> int:

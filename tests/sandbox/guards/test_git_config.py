@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sandbox.fs.git_settings import parse_settings
 from sandbox.fs.protected_paths import find_protected_name, find_protected_paths
-from sandbox.guards.git_config import find_configured_paths, parse_config
+from sandbox.guards.git_config import find_configured_paths
 
 TEXTS = (
     "[core]\n\thooksPath = a\n",
@@ -21,6 +22,7 @@ TEXTS = (
     "[include]\r\n\tpath = a\r\n",
     "\ufeff[include]\npath = a  b  \n",
     "# [include]\n; path = x\n[x.y]\nz\n",
+    '[Core.Sub]\nhooksPath = x\n[a "B.c"] d-e=f\\tg\n',
 )
 
 
@@ -30,7 +32,7 @@ def test_entries_are_those_that_git_reads(tmp_path: Path, text: str) -> None:
 
 
 def read(text: str) -> list[tuple[str, str]]:
-    return [(key, value) for _, key, value in parse_config(text)]
+    return [(each.name, each.value or "") for each in parse_settings(text)]
 
 
 def git(folder: Path, text: str) -> list[tuple[str, str]]:
@@ -47,7 +49,7 @@ def git(folder: Path, text: str) -> list[tuple[str, str]]:
 
 @given(st.text(alphabet='[]="#;\\ \t\nabc.-path', max_size=60))
 def test_reading_ends_whatever_the_text(text: str) -> None:
-    assert len(list(parse_config(text))) <= len(text)
+    assert len(list(parse_settings(text))) <= len(text)
 
 
 def test_includes_are_followed_under_any_condition_and_end(workspace: Path, home: Path) -> None:
