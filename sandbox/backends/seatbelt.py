@@ -14,7 +14,8 @@ from sandbox.process.process_tree import Descendants
 from sandbox.process.resource_limits import build_limit_prefix
 from sandbox.process.spawn import Launch, check_folder, find_program, supervise
 from sandbox.secrets.child_environment import build_child_environment
-from sandbox.view.machine_view import resolve_existing
+from sandbox.view.machine_view import MachineView, resolve_existing
+from sandbox.view.user_git_settings import write_git_settings
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
 """A full path: a program found by PATH could be anyone's."""
@@ -45,16 +46,25 @@ class Seatbelt:
         tree = Descendants()
         with tempfile.TemporaryDirectory(prefix="patchwright-") as folder:
             private = Path(folder).resolve()
-            env = build_child_environment(
-                {"TMPDIR": str(private), **command.env, **tree.environment}, self.root
-            )
-            find_program(command, env)
+            own = {"TMPDIR": str(private), **write_git_settings(private, self.root)}
+            env = build_child_environment({**own, **command.env, **tree.environment}, self.root)
+            program = find_program(command, env)
+            view = self._bounds.get_view(env, self._bounds.collect_secret_paths())
+            self._bounds.check_program(program, command, view)
             writable = [private, *resolve_existing(command.writable)]
             if command.scope == "workspace":
                 writable.append(self.root)
-            closed = self._bounds.list_unreadable_paths(command)
             text = build_profile(
-                writable=writable, guards=audit.places, closed=closed, network=self._bounds.network
+                view,
+                readable=[
+                    self.root,
+                    *self._bounds.list_guards(audit.places),
+                    *resolve_existing(command.readable),
+                ],
+                writable=writable,
+                guards=audit.places,
+                closed=self._bounds.list_unreadable_paths(command),
+                network=self._bounds.network,
             )
             limits = build_limit_prefix(command.limits, processes=0)
             argv = (str(PROGRAM), "-p", text, *limits, *command.argv)
@@ -74,12 +84,25 @@ def explain_unavailability() -> str:
 
 
 def build_profile(
-    *, writable: Iterable[Path], guards: ProtectedPaths, closed: Iterable[Path], network: bool
+    view: MachineView,
+    *,
+    readable: Iterable[Path],
+    writable: Iterable[Path],
+    guards: ProtectedPaths,
+    closed: Iterable[Path],
+    network: bool,
 ) -> str:
-    """Return the profile's text. Guarded names are refused whether they exist or not: rules need no file."""
+    """Return the profile's text. Guarded names are refused whether they exist or not: rules need no file.
+
+    view: what commands see of the machine; readable: places that they see besides
+    """
+    writable = list(writable)
+    shown = dict.fromkeys((*(each.path for each in view.places), *readable, *writable))
     refused = [*guards.there, *guards.folders, *guards.files, *guards.missing, *guards.links]
     lines = [
         _BASE,
+        *(f"(allow file-read* (subpath {_quote_path(path)}))" for path in shown),
+        *(f"(allow file-read* (literal {_quote_path(link)}))" for link, _ in view.links),
         *(f"(allow file-write* (subpath {_quote_path(path)}))" for path in writable),
         *(f"(deny file-write* (subpath {_quote_path(path)}))" for path in dict.fromkeys(refused)),
         # Renaming a parent folder would take the guard with it.
@@ -97,7 +120,8 @@ _BASE = """\
 (allow process-exec process-fork)
 (allow signal process-info* (target same-sandbox))
 (allow sysctl-read)
-(allow file-read*)
+(allow file-read-metadata)
+(allow file-read* (literal "/") (subpath "/dev"))
 (allow file-ioctl (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))
 (allow file-write-data (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty"))
 (allow pseudo-tty)
@@ -107,7 +131,10 @@ _BASE = """\
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo")
   (global-name "com.apple.system.notification_center") (global-name "com.apple.system.logger"))
 (deny process-exec (literal "/usr/bin/open") (literal "/usr/bin/osascript") (literal "/bin/launchctl"))"""
-"""Rights of every command: run, read, look up users and groups. No service that starts programs is reachable."""
+"""Rights of every command: run, follow paths, look up users and groups. No service that starts programs is reachable.
+
+The metadata of a file (that it exists, its size and times) can be had everywhere: without them no path can be followed.
+"""
 
 
 def _list_parents(places: Iterable[Path]) -> list[Path]:

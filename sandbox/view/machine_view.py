@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from sandbox.view.visible_places import (
     NEVER_BY_VARIABLE,
     SYSTEM,
     SYSTEM_DATA,
+    SYSTEM_OF_MACOS,
     TOOLCHAINS_IN_HOME,
 )
 
@@ -97,7 +99,7 @@ class ViewCache:
 def build_machine_view(request: ViewRequest, env: Mapping[str, str]) -> MachineView:
     """Return what commands with this environment can see. Nothing in the workspace has an influence on it."""
     view = _Builder(request)
-    for each in SYSTEM:
+    for each in (*SYSTEM, *(SYSTEM_OF_MACOS if platform.system() == "Darwin" else ())):
         view.add(Path(each), "system", "programs and settings of the system")
     for each in SYSTEM_DATA:
         if _has_entries(each):

@@ -18,6 +18,14 @@ SYSTEM_DATA = (
 """Parts of the emptied /var and /run that programs read: databases of packages, certificates, fonts, TeX,
 dictionaries; the targets of /opt and /usr/local on systems with an immutable /usr; the profiles of Guix and NixOS."""
 
+SYSTEM_OF_MACOS = (
+    *("/System", "/Library/Apple", "/Library/Developer", "/Library/Frameworks", "/Library/Java"),
+    *("/Applications/Xcode.app", "/Applications/Xcode-beta.app", "/private/etc", "/private/var/select"),
+    *("/private/var/db/dyld", "/private/var/db/timezone", "/private/var/db/xcode_select_link"),
+)
+"""The same of macOS: frameworks, Apple's and installed ones, the developer tools, the choice of `/bin/sh` and of the
+tools, time zones."""
+
 _TOOLCHAINS = """
 .rustup .juliaup .elan .ghcup .choosenim .swiftly .zvm .moon .proto .wasmtime .wasmer
 .pyenv .rye .pixi .local/share/uv .local/share/virtualenvs .local/share/virtualenv .local/share/pipx

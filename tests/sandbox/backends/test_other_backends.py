@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,14 +15,27 @@ from sandbox.backends.constraints import Constraints
 from sandbox.backends.container import Container
 from sandbox.fs.protected_paths import find_protected_paths
 from sandbox.process.command import Command, Limits
+from sandbox.view.machine_view import ViewRequest, build_machine_view
 from tests.sandbox.boxes import sh
+
+
+def build_profile(
+    workspace: Path, writable: Path, *, closed: Sequence[Path] = (), network: bool = False
+) -> str:
+    view = build_machine_view(ViewRequest(root=workspace, named=workspace), {"PATH": "/usr/bin"})
+    return seatbelt.build_profile(
+        view,
+        readable=[workspace],
+        writable=[writable],
+        guards=find_protected_paths(workspace),
+        closed=closed,
+        network=network,
+    )
 
 
 def test_the_profile_closes_what_the_others_close(workspace: Path, home: Path) -> None:
     (home / ".ssh").mkdir()
-    text = seatbelt.build_profile(
-        writable=[workspace], guards=find_protected_paths(workspace), closed=[home / ".ssh"], network=False
-    )
+    text = build_profile(workspace, workspace, closed=[home / ".ssh"])
     lines = text.splitlines()
     assert lines[:2] == ["(version 1)", "(deny default)"]
     allowed = lines.index(f'(allow file-write* (subpath "{workspace}"))')
@@ -39,11 +54,20 @@ def test_the_profile_closes_what_the_others_close(workspace: Path, home: Path) -
 
 def test_the_profile_of_a_granted_network_and_of_a_name_with_quotes(workspace: Path) -> None:
     odd = workspace / 'a"b\\c'
-    text = seatbelt.build_profile(
-        writable=[odd], guards=find_protected_paths(workspace), closed=[], network=True
-    )
+    text = build_profile(workspace, odd, network=True)
     assert f'(allow file-write* (subpath "{workspace}/a\\"b\\\\c"))' in text
     assert "(allow network*)" in text
+
+
+def test_the_profile_shows_what_the_others_show(workspace: Path, home: Path) -> None:
+    (home / ".cargo" / "bin").mkdir(parents=True)
+    (home / "diary").mkdir()
+    found = re.findall(
+        r'\(allow file-read\* \((?:subpath|literal) "([^"]*)"\)\)', build_profile(workspace, workspace)
+    )
+    assert {"/usr", "/bin", str(home / ".cargo"), str(workspace)} <= set(found)
+    for hidden in (home, home / "diary", Path("/var/log"), Path("/home")):
+        assert not {str(each) for each in (hidden, *hidden.parents)} & set(found)
 
 
 def test_seatbelt_says_why_it_does_not_work_here() -> None:
