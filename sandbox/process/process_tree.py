@@ -6,12 +6,12 @@ import os
 import re
 import signal
 import sys
-import time
 from contextlib import suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
 
+from sandbox.process.orphan_reaper import watch_children
 from sandbox.process.spawn import DEATH_SECONDS, ROUND_SECONDS, is_group_alive
 
 MARK = "PATCHWRIGHT_COMMAND"
@@ -59,10 +59,13 @@ class Descendants:
         while (waited := loop.time() - start) < DEATH_SECONDS:
             # In this order: a daemon becomes our child only when its parent in the group has really died.
             in_group = is_group_alive(self._group)
-            marks = {pid: self._is_marked(pid) for pid in _filter_living(_list_children()) - condemned}
+            children = _list_children()
+            living = {pid for pid in children if not _has_ended(pid)}
+            marks = {pid: self._is_marked(pid) for pid in living - condemned}
             condemned |= {pid for pid, marked in marks.items() if marked}
             undecided = None in marks.values() and waited < _EXEC_SECONDS
             if not (condemned or in_group or undecided):
+                watch_children(children)  # some are orphans that have ended, or that we could not recognize
                 return
             # Another round even if all of them die at once: their death may just have given us their
             # children.
@@ -150,30 +153,6 @@ def _list_children() -> set[int]:
         with suppress(OSError):  # a thread that ended meanwhile
             found.update(map(int, thread.read_text().split()))
     return found
-
-
-def _filter_living(children: set[int]) -> set[int]:
-    """Return those that have not ended. One that ended and stayed unreaped for long is an adopted orphan: it
-    is reaped.
-
-    Processes that we start ourselves are waited for, so their end is handled within a moment.
-    """
-    now = time.monotonic()
-    ended = {pid: _ENDED.get(pid, now) for pid in children if _has_ended(pid)}
-    _ENDED.clear()
-    for pid, since in ended.items():
-        if now - since < UNCLAIMED_SECONDS:
-            _ENDED[pid] = since
-            continue
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-    return children - ended.keys()
-
-
-_ENDED: dict[int, float] = {}
-"""Our children found ended and unreaped at the last check, and since when."""
-
-UNCLAIMED_SECONDS = 10.0
 
 
 def _has_ended(pid: int) -> bool:

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import Fault, UserError
-from sandbox.process import process_tree
+from sandbox.process import orphan_reaper
 from sandbox.process.command import Command, Limits, Sandbox
+from sandbox.process.process_tree import Descendants
 from tests.sandbox.boxes import living, make, run, sh
 
 LINGER = "tail -f"
@@ -301,6 +302,30 @@ def test_what_nobody_reaped_is_reaped_and_holds_no_command_up(
         time.sleep(0.001)
     run(box, workspace, "true")
     assert Path(f"/proc/{orphan}").exists(), "somebody may still ask how it ended"
-    monkeypatch.setattr(process_tree, "UNCLAIMED_SECONDS", 0.0)
+    monkeypatch.setattr(orphan_reaper, "UNCLAIMED_SECONDS", 0.0)
     run(box, workspace, "true")
     assert not Path(f"/proc/{orphan}").exists()
+
+
+@pytest.mark.parametrize("name", ["unconfined", "landlock"])
+def test_an_orphan_that_ends_after_its_command_is_reaped_at_once(workspace: Path, name: str) -> None:
+    """One that wiped the mark, in a session of its own; our own children keep their exit status meanwhile."""
+    box = make(name, workspace)
+    script = "env -i setsid sh -c '{ cat <src/pipe; exit; } & echo $! >src/pid'; cat src/pid"
+    os.mkfifo(workspace / "src" / "pipe")
+
+    async def run_commands() -> None:
+        beside = Descendants(tagged=True)  # the command of another session: so the orphan may be its own
+        pid = int((await box.run(Command(argv=("sh", "-c", script), cwd=workspace))).stdout.text())
+        assert Path(f"/proc/{pid}").exists()
+        own = subprocess.Popen(["sh", "-c", "exit 7"], start_new_session=True)
+        os.waitid(os.P_PID, own.pid, os.WEXITED | os.WNOWAIT)
+        (workspace / "src" / "pipe").write_text("")
+        async with asyncio.timeout(20):
+            while Path(f"/proc/{pid}").exists():
+                await asyncio.sleep(0.01)
+        await box.run(Command(argv=("true",), cwd=workspace))
+        assert own.wait() == 7
+        beside.unregister()
+
+    asyncio.run(run_commands())
