@@ -58,17 +58,33 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
 
 
 def describe_uncovered(root: Path, place: Path) -> list[str]:
-    """Describe files of nested repositories, which commands may have changed and undo does not cover.
+    """Describe what commands may have changed and undo does not cover: files of nested repositories, and paths that
+    are too long.
 
     place: folder of the session; changes since its start count
     """
+    from sandbox.snapshots.coverage.overlong_paths import find_overlong_folders
     from tools.git.nested_repositories import find_nested_changes
 
     with suppress(FileNotFoundError, UserError):
-        start = next(iter(read_events(place)), None)
-        return [
+        first = next(iter(read_events(place)), None)
+        start = first.time if first else 0.0
+        nested = [
             f"not undone: {format_count(len(paths), 'file')} of the repository in {folder!r} changed since the session"
             f" began (git -C {shlex.quote(folder)} status)"
-            for folder, paths in find_nested_changes(root, start.time if start else 0.0).items()
+            for folder, paths in find_nested_changes(root, start).items()
+        ]
+        return nested + [
+            f"not undone: entries of the folder {_shorten(folder)}, whose paths are too long for this system"
+            for folder in find_overlong_folders(root.resolve(), start)
         ]
     return []
+
+
+_SHOWN = 60
+
+
+def _shorten(folder: str) -> str:
+    if len(folder) <= _SHOWN:
+        return repr(folder)
+    return f"{folder[:_SHOWN] + '…'!r} ({format_count(folder.count('/') + 1, 'folder')} deep)"

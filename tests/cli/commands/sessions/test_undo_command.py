@@ -61,3 +61,15 @@ def test_without_a_session_there_is_nothing_to_undo(repo: Repo) -> None:
     assert (again.code, "nothing to bring back" in again.err) == (3, True)
     missing = run("undo", "--session", "nope", cwd=repo.root)
     assert (missing.code, "no session 'nope'" in missing.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_undo_names_the_folder_of_what_it_cannot_reach(repo: Repo, tmp_path: Path) -> None:
+    deep = "n=$(printf %0250d); for i in $(seq 20); do mkdir $n && cd $n || exit; done; echo x > file"
+    turns = [{"calls": [call("shell", command=f"echo new > b.txt; {deep}")]}, {"text": "done"}]
+    made = run("run", "go", "--model", script(tmp_path, turns), "--no-commit", cwd=repo.root)
+    assert made.code in (0, 10), made.err
+    undone = run("undo", cwd=repo.root)
+    assert not (repo.root / "b.txt").exists()
+    assert "not undone: entries of the folder '00000" in undone.err
+    assert "deep), whose paths are too long for this system" in undone.err
