@@ -51,8 +51,8 @@ def test_the_example_of_the_architecture_holds(tmp_path: Path, day: str) -> None
     names = {**vars(answers), "Monitor": Monitor, "BegunAction": BegunAction, "today": lambda: day}
     run_example("docs/architecture.md", "### Monitors", {**names, "runtime": it.runtime})
     it.turn("go")
-    refused = "git_commit: denied: it commits on a Monday, and nobody can be asked. Instead: leave the commit to the user"
-    assert list_texts(it) == [refused if day == "Monday" else "committed"]
+    said = "denied: it commits on a Monday, and nobody can be asked. Instead: leave the commit to the user"
+    assert list_texts(it) == [f"git_commit: {said}" if day == "Monday" else "committed"]
 
 
 def test_every_answer_and_every_monitor_is_described(tmp_path: Path) -> None:
