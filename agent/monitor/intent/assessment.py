@@ -22,6 +22,7 @@ from agent.monitor.intent.command_roles import (
     split_git,
     takes_away,
     takes_files,
+    takes_names,
 )
 from agent.monitor.intent.programs import CARRYING, COMMITTING, FETCHERS, FOLDER_COPIERS
 from agent.monitor.intent.trail import COMMITS, INDEX, Chain, Change, Label, Link, Mark, Trail
@@ -59,12 +60,14 @@ class Assessor:
     may_skip_hooks: bool = False
     chains: list[Chain] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    _flows: Sequence[Flow] = ()
     _outputs: list[dict[Label, Link]] = field(default_factory=list)
     _local: dict[tuple[Label, str], Link] = field(default_factory=dict)
     _numbers: dict[tuple[str, int], Link] = field(default_factory=dict)
 
     def assess(self, flows: Sequence[Flow]) -> None:
         """Fill `chains` and `changes`."""
+        self._flows = flows
         self._outputs = [{} for _ in flows]
         for _ in range(_ROUNDS):
             before = [dict(each) for each in self._outputs]
@@ -103,7 +106,14 @@ class Assessor:
             if source < len(self._outputs):
                 for label, link in self._outputs[source].items():
                     found.setdefault(label, link)
-        for path in (*flow.reads, *(self._list_mentions(flow) if takes_files(flow) else ())):
+        mentioned = [*flow.reads]
+        if takes_files(flow):
+            mentioned += self._list_mentions(flow, flow.args)
+        if takes_names(flow):
+            mentioned += self._list_mentions(flow, flow.text.split())
+            for source in flow.sources:
+                mentioned += self._list_mentions(flow, self._flows[source].text.split())
+        for path in mentioned:
             for each in _LABELS:
                 if each not in found and (reached := self._find_label(each, path, flow)) is not None:
                     found[each] = reached
@@ -153,9 +163,9 @@ class Assessor:
                 if "://" in arg and (name := posixpath.basename(arg.partition("?")[0])):
                     yield name
 
-    def _list_mentions(self, flow: Flow) -> Iterator[str]:
-        """Yield the paths that the arguments of a program may name: `file=@a.txt`, `host:b.txt`."""
-        for arg in flow.args:
+    def _list_mentions(self, flow: Flow, words: Sequence[str]) -> Iterator[str]:
+        """Yield the paths that words may name: `file=@a.txt`, `host:b.txt`."""
+        for arg in words:
             if "://" in arg or len(arg) > 400:
                 continue
             for piece in (arg, *_PIECES.split(arg)):
@@ -190,7 +200,7 @@ class Assessor:
         if staged is not None and verb in ("add", "stage"):
             self._add(Change(link=self._link(shorten_text(flow), staged), label="secret", paths=(INDEX,)))
             self._local.setdefault(("secret", INDEX), self._link(shorten_text(flow), staged))
-        if verb == "commit" or verb == "stash":
+        if verb == "commit":
             link = staged or self.trail.find("secret", INDEX) or self._local.get(("secret", INDEX))
             if link is not None:
                 self._add_chain("leak", link, "git", f"would be committed: {shorten_text(flow)}", KEEP_LOCAL)

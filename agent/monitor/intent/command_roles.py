@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from agent.monitor.intent import places
 from agent.monitor.intent.programs import LOCAL_VERBS, MEASURING, RUNNERS, SENDERS, SHELLS, WITH_VERBS
 from sandbox.policy.shell.data_flow import Flow
+from sandbox.policy.shell.parsing.expansion import UNKNOWN_ARGS
 
 REMOVAL = "removal"
 """Name of the program of an edit that takes lines away."""
@@ -17,6 +18,12 @@ EVALUATING = "evaluation"
 
 LONGEST_TEXT = 70
 """Characters of a command that are shown in a chain."""
+
+_LOCAL_HOST = re.compile(
+    r"(?:\w+://)?(?:[^/@]*@)?(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1\]?|host\.docker\.internal|\d{1,5}$)(?![\w.-])",
+    re.IGNORECASE,
+)
+"""This machine, and numbers: ports, which stand beside hosts."""
 
 _DELETES = re.compile(r"(?:^|[/;}0-9$])d\s*$")
 _COUNTING = re.compile(
@@ -44,12 +51,19 @@ def reveals_nothing(flow: Flow) -> bool:
 
 def takes_files(flow: Flow) -> bool:
     """Whether files are named in a program's arguments in ways that effects do not show."""
-    return flow.program in SENDERS or flow.network or flow.program in ("source", ".", "mv", "install")
+    return flow.program in SENDERS or flow.network or flow.program in ("source", ".", "mv", "ln", "install")
+
+
+def takes_names(flow: Flow) -> bool:
+    """Whether a program is given names of files by another: `xargs cat`, `find -exec cat`."""
+    return UNKNOWN_ARGS.source in flow.args and flow.program not in MEASURING
 
 
 def sends_data(flow: Flow) -> bool:
     if flow.program == "git":
         return False  # by what is staged and committed
+    if flow.hosts and all(_LOCAL_HOST.match(each) for each in flow.hosts):
+        return False
     if (
         flow.program in WITH_VERBS
         and next((a for a in flow.args if not a.startswith("--")), "") in LOCAL_VERBS

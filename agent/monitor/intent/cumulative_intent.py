@@ -124,13 +124,13 @@ class CumulativeIntent(Monitor):
         return assessor if assessor.chains or assessor.changes else None
 
     def _is_present(self, path: str) -> bool:
-        """Return whether a file is there, and was not made by the session itself."""
+        """Return whether a file or folder is there, and was not made by the session itself."""
         if path.startswith("/"):
             return os.path.lexists(path)
         if self._workspace.changes.originals.get(path, b"") is None:
             return False
         try:
-            return self._workspace.files.is_file(path)
+            return self._workspace.files.is_file(path) or self._workspace.files.is_dir(path)
         except (OSError, ValueError):  # outside by a link, or no path
             return False
 

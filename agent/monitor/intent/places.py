@@ -80,7 +80,7 @@ def is_secret_place(path: str) -> bool:
 
 def is_hook(path: str) -> bool:
     """Return whether a path is a git hook or the configuration of hooks."""
-    return bool(_HOOKS.search(path)) and not path.endswith(".sample")
+    return bool(_HOOKS.search(path) or _HOOKS.search(f"{path}/")) and not path.endswith(".sample")
 
 
 def is_hook_script(path: str) -> bool:
@@ -95,7 +95,7 @@ def is_protection(path: str) -> bool:
 
 def is_pipeline(path: str) -> bool:
     """Return whether a path is a check of continuous integration or of reviews."""
-    return bool(_PIPELINE.search(path))
+    return bool(_PIPELINE.search(path) or _PIPELINE.search(f"{path}/workflows/"))
 
 
 def is_self_starting(path: str) -> bool:
