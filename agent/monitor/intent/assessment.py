@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.monitor.intent import places
 from agent.monitor.intent.command_roles import (
@@ -67,6 +67,8 @@ class Assessor:
 
     def assess(self, flows: Sequence[Flow]) -> None:
         """Fill `chains` and `changes`."""
+        there = range(len(flows))  # a long list was cut off, its sources were not
+        flows = [replace(each, sources=each.sources.intersection(there)) for each in flows]
         self._flows = flows
         self._outputs = [{} for _ in flows]
         for _ in range(_ROUNDS):
@@ -103,15 +105,14 @@ class Assessor:
     def _collect_incoming(self, flow: Flow) -> dict[Label, Link]:
         found: dict[Label, Link] = {}
         for source in sorted(flow.sources):
-            if source < len(self._outputs):
-                for label, link in self._outputs[source].items():
-                    found.setdefault(label, link)
+            for label, link in self._outputs[source].items():
+                found.setdefault(label, link)
         mentioned = [*flow.reads]
         if takes_files(flow):
             mentioned += self._list_mentions(flow, flow.args)
         if takes_names(flow):
             mentioned += self._list_mentions(flow, flow.text.split())
-            for source in flow.sources:
+            for source in flow.sources:  # all of them in range: see `assess`
                 mentioned += self._list_mentions(flow, self._flows[source].text.split())
         for path in mentioned:
             for each in _LABELS:

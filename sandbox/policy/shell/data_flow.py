@@ -28,6 +28,9 @@ from sandbox.policy.shell.parsing.syntax import (
 MAX_COMMANDS = 200
 """Commands of a line that are followed."""
 
+MAX_FLOWS = 1_000
+"""Flows of a line with all the scripts inside it."""
+
 MAX_VALUES = 16
 """Values of a variable that are tried, such as the words of a loop."""
 
@@ -73,7 +76,7 @@ def trace_command_line(
 
     known: values of variables at its start
     """
-    if len(command) > MAX_LENGTH or level > MAX_SCRIPTS:
+    if len(command) > MAX_LENGTH or level > MAX_SCRIPTS or "\0" in command:
         return []
     try:
         source = encode_source(command)
@@ -290,7 +293,7 @@ class _Tracer:
         known = {name: decode_source(values[0]) for name, values in self._values.items()}
         inner = trace_command_line(script, root=self._root, known=known, level=self._level + 1)
         base = len(self._flows)
-        for each in inner[:MAX_COMMANDS]:
+        for each in inner[: max(MAX_FLOWS - base, 0)]:
             moved = frozenset(base + source for source in each.sources)
             self._flows.append(replace(each, sources=moved | flow.sources))
 
