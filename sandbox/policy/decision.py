@@ -104,11 +104,13 @@ class Decision:
 
     always: rules on commands that would avoid this question in future; () if nothing wider than this once is
     safe
+    asks_anew: earlier answers about the same action are none to this question
     """
 
     verdict: Permission
     reason: str
     always: tuple[str, ...] = ()
+    asks_anew: bool = False
 
 
 class Approver(Protocol):

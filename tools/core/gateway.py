@@ -285,7 +285,7 @@ class Gateway:
         if advice.note:
             self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
         if advice.question:
-            question = Decision(verdict="ask", reason=advice.question)
+            question = Decision(verdict="ask", reason=advice.question, asks_anew=True)
             hint = f". Instead: {advice.hint}" if advice.hint else ""
             if self.policy.approval is Approval.NEVER:
                 reason = f"{question.reason}, and nobody can be asked{hint}"

@@ -41,12 +41,12 @@ class TerminalApprover:
     async def _ask_person(self, tool: str, effect: Effect, question: Decision) -> Decision:
         what = _describe_effect(effect)
         key = (tool, what)
-        if key in self._allowed:
+        if key in self._allowed and not question.asks_anew:
             return Decision(verdict="allow", reason="the user allows it in this session")
         changes = map(_format_change, self.arguments(tool, effect.paths)) if effect.paths else ()
         change = "\n".join(filter(None, changes))  # any of several calls for one file may be meant: show all
         asked = (*key, change)
-        if self._last is not None and self._last[0] == asked:
+        if self._last is not None and self._last[0] == asked and not question.asks_anew:
             return self._last[1]
         shown = f"Allow {sanitize_text(tool)}: {what}" if what else f"Allow {sanitize_text(tool)}?"
         shown = f"{shown}\n{change}" if change else shown
@@ -54,7 +54,8 @@ class TerminalApprover:
         self.front.alert("an action waits for your answer")
         answer = await self.front.ask(Question(what=shown, why=sanitize_text(question.reason), rules=rules))
         decision = self._apply_answer(answer, key)
-        self._last = (asked, decision)
+        if not question.asks_anew:
+            self._last = (asked, decision)
         return decision
 
     def _apply_answer(self, answer: Answer, key: tuple[str, str]) -> Decision:
