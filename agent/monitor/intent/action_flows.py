@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from agent.monitor.intent import places
 from agent.monitor.intent.command_roles import REMOVAL, list_run_files
-from agent.monitor.intent.programs import HARMLESS_STARTS, INLINE, INTERESTING, PYTHONS, SHELLS
+from agent.monitor.intent.programs import (
+    HARMLESS_STARTS,
+    INLINE,
+    INTERESTING,
+    PYTHONS,
+    SENDERS,
+    SHELLS,
+    WITH_VERBS,
+)
 from sandbox.policy.shell.data_flow import Flow, trace_command_line
 from tools.core.action_guard import BegunAction
 from tools.core.workspace import Workspace
@@ -24,6 +32,8 @@ MAX_SCRIPT = 64_000
 """Bytes of a script of the session's own that is followed when it runs."""
 
 _QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"|`([^`\n]{1,200})`")
+_WORD = re.compile(r"[\w./~+-]{2,400}")
+_CARRIERS = SENDERS - WITH_VERBS
 _NETWORK = re.compile(
     r"\b(?:fetch|https?|net|socket|axios|Net::HTTP|LWP|TCPSocket|URI|open-uri|fsockopen|curl_\w+)\b"
 )
@@ -46,7 +56,10 @@ def trace_action(
         line = effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
         if begun.command is not None and _is_plain(begun.command, follows):
             return ()
-        return _add_programs(trace_command_line(line, root=at.root), at)
+        flows = _add_programs(trace_command_line(line, root=at.root), at)
+        if begun.command is not None and begun.command.problems:
+            flows.append(_scan_line(line, str(at.root)))
+        return flows
     return _trace_tool(begun, at)
 
 
@@ -154,6 +167,19 @@ def _read_own_script(path: str, at: Workspace) -> str:
         return ""
 
 
+def _scan_line(line: str, folder: str) -> Flow:
+    """Return the flow of a command line that was not understood in full: its words as files and as programs."""
+    words = _WORD.findall(line[:MAX_SCRIPT])
+    return Flow(
+        text=line,
+        program="code",
+        args=tuple(dict.fromkeys(words)),
+        reads=frozenset(each for each in words if places.is_secret_place(each)),
+        network=bool(_CARRIERS.intersection(words)),
+        folder=folder,
+    )
+
+
 def _scan_code(code: str, flow: Flow) -> Flow:
     """Return the flow of code in a language that is not parsed here: its texts as paths, its words as effects."""
     texts = [next(filter(None, match.groups())) for match in _QUOTED.finditer(code[:MAX_SCRIPT])]
@@ -193,7 +219,7 @@ def _normalize(path: str, at: Workspace) -> str:
     """Return a path, links followed, relative to the workspace, or absolute outside of it."""
     root = _resolve_root(str(at.root))
     try:
-        found = os.path.realpath(path if path.startswith("/") else f"{root}/{path}")  # noqa: PTH (before each action)
+        found = os.path.realpath(path if path.startswith("/") else f"{root}/{path}")
     except (OSError, ValueError):  # a loop of links, a zero byte
         return path
     return found[len(root) + 1 :] if found.startswith(f"{root}/") else found
