@@ -108,7 +108,7 @@ class StrategyTurn:
                 exit_code=ended.exit_code,
                 report=ended.report,
                 verification=verification,
-                patch=self._read_artifact(ended.patch),
+                patch=self._read_patch(ended.patch),
                 artifact=ended.patch,
                 files=tuple(files),
                 usage=vars(ended.usage),
@@ -137,6 +137,10 @@ class StrategyTurn:
                 if not task.cancelling():  # a second cancellation would cut off its cleaning up
                     task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    def read_patch(self, candidate: Candidate) -> bytes:
+        """Return a candidate's changes, for the spec of an attempt that goes on from them; b"" if there are none."""
+        return self._read_patch(candidate.patch)
 
     def choose(self, ranking: Ranking) -> Candidate:
         """Log and return the best candidate, or the one that was chosen before a kill."""
@@ -211,7 +215,7 @@ class StrategyTurn:
         self._runtime.session.append(candidate.to_event())
         return candidate
 
-    def _read_artifact(self, ref: str) -> bytes:
+    def _read_patch(self, ref: str) -> bytes:
         path = self._runtime.workspace.artifacts.find_file(ref) if ref else None
         return path.read_bytes() if path is not None and path.is_file() else b""
 

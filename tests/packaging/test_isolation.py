@@ -137,7 +137,7 @@ def test_hooks_and_other_processes_of_ours_start_isolated(
     model = script(tmp_path, [{"calls": [call("finish", summary="Done.")]}])
     tried = start(
         installed / "patchwright", "run", "do it", "--attempts", "2", "--model", model, cwd=project.root
-    )  # each attempt is a process of its own
+    )
     assert "Traceback" not in tried.stderr
     assert not (tmp_path / "ran").exists()
 
