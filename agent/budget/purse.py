@@ -261,7 +261,9 @@ class Purse:
                 left = child._share.subtract(
                     Amount(dollars=used.cost or 0.0, tokens=used.input + used.output)
                 )
-                total += left if left.dollars >= under_way.dollars else under_way
+                total += Amount(
+                    dollars=max(left.dollars, under_way.dollars), tokens=max(left.tokens, under_way.tokens)
+                )
         return total
 
     def _sum_all_promised(self, excluding: Purse | None = None) -> Amount:

@@ -13,7 +13,7 @@ from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, Us
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
 from agent.events.serialization import NewerFormat, collect_fields, encode_line, parse_event, render_event
-from agent.events.strategy_events import AttemptEvent, CandidateEvent, ChoiceEvent
+from agent.events.strategy_events import BY_STRATEGY, AttemptEvent, CandidateEvent, ChoiceEvent
 from agent.events.turn_events import (
     ActionEvent,
     DecisionEvent,
@@ -37,6 +37,7 @@ from agent.events.turn_events import (
 )
 
 __all__ = [
+    "BY_STRATEGY",
     "FORMAT",
     "ActionEvent",
     "AskedAction",

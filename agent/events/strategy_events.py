@@ -7,6 +7,9 @@ from typing import Literal
 
 from agent.events.event_base import Event, UsageRecord
 
+BY_STRATEGY = "strategy:"
+"""Prefix of the model of a message that a strategy wrote: no model was called for it."""
+
 
 @dataclass(kw_only=True)
 class AttemptEvent(Event):

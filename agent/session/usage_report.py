@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agent.events import Event, MessageEvent, SideCall, UsageRecord
+from agent.events import BY_STRATEGY, ChildEvent, Event, MessageEvent, SideCall, UsageRecord
 from agent.model.routing.roles import Role
 
 
@@ -34,14 +34,28 @@ class UsageReport:
 
     total: UsageItem = field(default_factory=lambda: UsageItem(role="", model=""))
     _items: dict[tuple[str, str], UsageItem] = field(default_factory=dict)
+    _children: dict[str, UsageRecord] = field(default_factory=dict)
 
     def handle_event(self, event: Event) -> None:
         """Process the next event of the log."""
         match event:
+            case MessageEvent() if event.model.startswith(BY_STRATEGY):
+                pass
+            case ChildEvent(state="ended"):
+                self._add_child(event)
             case MessageEvent():
                 self._add_call(Role.MAIN, event.model, event.usage)
             case SideCall():
                 self._add_call(event.role, event.model, event.usage)
+
+    def _add_child(self, event: ChildEvent) -> None:
+        """Add what a child used since its last turn; its logged usage is that of all its turns."""
+        before = self._children.get(event.child, UsageRecord())
+        self._children[event.child] = event.usage
+        names = ("input", "cached", "output", "reasoning", "seconds")
+        used = {name: getattr(event.usage, name) - getattr(before, name) for name in names}
+        cost = None if event.usage.cost is None else event.usage.cost - (before.cost or 0.0)
+        self._add_call("children", "child sessions", UsageRecord(**used, cost=cost))
 
     @property
     def items(self) -> list[UsageItem]:

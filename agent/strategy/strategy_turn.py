@@ -16,7 +16,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
 from agent.children.children import Children
 from agent.children.spec import ChildResult, ChildSpec
-from agent.events import AttemptEvent, ChoiceEvent, MessageEvent, UsageRecord
+from agent.events import BY_STRATEGY, AttemptEvent, ChoiceEvent, MessageEvent, UsageRecord
 from agent.exit_codes import BY_FAULT, Exit
 from agent.monitor.answers import TurnEnd
 from agent.strategy.attempt_log import AttemptLog, read_last_verification
@@ -165,7 +165,7 @@ class StrategyTurn:
     async def finish(self, text: str, status: str) -> TurnEnd:
         """End the turn with a text for the user. status: as of the tool `finish`"""
         await self._runtime.run_harness_action("finish", {"summary": "", "status": status})
-        self._runtime.session.append(MessageEvent(text=text, model=f"strategy:{self._name}"))
+        self._runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{self._name}"))
         return TurnEnd(reason="ended", text=text)
 
     def _record_start(self, number: int, child: str, spec: ChildSpec, hint: str) -> None:

@@ -112,3 +112,17 @@ def test_a_budget_is_exceeded_by_no_more_than_the_estimates_error(seed: int) -> 
     for purse, estimate in under_way.items():
         spend(purse, estimate)
     assert (root.tally.usage.cost or 0.0) <= budget + error + 1e-9
+
+
+def test_the_rest_is_divided_among_those_that_have_not_begun() -> None:
+    purse = Purse([MaxCost(0.9), MaxTokens(9_000)])
+    first, second = (purse.open_child(share=purse.divide_rest(parts)) for parts in (3, 2))
+    spend(first, 0.1, 1_000)
+    spend(second, 0.3, 3_000)
+    assert ask(second, 0.01), "its share is used up"
+    first.close()
+    second.close()
+    rest = purse.divide_rest(1)
+    assert rest is not None
+    assert (rest.dollars, rest.tokens) == (pytest.approx(0.5), 5_000)
+    assert Purse([MaxSteps(3)]).divide_rest(2) is None

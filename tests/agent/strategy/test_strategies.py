@@ -19,6 +19,7 @@ from agent.events import AttemptEvent, CandidateEvent, ChildProgress, ChoiceEven
 from agent.exit_codes import Exit
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session.log import read_events
+from agent.session.usage_report import UsageReport
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.strategy.single import Single
@@ -125,6 +126,11 @@ def test_one_purse_pays_for_all_and_the_rest_comes_back(shop: Repo) -> None:
             candidates = select(runtime, CandidateEvent)
             assert spent == pytest.approx(sum(each.usage.cost or 0 for each in candidates))
             assert limit / 2 < spent <= limit
+            report = UsageReport()
+            for event in read_events(runtime.session.folder):
+                report.handle_event(event)
+            assert report.total.usage.cost == pytest.approx(spent)
+            assert [each.role for each in report.items] == ["children"]
             assert runtime.purse.compute_dollars_left() == pytest.approx(limit - spent)
 
         play(shop, settings, story)

@@ -280,6 +280,21 @@ def test_thinking_is_asked_for_in_the_way_that_the_model_takes() -> None:
     assert "include" not in second
 
 
+def test_a_temperature_is_sent_and_left_out_where_it_is_refused() -> None:
+    refusal = '{"error":{"type":"invalid_request_error","message":"Unsupported parameter: temperature"}}'
+    dialects: dict[str, Any] = {
+        "chat": ChatDialect(temperature=0.3),
+        "responses": ResponsesDialect(temperature=0.3),
+        "anthropic": AnthropicDialect(temperature=0.3),
+    }
+    for wire, dialect in dialects.items():
+        with Loopback(troubles=[Trouble(status=400, body=refusal)]) as server:
+            ask(model(wire, server, dialect=dialect), [user("hi")])
+            first, second = (request.body for request in server.requests)
+        assert first["temperature"] == 0.3
+        assert "temperature" not in second
+
+
 def test_a_chat_endpoint_that_names_the_responses_endpoint_is_left_for_it() -> None:
     body = (
         '{"error":{"message":"This model is only supported in v1/responses and not in v1/chat/completions."}}'
