@@ -74,9 +74,12 @@ class Worktrees:
         finally:
             async with self._making:
                 await asyncio.to_thread(context.__exit__, None, None, None)
-            # Snapshots and journal of a folder that is gone; the log is with those of the parent.
-            data = self._home.get_project_folder(folder.resolve())
-            await asyncio.to_thread(shutil.rmtree, data, ignore_errors=True)
+            await asyncio.to_thread(self.remove_data, folder.resolve())
+
+    def remove_data(self, folder: Path) -> None:
+        """Remove snapshots and journal of a worktree that is gone; its log is with those of the parent. Blocking."""
+        if folder.is_relative_to((self._home.cache / "worktrees").resolve()):
+            shutil.rmtree(self._home.get_project_folder(folder), ignore_errors=True)
 
     async def commit_files(self) -> str:
         """Commit the present files for several worktrees that begin alike; no reference changes. Returns its id.

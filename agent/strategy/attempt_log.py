@@ -14,6 +14,7 @@ from agent.events import (
     MessageEvent,
     ObservationEvent,
     Prompt,
+    SessionStart,
     SideCall,
     UsageRecord,
     VerdictEvent,
@@ -90,6 +91,18 @@ class AttemptLog:
             except OSError:  # its log was deleted since
                 continue
         return total
+
+    def list_lost_folders(self, sessions: Path) -> list[Path]:
+        """Return the worktrees of the unfinished attempts, which are gone or will be."""
+        found = []
+        for attempt in self.unfinished:
+            try:
+                start = next(read_events(sessions / attempt.child), None)
+            except OSError:  # its log was deleted since
+                continue
+            if isinstance(start, SessionStart):
+                found.append(Path(start.project))
+        return found
 
 
 def read_last_verification(session: Path) -> tuple[str, list[str], list[Verdict]]:

@@ -47,8 +47,11 @@ class StrategyTurn:
         self._name = name
         self._runtime = runtime
         self._log = AttemptLog.from_history(runtime.session.replayed)
-        if self._log.candidates or self._log.ended or self._log.unfinished:
-            runtime.purse.add_usage(self._log.sum_usage(runtime.session.folder.parent))
+        if self._log.candidates or self._log.ended or self._log.unfinished:  # of before a kill
+            sessions = runtime.session.folder.parent
+            runtime.purse.add_usage(self._log.sum_usage(sessions))
+            for folder in self._log.list_lost_folders(sessions):
+                children.worktrees.remove_data(folder)
 
     @property
     def prompt(self) -> str:

@@ -15,7 +15,16 @@ import pytest
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
-from agent.events import AttemptEvent, CandidateEvent, ChildProgress, ChoiceEvent, End, Event, VerdictEvent
+from agent.events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChildEvent,
+    ChildProgress,
+    ChoiceEvent,
+    End,
+    Event,
+    VerdictEvent,
+)
 from agent.exit_codes import Exit
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session.log import read_events
@@ -58,9 +67,12 @@ def settings_for(model: str, **more: Any) -> SessionSettings:
     return SessionSettings(model=model, access=access, tools=tools, **more)
 
 
-def play(shop: Repo, settings: SessionSettings, story: Callable[[Runtime], Awaitable[Any]]) -> Any:
+def play(
+    shop: Repo, settings: SessionSettings, story: Callable[[Runtime], Awaitable[Any]], **request: Any
+) -> Any:
     async def run() -> Any:
-        runtime = assemble_runtime(settings, SessionRequest(working=shop.root), Home.from_environment())
+        asked = SessionRequest(working=shop.root, **request)
+        runtime = assemble_runtime(settings, asked, Home.from_environment())
         try:
             return await story(runtime)
         finally:
@@ -156,6 +168,42 @@ def test_the_choice_and_what_led_to_it_are_in_the_log(shop: Repo, tmp_path: Path
     play(shop, settings_for(model), story)
     assert "return sum" in shop.read("cart.py")
     assert shop.git("worktree", "list").count("\n") == 1
+
+
+def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
+    shop: Repo, tmp_path: Path
+) -> None:
+    settings = settings_for(script(tmp_path, [EDIT, DONE]))
+    strategy = StrategySettings(name="sample", attempts=2)
+
+    async def attempt(runtime: Runtime) -> Path:
+        await runtime.run_turn("mend it", choose_work(runtime, strategy, "mend it"))
+        return runtime.session.folder
+
+    folder: Path = play(shop, settings, attempt)
+    log = folder / "log.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    ended = next(n for n, line in enumerate(lines) if b'"kind":"child"' in line and b'"ended"' in line)
+    log.write_bytes(b"".join(lines[: ended + 1]))  # what a kill at that moment leaves
+    (folder / "log.index").unlink()
+    shop.git("checkout", "cart.py")
+    (first,) = [each.child for each in read_events(folder) if isinstance(each, ChildEvent)][-1:]
+
+    async def go_on(runtime: Runtime) -> End:
+        end = await runtime.run_turn(None, choose_work(runtime, StrategySettings(), None))
+        candidates = select(runtime, CandidateEvent)
+        assert sorted(each.attempt for each in candidates) == [1, 2]
+        (kept,) = [each for each in candidates if each.child == first]
+        assert (kept.report, kept.files, kept.lines > 0) == ("It adds up.", ["cart.py"], True)
+        assert kept.verification.startswith("passed")
+        assert {each.attempt for each in select(runtime, VerdictEvent)} == {1, 2, None}
+        again = [each.number for each in select(runtime, AttemptEvent)].count(kept.attempt)
+        assert again == 1
+        return end
+
+    end = play(shop, settings, go_on, session=folder.name)
+    assert (end.outcome, end.summary) == ("done", "It adds up.")
+    assert "return sum" in shop.read("cart.py")
 
 
 def test_nothing_is_attempted_that_could_not_be_applied(shop: Repo, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_row_follows_its_attempt() -> None:
     for event in (*ENDED, CHOICE):
         table.handle_event(event)
     first, second = rows(table)
-    assert first.startswith("✔ attempt 2: passed: 2 passed; nothing changed; 3 s · $0.25 · openai/b")
+    assert first.startswith("✔ attempt 2: passed: 2 passed; nothing changed; 3 s · $0.2500 · openai/b")
     assert second == "· attempt 1: failed: 1 failed; 1 file; 0 s"
     assert max(map(len, rows(table, 30))) <= 30
     table.handle_event(Prompt(text="more"))

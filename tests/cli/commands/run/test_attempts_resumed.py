@@ -60,6 +60,7 @@ def test_attempts_that_had_ended_before_a_kill_are_not_made_again(tmp_path: Path
     assert shop.git("worktree", "list").count("\n") == 1
     home = Home.from_environment(environment())
     assert list((home.cache / "worktrees").iterdir()) == []
+    assert len(list((home.data / "projects").iterdir())) == 1, "no data of worktrees that are gone"
     sessions = home.get_project_folder(shop.root) / "sessions"
     log = list(read_events(sessions / end["session"]))
     assert [each.number for each in log if each.kind == "attempt"] == [1, 2, 3, 3]  # type: ignore[attr-defined]
