@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from agent.events import Event, SessionStart, Signal
 from agent.model.protocol import Model
 from agent.model_selection import ModelSelection
 from agent.session.log import Session
+from agent.session.session_starter import check_own_files
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import Modes, resolve_action_mode
@@ -48,7 +50,7 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
     opened: list[Session] = []
     create = request.model or partial(models.create_main_model, apply_doubtful=request.apply_doubtful)
     model = create(lambda text: make_notice_callback(opened[0])(text))
-    session = _open_session(request, request.sessions or home.get_project_folder(root) / "sessions")
+    session = _open_session(request, request.sessions or home.get_project_folder(root) / "sessions", root)
     opened.append(session)
     try:
         place = SessionEnvironment(
@@ -66,9 +68,12 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
         raise
 
 
-def _open_session(request: SessionRequest, sessions: Path) -> Session:
+def _open_session(request: SessionRequest, sessions: Path, root: Path) -> Session:
     if not request.session:
         return Session.create(sessions)
+    if not request.parent:
+        with suppress(FileNotFoundError):  # `open` says so
+            check_own_files(sessions / request.session, root)
     return Session.open(sessions / request.session, request.proceed)
 
 
@@ -93,6 +98,11 @@ def _build_runtime(
         session.append(_create_session_start(place, request, session, workspace, reach.toolbox))
     if recovered:
         session.append(Signal(name="recovery", detail=recovered))
+    if request.session:
+        from agent.children.unfinished import recover_children
+
+        if (cut_off := recover_children(session, place.root, place.home)) is not None:
+            session.append(cut_off)
     return Runtime(
         session=session,
         workspace=workspace,

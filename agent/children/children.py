@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 from agent.budget.limits import build_limits
 from agent.budget.purse import Purse
 from agent.children.child import Child
-from agent.children.executor import ChildOrder, Executor
+from agent.children.executor import CRASHED, ChildOrder, Executor
 from agent.children.in_process import InProcessExecutor
-from agent.children.places import Lease, OpenPlace, Worktrees
+from agent.children.places import Lease, OpenPlace, Worktrees, remove_leftover_worktrees
 from agent.children.spec import ChildResult, ChildSpec, Runs
-from agent.events import ChildEvent, ChildProgress, Event, SessionStart
+from agent.children.unfinished import list_unfinished_children
+from agent.events import ChildEvent, ChildProgress, Event
 from agent.events.serialization import collect_fields
 from agent.mode_switch import read_current_settings
-from agent.session.log import read_events
+from agent.session.session_starter import read_session_start
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
@@ -55,14 +56,17 @@ class Children:
         self._executors: dict[Runs, Executor] = dict(executors or {})
         self._open: set[Child] = set()
         self._starting = 0
+        self._has_crash = False
         self._lease = Lease()
         self.worktrees = Worktrees(runtime.workspace.root, self._environment.home)
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, runtime: Runtime) -> AsyncIterator[Children]:
+    async def open(
+        cls, runtime: Runtime, executors: Mapping[Runs, Executor] | None = None
+    ) -> AsyncIterator[Children]:
         """Open the children of a session, and close them at the end."""
-        children = cls(runtime)
+        children = cls(runtime, executors)
         try:
             yield children
         finally:
@@ -122,18 +126,19 @@ class Children:
             child.cancel()
 
     async def close(self) -> None:
-        """Close all children."""
+        """Close all children, and remove what crashed ones have left of their own children's files."""
         await asyncio.gather(*(child.close() for child in self.open_children))
+        if self._has_crash:
+            await asyncio.to_thread(
+                remove_leftover_worktrees, self._parent.workspace.root, self._environment.home
+            )
 
     def find_unfinished(self) -> list[str]:
         """Return the ids of children that a kill ended: what they began last may have taken effect."""
-        running: dict[str, None] = {}
-        for event in self._parent.session.replayed.select_events(ChildEvent):
-            if event.state == "started":
-                running[event.child] = None
-            else:
-                running.pop(event.child, None)
-        return [each for each in running if each not in {child.id for child in self._open}]
+        known = {child.id for child in self._open}
+        return [
+            each.child for each in list_unfinished_children(self._parent.session) if each.child not in known
+        ]
 
     def _check_start(self, spec: ChildSpec) -> None:
         if self._environment.request.depth >= MOST_DEPTH:
@@ -153,18 +158,17 @@ class Children:
             raise UserError(
                 Fault.DENIED, f"a child cannot have tools that its parent has not: {', '.join(more)}"
             )
-        if spec.session and self._read_starter(spec.session) != self._parent.session.id:
+        if spec.session and not self._is_own_child(spec.session):
             raise UserError(Fault.DENIED, f"{spec.session!r} is no child of this session")
 
-    def _read_starter(self, session: str) -> str | None:
-        """Return the id of the session that started another one."""
+    def _is_own_child(self, session: str) -> bool:
         if "/" in session:
-            return None
+            return False
         try:
-            begun = next(read_events(self._parent.session.folder.parent / session), None)
+            begun = read_session_start(self._parent.session.folder.parent / session)
         except FileNotFoundError:
-            return None
-        return begun.started_by if isinstance(begun, SessionStart) else None
+            return False
+        return begun is not None and begun.started_by == self._parent.session.id
 
     def _choose_mode(self, spec: ChildSpec) -> Mode:
         own = self._parent.policy.mode
@@ -237,6 +241,7 @@ class Children:
         return inner if (place.folder / inner).is_dir() else Path()
 
     def _record_event(self, event: ChildEvent) -> None:
+        self._has_crash |= event.outcome == CRASHED
         self._parent.session.append(event)
 
     def _pass_on(self, child: str, event: Event) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,13 +106,32 @@ class Worktrees:
     async def open_git(self) -> Git:
         """Open git in the user's repository, without definitions that they do not trust. Raises UserError."""
         from sandbox.fs.repository import find_root
-        from sandbox.policy.trust import TrustStore
-        from tools.git.broker import Broker
-        from tools.git.git_process import Git
 
         if find_root(self._root) is None:
             raise UserError(Fault.USAGE, "a worktree needs a git repository", "Make one: git init")
-        broker = await asyncio.to_thread(
-            Broker.from_path, self._root, TrustStore(self._home.config).create_check(self._root)
-        )
-        return Git(broker.root, alone=True, extra=broker.replacement_environment)
+        return await asyncio.to_thread(_open_git, self._root, self._home)
+
+
+def remove_leftover_worktrees(root: Path, home: Home) -> None:
+    """Remove the worktrees of killed processes with the data kept for them.
+
+    Where that fails, the next worktree that is made removes them.
+    """
+    from sandbox.fs.repository import find_root
+    from tools.git.git_process import GitFailed
+    from tools.git.worktrees import remove_leftovers
+
+    if find_root(root) is None:
+        return
+    with suppress(UserError, GitFailed):
+        for folder in remove_leftovers(_open_git(root, home), home.cache / "worktrees"):
+            shutil.rmtree(home.get_project_folder(folder.resolve()), ignore_errors=True)
+
+
+def _open_git(root: Path, home: Home) -> Git:
+    from sandbox.policy.trust import TrustStore
+    from tools.git.broker import Broker
+    from tools.git.git_process import Git
+
+    broker = Broker.from_path(root, TrustStore(home.config).create_check(root))
+    return Git(broker.root, alone=True, extra=broker.replacement_environment)

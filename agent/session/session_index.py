@@ -19,20 +19,26 @@ PATIENCE = 5.0
 """Seconds to wait for another process that writes the index."""
 
 _SCHEMA = """
-create table if not exists sessions (
-    path text primary key, mtime integer, size integer, id text, project text,
+drop table if exists sessions;
+create table if not exists summaries (
+    path text primary key, mtime integer, size integer, id text, project text, parent text,
     title text, model text, created real, updated real, steps integer, cost real, outcome text
 )
 """
+"""Earlier versions had a table without the parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """Summary of one session. Times in seconds since the epoch; `cost` None: price unknown or no call."""
+    """Summary of one session. Times in seconds since the epoch; `cost` None: price unknown or no call.
+
+    parent: id of the session that started it, "" for a person's
+    """
 
     path: Path
     id: str
     project: str
+    parent: str
     title: str
     model: str
     created: float
@@ -43,7 +49,10 @@ class SessionSummary:
 
 
 def load_session_summaries(home: Home, project: Path | None = None) -> list[SessionSummary]:
-    """Return summaries of all sessions (of one project root), newest first; only changed logs are read."""
+    """Return summaries of all sessions (of one project root), newest first; only changed logs are read.
+
+    Those of a project include children that worked in a worktree of it.
+    """
     logs = sorted((home.data / "projects").glob("*/sessions/*/log.jsonl"))
     if not logs:
         return []
@@ -58,6 +67,7 @@ def load_session_summaries(home: Home, project: Path | None = None) -> list[Sess
             path=Path(path).parent,
             id=id_,
             project=root,
+            parent=parent,
             title=title,
             model=model,
             created=created,
@@ -66,15 +76,18 @@ def load_session_summaries(home: Home, project: Path | None = None) -> list[Sess
             cost=cost,
             outcome=outcome,
         )
-        for path, id_, root, title, model, created, updated, steps, cost, outcome in rows
+        for path, id_, root, parent, title, model, created, updated, steps, cost, outcome in rows
     ]
-    return [each for each in found if project is None or each.project == str(project)]
+    if project is None:
+        return found
+    folder = home.get_project_folder(project) / "sessions"
+    return [each for each in found if each.project == str(project) or each.path.parent == folder]
 
 
 def _refresh_rows(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tuple[Any, ...]]:
     """Return all rows, newest first, after refreshing those of changed logs. Closes the database."""
     with contextlib.closing(database) as db:
-        known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from sessions")}
+        known = {row[0]: (row[1], row[2]) for row in db.execute("select path, mtime, size from summaries")}
         for log in logs:
             try:
                 status = log.stat()
@@ -82,22 +95,23 @@ def _refresh_rows(database: sqlite3.Connection, logs: Sequence[Path]) -> list[tu
                 continue
             if known.pop(str(log), None) != (status.st_mtime_ns, status.st_size):
                 _store_summary(db, log, status.st_mtime_ns, status.st_size)
-        db.executemany("delete from sessions where path = ?", [(path,) for path in known])
+        db.executemany("delete from summaries where path = ?", [(path,) for path in known])
         db.commit()
-        columns = "path, id, project, title, model, created, updated, steps, cost, outcome"
-        return db.execute(f"select {columns} from sessions order by updated desc, id desc").fetchall()
+        columns = "path, id, project, parent, title, model, created, updated, steps, cost, outcome"
+        return db.execute(f"select {columns} from summaries order by updated desc, id desc").fetchall()
 
 
 def _store_summary(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> None:
     summary = _summarise_log(log)
     db.execute(
-        "insert or replace into sessions values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "insert or replace into summaries values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             str(log),
             mtime,
             size,
             summary.id,
             summary.project,
+            summary.parent,
             summary.title,
             summary.model,
             summary.created,
@@ -110,7 +124,7 @@ def _store_summary(db: sqlite3.Connection, log: Path, mtime: int, size: int) -> 
 
 
 def _summarise_log(log: Path) -> SessionSummary:
-    project = title = model = ""
+    project = parent = title = model = ""
     created = updated = 0.0
     steps = 0
     cost: float | None = None
@@ -121,7 +135,7 @@ def _summarise_log(log: Path) -> SessionSummary:
             updated = event.time
             match event:
                 case SessionStart():
-                    project, model = event.project, event.model
+                    project, model, parent = event.project, event.model, event.started_by or ""
                 case Prompt():
                     title = title or event.text.strip().partition("\n")[0][:100]
                     outcome = "unfinished"
@@ -137,6 +151,7 @@ def _summarise_log(log: Path) -> SessionSummary:
         path=log.parent,
         id=log.parent.name,
         project=project,
+        parent=parent,
         title=title,
         model=model,
         created=created,

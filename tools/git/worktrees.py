@@ -76,6 +76,22 @@ def temporary_worktree(git: Git, commit: str, folder: Path) -> Iterator[Worktree
         git.run("worktree", "prune", ok=range(256))
 
 
+def remove_leftovers(git: Git, folder: Path) -> list[Path]:
+    """Remove the worktrees below `folder` whose processes were killed; return their paths. Raises GitFailed."""
+    before = list_worktrees(folder)
+    if not before:
+        return []
+    with _hold_gate(folder):
+        _remove_unlocked(folder)
+    git.run("worktree", "prune", ok=range(256))
+    return [each / git.root.name for each in before if not each.exists()]
+
+
+def list_worktrees(folder: Path) -> list[Path]:
+    """Return the folders of temporary worktrees, those in use included."""
+    return list(folder.glob(f"{_PREFIX}*"))
+
+
 def commit_work_tree(git: Git) -> str:
     """Commit the work tree with new files, without ignored ones; neither the index nor any reference changes.
     Returns the commit id. Raises GitFailed if there is no commit yet."""
@@ -130,21 +146,32 @@ def _open_git_inside(git: Git, place: Path) -> Git:
 
 def _create_locked_folder(folder: Path) -> tuple[Path, int]:
     """Create a folder, locked by a descriptor that a kill closes; unlocked folders are removed."""
-    gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(gate, fcntl.LOCK_EX)
-        for left in folder.glob(f"{_PREFIX}*"):
-            if (lock := _lock_folder(left)) is not None:
-                shutil.rmtree(left, ignore_errors=True)
-                os.close(lock)
+    with _hold_gate(folder):
+        _remove_unlocked(folder)
         own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=folder))
         held = os.open(own, os.O_RDONLY | os.O_DIRECTORY)
         with suppress(OSError):
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return own, held
+
+
+@contextmanager
+def _hold_gate(folder: Path) -> Iterator[None]:
+    """Keep other processes from making or removing worktrees there."""
+    gate = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(gate, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(gate)
+
+
+def _remove_unlocked(folder: Path) -> None:
+    for left in folder.glob(f"{_PREFIX}*"):
+        if (lock := _lock_folder(left)) is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
 
 
 def _lock_folder(folder: Path) -> int | None:

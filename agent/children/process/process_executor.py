@@ -19,7 +19,7 @@ from sandbox.helpers.own_programs import drop_planted_libraries
 from sandbox.process.process_tree import adopt_orphans, kill_commands_of
 from sandbox.process.watchdog import start_watchdog, watch_group
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from agent.children.process.entry import main; main()"
+PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from agent.children.process.entry import main; main()"
 
 _TAIL = 2_000
 """Bytes of what a process wrote to standard error that explain its end."""
@@ -29,10 +29,17 @@ _MOST_UNSENT = 64 << 20
 
 
 class ProcessExecutor:
-    """Runs each child in a process of its own. Implements `Executor`."""
+    """Runs each child in a process of its own. Implements `Executor`.
+
+    program: Python code that serves the session, with the import path as its arguments
+    """
+
+    def __init__(self, program: str = PROGRAM) -> None:
+        self._program = program
 
     async def start(self, order: ChildOrder) -> LineExecution:
-        return await LineExecution.connect(await PipeChannel.start(order.request.working), order)
+        channel = await PipeChannel.start(self._program, order.request.working)
+        return await LineExecution.connect(channel, order)
 
 
 class PipeChannel:
@@ -49,15 +56,15 @@ class PipeChannel:
         self._draining = asyncio.create_task(self._drain(process.stderr))
 
     @classmethod
-    async def start(cls, folder: Path) -> PipeChannel:
-        """Start the program: isolated from its environment and folder, in a group that dies with us."""
+    async def start(cls, program: str, folder: Path) -> PipeChannel:
+        """Start a program of ours: isolated from its environment and folder, in a group that dies with us."""
         floors = str(Path(__file__).resolve().parents[3])
         folders = [each for each in sys.path if os.path.isabs(each) and each != floors]  # noqa: PTH117 (strings)
         start_watchdog()
         adopt_orphans()
         try:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-S", "-c", _START, floors, *folders),
+                *(sys.executable, "-I", "-S", "-c", program, floors, *folders),
                 cwd=folder,
                 env=_build_environment(folder),
                 stdin=subprocess.PIPE,

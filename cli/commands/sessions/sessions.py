@@ -26,29 +26,34 @@ def add(app: typer.Typer) -> None:
 def sessions(
     folder: Folder = Path("."),
     all_projects: Annotated[bool, typer.Option("--all", help="Sessions of every project.")] = False,
+    flat: Annotated[
+        bool, typer.Option("--flat", help="By time alone, not children below the session that started them.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """List the sessions of this project, the newest first."""
-    raise typer.Exit(list_sessions(folder, all_projects=all_projects, as_json=as_json))
+    """List the sessions of this project, the newest first, with the sessions that each started."""
+    raise typer.Exit(list_sessions(folder, all_projects=all_projects, flat=flat, as_json=as_json))
 
 
-def list_sessions(folder: Path, *, all_projects: bool, as_json: bool) -> int:
-    """Print the sessions of a project (or of all)."""
+def list_sessions(folder: Path, *, all_projects: bool, flat: bool, as_json: bool) -> int:
+    """Print the sessions of a project (or of all), as a tree or by time alone."""
     root = None if all_projects else find_workspace_root(folder, need_git=False)[0]
     from agent.session.session_index import load_session_summaries
+    from agent.session.session_tree import arrange_tree
 
     found = load_session_summaries(Home.from_environment(), root)
+    tree = [(0, each) for each in found] if flat else arrange_tree(found)
     if as_json:
         import json
         from dataclasses import asdict
 
-        for each in found:
+        for _, each in tree:
             print(sanitize_json(json.dumps({**asdict(each), "path": str(each.path)}, ensure_ascii=False)))
         return 0
     if not found:
         print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)
-    for each in found:
-        print(format_session_line(each, with_project=all_projects))
+    for depth, each in tree:
+        print("  " * depth + format_session_line(each, with_project=all_projects))
     return 0
 
 

@@ -177,6 +177,7 @@ def _find_session(
 ) -> tuple[Path, Path, Timeline] | None:
     """Return (workspace, session folder, timeline) of the newest session for which `able` holds."""
     from agent.session.log import read_events
+    from agent.session.session_starter import check_own_files
     from agent.session.undo import Timeline
 
     root, _ = find_workspace_root(folder, need_git=False)
@@ -184,6 +185,7 @@ def _find_session(
     named = [home.get_project_folder(root) / "sessions" / session] if session else []
     for place in named or _list_session_folders(home, root):
         try:
+            check_own_files(place, root)
             timeline = Timeline.from_events(read_events(place))
         except FileNotFoundError:
             raise UserError(
@@ -198,7 +200,7 @@ def _list_session_folders(home: Home, root: Path) -> list[Path]:
     """Return the session folders of the workspace, newest first."""
     from agent.session.session_index import load_session_summaries
 
-    return [each.path for each in load_session_summaries(home, root)]
+    return [each.path for each in load_session_summaries(home, root) if each.project == str(root)]
 
 
 def _report_nothing(what: str = _LEFT) -> int:

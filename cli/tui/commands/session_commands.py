@@ -87,7 +87,8 @@ async def clear(chat: Conversation, argument: str) -> None:
 def _list_known_sessions(chat: Conversation) -> list[SessionSummary]:
     from agent.session.session_index import load_session_summaries
 
-    return load_session_summaries(chat.home, chat.runtime.workspace.root)
+    found = load_session_summaries(chat.home, chat.runtime.workspace.root)
+    return [each for each in found if not each.parent]
 
 
 def _list_choices(chat: Conversation) -> list[tuple[str, str]]:

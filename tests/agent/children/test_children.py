@@ -178,7 +178,7 @@ def test_a_read_only_parent_has_read_only_children(
     async def story(runtime: Runtime, children: Children) -> None:
         for place in ("lease", "worktree"):
             with pytest.raises(UserError, match="cannot work in mode workspace"):
-                await children.start(ChildSpec(prompt="x", mode=Mode.WORKSPACE, place=place))  # type: ignore[arg-type]
+                await children.start(ChildSpec(prompt="x", mode=Mode.WORKSPACE, place=place))
         result = await children.run(ChildSpec(prompt="x", model=model, place="lease"))
         assert result.report == "no"
 

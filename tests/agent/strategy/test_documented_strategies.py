@@ -14,6 +14,7 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.children.spec import ChildSpec
 from agent.events import CandidateEvent, ChoiceEvent, End
+from agent.monitor.answers import TurnEnd
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
@@ -21,7 +22,6 @@ from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy import Strategy, run_strategy
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
-from agent.turn.step_policy import TurnEnd
 from cli.settings.layers import load_settings
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
