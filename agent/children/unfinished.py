@@ -46,6 +46,16 @@ def recover_children(session: Session, root: Path, home: Home) -> Signal | None:
     return Signal(name=NAME, detail=detail)
 
 
+def read_cut_off_notice(session: Session) -> str:
+    """Return the notice of `recover_children` if the session was just opened with one, else ""."""
+    for event in reversed(session.replayed):
+        if isinstance(event, Signal) and event.name == NAME:
+            return event.detail
+        if not isinstance(event, Signal | ObservationEvent):
+            break
+    return ""
+
+
 def _describe_child(folder: Path, begun: ChildEvent, root: Path, home: Home) -> str:
     """Describe how far a child came, and remove the data kept for a worktree that is gone."""
     steps, running = 0, {}

@@ -12,7 +12,8 @@ SETTINGS_NOTICE = "settings"
 
 class Notices:
     """Distinct notices: settings are not used, commands are confined weakly or not at all, commands can change
-    Patchwright's own code, parts of the repository were not run because it is not trusted.
+    Patchwright's own code, parts of the repository were not run because it is not trusted, a kill cut off child
+    sessions.
 
     Subscribes to the session on construction.
     """
@@ -21,6 +22,7 @@ class Notices:
         self.found: list[str] = []
         self._add_sentence(runtime.workspace.sandbox.warning)
         self._add_sentence(build_exposure_warning(runtime.workspace.root))
+        self._add_sentence(read_resume_notice(runtime))
         runtime.session.subscribe(self._observe_event)
 
     def _observe_event(self, event: Event) -> None:
@@ -32,3 +34,12 @@ class Notices:
     def _add_sentence(self, sentence: str) -> None:
         if sentence and sentence not in self.found:
             self.found.append(sentence)
+
+
+def read_resume_notice(runtime: Runtime) -> str:
+    """Return what a kill did to the children of a resumed session, "" if nothing."""
+    if runtime.environment is None or not runtime.environment.request.session:
+        return ""
+    from agent.children.unfinished import read_cut_off_notice
+
+    return read_cut_off_notice(runtime.session)

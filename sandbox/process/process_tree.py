@@ -128,7 +128,7 @@ async def kill_commands_of(process: int) -> None:
 
     mark = f"{MARK}={process}.".encode()
     for _ in range(round(DEATH_SECONDS / ROUND_SECONDS)):
-        found = [pid for pid in _filter_living(_list_children()) if _has_variable(pid, mark)]
+        found = [pid for pid in _list_children() if not _has_ended(pid) and _has_variable(pid, mark)]
         if not found:
             return
         for pid in found:

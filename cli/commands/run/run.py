@@ -303,13 +303,13 @@ def _subscribe_format(runtime: Runtime, settings: SessionSettings, output: str) 
     if output == "json":
         return
     from cli.output.event_lines import LineView
+    from cli.output.notices import read_resume_notice
     from cli.output.style.terminal import Terminal
 
     terminal = Terminal.from_stream(sys.stderr)
     view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
-    for warning in filter(
-        None, (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
-    ):
+    warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
+    for warning in filter(None, (*warnings, sanitize_text(read_resume_notice(runtime)))):
         write_error(f"patchwright: {warning}\n")
     if not settings.model and runtime.model.name == "offline":
         write_error(f"patchwright: {NO_MODEL}\n")

@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from typer.testing import CliRunner
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
@@ -21,13 +22,15 @@ from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
 from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult, ChildSpec
-from agent.events import ChildEvent, ChildProgress, Event, SessionStart
+from agent.children.unfinished import read_cut_off_notice
+from agent.events import ChildEvent, ChildProgress, Event, SessionStart, Signal
 from agent.exit_codes import Exit
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
+from cli.app import app
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Decision, Mode
 from sandbox.policy.effects import Effect
@@ -337,6 +340,12 @@ def test_a_killed_parent_leaves_whole_logs_and_finds_its_children(shop: Path, tm
 
     async def story(runtime: Runtime, children: Children) -> None:
         (unfinished,) = children.find_unfinished()
+        told = [each.detail for each in runtime.session.replayed.select_events(Signal)]
+        assert told == [
+            f"cut off with this session: child {unfinished} (work), after 1 step, during shell,"
+            " which may have taken effect"
+        ]
+        assert read_cut_off_notice(runtime.session) == told[0]
         log = list(read_events(runtime.session.folder.parent / unfinished))
         assert "end" not in {each.kind for each in log}
         home = Home.from_environment()
@@ -346,4 +355,14 @@ def test_a_killed_parent_leaves_whole_logs_and_finds_its_children(shop: Path, tm
         await again.close()
 
     play(shop, parent, story, session=session)
+
+    async def tell(runtime: Runtime, children: Children) -> list[str]:
+        return [each.detail for each in runtime.session.replayed.select_events(Signal)]
+
+    assert len(play(shop, parent, tell, session=session)) == 2, (
+        "one more, since the child was opened meanwhile"
+    )
+    assert len(play(shop, parent, tell, session=session)) == 2
+    resumed = CliRunner().invoke(app, ["resume", session, "-p", "go on", "-C", str(shop), "--no-commit"])
+    assert "cut off with this session: child " in resumed.stderr
     assert (shop / "count").read_text() == "x\n"
