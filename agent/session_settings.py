@@ -14,6 +14,7 @@ from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.action_format import DEFAULT, ActionMode
 from agent.verify.verify_settings import VerifySettings
 from sandbox.access_settings import AccessSettings
+from sandbox.settings_validation import ALLOW_CLASSES
 from tools.core.tool_settings import ToolSettings
 
 When = Literal["never", "turn", "step", "branch"]
@@ -36,6 +37,8 @@ class SessionSettings:
     commit: when the harness commits by itself. None: "turn" in one-shot runs, "never" in a conversation
     rules: the user's, and those of a trusted project, free of contradictions
     """
+
+    __pydantic_config__ = ALLOW_CLASSES
 
     model: str = ""
     api_base: str = ""

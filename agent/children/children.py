@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +96,7 @@ class Children:
                         request=self._build_request(spec, place, purse),
                         home=self._environment.home,
                         purse=purse,
-                        on_event=self._pass_on,
+                        on_event=self._get_follower(spec, place),
                     )
                 )
                 resources = stack.pop_all()
@@ -157,6 +157,13 @@ class Children:
         if spec.tools is not None and (more := sorted(set(spec.tools) - offered)):
             raise UserError(
                 Fault.DENIED, f"a child cannot have tools that its parent has not: {', '.join(more)}"
+            )
+        monitor = self._parent.rules_monitor
+        if spec.runs == "process" and spec.place == "lease" and monitor is not None and monitor.limits_diff:
+            raise UserError(
+                Fault.DENIED,
+                "a rule limits the size of a turn's diff, which a child in another process cannot know",
+                "Run it in this process, or in a worktree.",
             )
         if spec.session and not self._is_own_child(spec.session):
             raise UserError(Fault.DENIED, f"{spec.session!r} is no child of this session")
@@ -226,7 +233,7 @@ class Children:
             version=self._environment.request.version,
             parent=parent.session.id,
             depth=self._environment.request.depth + 1,
-            rule_state=parent.rule_state,
+            rule_state=None if parent.rules_monitor is None else parent.rules_monitor.state,
             sessions=parent.session.folder.parent,
             tools=None if spec.tools is None else frozenset(spec.tools),
             instructions=spec.instructions,
@@ -243,6 +250,18 @@ class Children:
     def _record_event(self, event: ChildEvent) -> None:
         self._has_crash |= event.outcome == CRASHED
         self._parent.session.append(event)
+
+    def _get_follower(self, spec: ChildSpec, place: OpenPlace) -> Callable[[str, Event], None]:
+        """Return the follower of a child's events: what it does in another process counts for our rules, too."""
+        monitor = self._parent.rules_monitor
+        if monitor is None or spec.runs != "process":
+            return self._pass_on
+
+        def follow(child: str, event: Event) -> None:
+            monitor.handle_child_event(child, place.folder, event)
+            self._pass_on(child, event)
+
+        return follow
 
     def _pass_on(self, child: str, event: Event) -> None:
         """Show an event of a child to the parent's views; of a grandchild's, the innermost id counts."""

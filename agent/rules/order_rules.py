@@ -7,13 +7,14 @@ before it, so that an event that is both restricted and a reset does not forbid 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 
 from agent.monitor.temporal_rules import Always, Formula, ObservedEvent, Rule, RuleMonitor, Since, event, once
 from agent.rules.event_pattern import EventPattern, Happening, parse_events, split_outside_parentheses
-from agent.rules.rule_kinds import OrderRule, format_order
+from agent.rules.rule_kinds import OrderRule, UserRule, format_order
 
 _LETTERS = tuple("".join(each) for size in (1, 2, 3) for each in combinations("xyz", size))
 
@@ -117,6 +118,19 @@ def parse_order(rule: OrderRule, tools: Collection[str]) -> ParsedOrder:
     if set(given) in ({"never", "after"}, {"never", "after", "until"}):
         return _build_order(rule, True, given["never"], given["after"], given.get("until", ""), tools)
     raise ValueError("an order has `before` and `need` (and `since`), or `never` and `after` (and `until`)")
+
+
+def parse_orders(rules: Iterable[UserRule]) -> list[ParsedOrder]:
+    """Return the order rules among some rules that were checked before, parsed."""
+    return [parse_order(rule, list_tool_names()) for rule in rules if isinstance(rule, OrderRule)]
+
+
+@cache
+def list_tool_names() -> frozenset[str]:
+    """Return the names of Patchwright's tools; the tools are not imported."""
+    from tools.builtin_tools import TOOLS, UNTOLD
+
+    return frozenset(name for _, name in (*TOOLS, *UNTOLD))
 
 
 def _parse_text(rule: OrderRule, tools: Collection[str]) -> ParsedOrder:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cache
 from typing import Any
 
 from agent.rules.contradictions import find_contradiction
-from agent.rules.order_rules import parse_order
+from agent.rules.order_rules import list_tool_names, parse_order
 from agent.rules.rule_kinds import (
     KINDS,
     CommandsRule,
@@ -27,6 +26,16 @@ from sandbox.errors import Fault, UserError
 def parse_rules(tables: Sequence[Mapping[str, Any]], source: str) -> tuple[UserRule, ...]:
     """Return the rules of one file. Raises UserError for the first wrong one. source: the file"""
     return tuple(_parse_rule(table, number, source) for number, table in enumerate(tables, 1))
+
+
+def restore_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[UserRule, ...]:
+    """Return rules that were checked before, from their fields. Raises ValueError."""
+    from pydantic import TypeAdapter
+
+    found: list[UserRule] = [
+        TypeAdapter(KINDS[str(table["kind"])]).validate_python(dict(table)) for table in tables
+    ]
+    return tuple(found)
 
 
 def check_rules(rules: Sequence[UserRule]) -> tuple[UserRule, ...]:
@@ -47,14 +56,6 @@ def check_rules(rules: Sequence[UserRule]) -> tuple[UserRule, ...]:
             "Change or remove one of them. All rules: patchwright rules",
         )
     return tuple(rules)
-
-
-@cache
-def list_tool_names() -> frozenset[str]:
-    """Return the names of Patchwright's tools; the tools are not imported."""
-    from tools.builtin_tools import TOOLS, UNTOLD
-
-    return frozenset(name for _, name in (*TOOLS, *UNTOLD))
 
 
 def _parse_rule(table: Mapping[str, Any], number: int, source: str) -> UserRule:

@@ -7,14 +7,16 @@ lift a restriction, since a child's tests say nothing of its parent's files.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 from agent.rules.event_pattern import Happening, matches_any_path
-from agent.rules.order_rules import OrderMonitor, ParsedOrder
-from agent.rules.rule_kinds import DiffRule
+from agent.rules.named_rule import NamedRule
+from agent.rules.order_rules import OrderMonitor, ParsedOrder, parse_orders
+from agent.rules.rule_kinds import DiffRule, select_known
 from tools.core.content_guard import FileContents
 
 
@@ -70,11 +72,38 @@ class RuleState:
         state.family.add(state)
         return state
 
+    def encode(self) -> dict[str, Any]:
+        """Return what a child in another process begins with."""
+        return {
+            "root": str(self.root),
+            "orders": [list(each.state) for each in self.orders],
+            "frozen": list(self.frozen),
+            "changed": list(self.changed),
+        }
+
+    @classmethod
+    def decode(cls, fields: Mapping[str, Any], rules: Iterable[NamedRule]) -> RuleState:
+        """Return a state as it was encoded; its session is elsewhere."""
+        state = cls.create(Path(fields["root"]), parse_orders(select_known(rules)), None)
+        for monitor, bits in zip(state.orders, fields["orders"], strict=True):
+            monitor.state = tuple(bits)
+        state.frozen |= dict.fromkeys(fields["frozen"])
+        state.changed |= dict.fromkeys(fields["changed"])
+        return state
+
+    def observe_elsewhere(self, happenings: Sequence[Happening], root: Path) -> None:
+        """Record what a session of the family in another process did. root: of its workspace"""
+        changed = _list_changed(happenings)
+        for each in self.family:
+            each._observe_relative(happenings)
+            if each.root == root:
+                each._add_changed(changed)
+
     def observe(self, happenings: Sequence[Happening]) -> None:
         """Record what an action of this session did, for the whole family."""
         for monitor in self.orders:
             monitor.observe(monitor.order.find_letter(happenings))
-        changed = {path for each in happenings if each.name == "edit" for path in each.paths}
+        changed = _list_changed(happenings)
         self._add_changed(changed)
         passed = any(each.name == "tests-passed" for each in happenings)
         verified = dict(self.changed) if passed else {}
@@ -106,6 +135,10 @@ class RuleState:
         for path in paths:
             self.frozen.pop(path, None)  # it was allowed to change
             self.changed[path] = None
+
+
+def _list_changed(happenings: Sequence[Happening]) -> set[str]:
+    return {path for each in happenings if each.name == "edit" for path in each.paths}
 
 
 def count_changed_lines(before: bytes | None, after: bytes | None) -> int:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import ClassVar
 
 from agent.context.ledger.session_facts import Facts
@@ -25,10 +26,9 @@ from agent.rules.event_pattern import Happening
 from agent.rules.happenings import ActionReader, BegunFacts
 from agent.rules.logged_actions import LoggedActions
 from agent.rules.named_rule import NamedRule
-from agent.rules.order_rules import parse_order
+from agent.rules.order_rules import parse_orders
 from agent.rules.rule_engine import Breach, RuleEngine
 from agent.rules.rule_kinds import DiffRule, FreezeRule, OrderRule, select_known
-from agent.rules.rule_parsing import list_tool_names
 from agent.rules.rule_state import RuleState, count_changed_lines
 from agent.session.branch_history import History
 from sandbox.fs.untrusted_file import read_workspace_text
@@ -62,8 +62,7 @@ class RulesMonitor(Monitor):
         tell: Callable[[RuleEvent], object] = lambda event: None,
     ) -> None:
         known = select_known(rules)
-        orders = [parse_order(rule, list_tool_names()) for rule in known if isinstance(rule, OrderRule)]
-        self.state = RuleState.create(workspace.root, orders, parent)
+        self.state = RuleState.create(workspace.root, parse_orders(known), parent)
         self._engine = RuleEngine(known, self.state)
         self._workspace = workspace
         self._reader = create_reader(workspace, ends)
@@ -78,6 +77,8 @@ class RulesMonitor(Monitor):
         self._unseen: dict[str, list[str]] = {}  # changes by a command that were not its inner actions'
         self._late: list[RuleEvent] = []  # found in other threads
         self._notes: list[str] = []
+        self._children: dict[str, LoggedActions] = {}
+        self._begun_elsewhere: dict[tuple[str, str], BegunFacts] = {}
         self._tree = ""
 
     def restore(self, history: History, facts: Facts) -> None:
@@ -109,6 +110,22 @@ class RulesMonitor(Monitor):
                 self._tree = event.tree
             case ObservationEvent() if begun := self._begun.pop(event.call, None):
                 self._handle_result(begun, event)
+
+    @property
+    def limits_diff(self) -> bool:
+        """Whether a rule limits the size of a turn's diff."""
+        return any(isinstance(rule, DiffRule) and rule.level != "remind" for rule in self._engine.rules)
+
+    def handle_child_event(self, child: str, root: Path, event: Event) -> None:
+        """Process an event of a child session in another process. root: of its workspace"""
+        if child not in self._children:
+            self._children[child] = LoggedActions(self._reader)
+        if (begun := self._children[child].begin_action(event)) is not None:
+            self._begun_elsewhere[child, begun.call] = begun
+        elif isinstance(event, ObservationEvent) and (
+            ended := self._begun_elsewhere.pop((child, event.call), None)
+        ):
+            self.state.observe_elsewhere(self._reader.read_result(ended, event), root)
 
     async def before_action(self, begun: BegunAction) -> ActionAnswer:
         """Judge an action before it runs."""

@@ -17,10 +17,9 @@ from agent.rules.command_scan import CommandReader
 from agent.rules.happenings import ActionReader, BegunFacts
 from agent.rules.logged_actions import LoggedActions, Translate
 from agent.rules.named_rule import NamedRule
-from agent.rules.order_rules import parse_order
+from agent.rules.order_rules import parse_orders
 from agent.rules.rule_engine import Breach, RuleEngine
-from agent.rules.rule_kinds import Level, OrderRule, get_level, select_known
-from agent.rules.rule_parsing import list_tool_names
+from agent.rules.rule_kinds import Level, get_level, select_known
 from agent.rules.rule_state import RuleState
 from sandbox.fs.untrusted_file import read_workspace_text
 from sandbox.fs.workspace_tree import Tree
@@ -72,8 +71,7 @@ class SessionCheck:
         translate: Translate = lambda action: action,
     ) -> None:
         known = select_known(rules)
-        orders = [parse_order(rule, list_tool_names()) for rule in known if isinstance(rule, OrderRule)]
-        self._engine = RuleEngine(known, RuleState.create(root, orders, None))
+        self._engine = RuleEngine(known, RuleState.create(root, parse_orders(known), None))
         self._levels = {rule.name: get_level(rule) for rule in known}
         self._snapshots = snapshots
         self._files = Tree(root)

@@ -60,7 +60,6 @@ from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
-    from agent.rules.rule_state import RuleState
     from agent.rules.rules_monitor import RulesMonitor
     from tools.mcp.server_tools import McpServers
 
@@ -99,7 +98,7 @@ class Runtime:
     checkpoints: Checkpoints = field(init=False)
     recall_index: RecallIndex = field(init=False)
     concurrent_changes: ConcurrentChanges = field(init=False)
-    rule_state: RuleState | None = None
+    rules_monitor: RulesMonitor | None = None
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
@@ -248,7 +247,7 @@ class Runtime:
             tell=self.session.append,
         )
         self.workspace.content_guard = monitor
-        self.rule_state = monitor.state
+        self.rules_monitor = monitor
         return monitor
 
     async def switch_model(self, model: Model) -> None:

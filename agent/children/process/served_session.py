@@ -189,5 +189,5 @@ def _open_session(order: Mapping[str, Any], lines: ParentLines, approver: Parent
     purse = Purse(
         build_limits(settings.limits), bank=ParentBank(lines, has_cost_limit=order["has_cost_limit"])
     )
-    request = wire.decode_request(order, purse, approver)
+    request = wire.decode_request(order, settings, purse, approver)
     return assemble_runtime(settings, request, wire.decode_home(order))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,7 @@ def encode_order(order: ChildOrder, *, has_cost_limit: bool) -> dict[str, Any]:
         "sessions": str(request.sessions or ""),
         "tools": None if request.tools is None else sorted(request.tools),
         "instructions": request.instructions,
+        "rule_state": None if request.rule_state is None else request.rule_state.encode(),
         "can_ask": request.approver is not None,
         "has_cost_limit": has_cost_limit,
     }
@@ -72,13 +73,25 @@ def decode_settings(fields: Mapping[str, Any]) -> SessionSettings:
     """Return the settings of a "start" message. Raises ValueError."""
     from pydantic import TypeAdapter
 
-    settings: SessionSettings = TypeAdapter(SessionSettings).validate_python(fields)
-    return settings
+    tables = fields["rules"]
+    settings: SessionSettings = TypeAdapter(SessionSettings).validate_python({**fields, "rules": ()})
+    if not tables:
+        return settings
+    from agent.rules.rule_parsing import restore_rules
+
+    return replace(settings, rules=restore_rules(tables))
 
 
-def decode_request(fields: Mapping[str, Any], purse: Purse, approver: Approver | None) -> SessionRequest:
+def decode_request(
+    fields: Mapping[str, Any], settings: SessionSettings, purse: Purse, approver: Approver | None
+) -> SessionRequest:
     """Return the request of a "start" message."""
     tools = fields["tools"]
+    rule_state = None
+    if fields["rule_state"] is not None:
+        from agent.rules.rule_state import RuleState
+
+        rule_state = RuleState.decode(fields["rule_state"], settings.rules)
     return SessionRequest(
         working=Path(fields["working"]),
         session=fields["session"],
@@ -87,6 +100,7 @@ def decode_request(fields: Mapping[str, Any], purse: Purse, approver: Approver |
         version=fields["version"],
         parent=fields["parent"],
         depth=fields["depth"],
+        rule_state=rule_state,
         sessions=Path(fields["sessions"]) if fields["sessions"] else None,
         tools=None if tools is None else frozenset(tools),
         instructions=fields["instructions"],

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.rules.event_pattern import Happening
-from agent.rules.order_rules import OrderMonitor, ParsedOrder, parse_order
+from agent.rules.order_rules import OrderMonitor, ParsedOrder, list_tool_names, parse_order
 from agent.rules.rule_kinds import OrderRule
-from agent.rules.rule_parsing import check_rules, list_tool_names, parse_rules
+from agent.rules.rule_parsing import check_rules, parse_rules
 from sandbox.errors import Fault, UserError
 
 NAMES = ("git_commit", "edit", "tests-passed")

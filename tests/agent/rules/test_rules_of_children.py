@@ -12,6 +12,7 @@ from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event, RuleEvent
 from agent.session.log import read_events
 from agent.turn.runtime import Runtime
+from sandbox.errors import UserError
 from tests.agent.rules.rule_sessions import calls, make_shop, play
 from tests.support.cli import call, script
 
@@ -95,3 +96,39 @@ def _make_action(asked: dict[str, Any]) -> Any:
     from tools.core.action import Action
 
     return Action(id="again", tool=asked["tool"], arguments=asked["arguments"])
+
+
+ELSEWHERE = [each for each in RULES if each["name"] != "diff"]
+
+
+def test_a_child_in_another_process_is_held_to_them_as_well(shop: Path) -> None:
+    """It begins with its parent's state: the edit of the parent is untested there, too."""
+    (shop / "broken").touch()
+    result, events = run_child(shop, [calls(READ, EDIT)], [HOSTILE], *RULES, place="worktree", runs="process")
+    blocked = {each.rule for each in events if isinstance(each, RuleEvent)}
+    assert blocked == {"order", "protect", "imports", "commands", "diff"}
+    assert result.patch == b""
+
+
+def test_what_a_child_in_another_process_does_counts_for_its_parent(shop: Path) -> None:
+    model = script(shop.parent, [calls(READ, EDIT), {"text": "done"}], "child.json")
+    told: list[str] = []
+
+    async def story(runtime: Runtime) -> None:
+        gateway = runtime.loop.gateway
+        told.append((await gateway.run_nested(_make_action(PUBLISH))).text)
+        async with Children.open(runtime) as children:
+            spec = ChildSpec(prompt="edit", model=model, place="lease", runs="process")
+            assert (await children.run(spec)).files == ("cart.py",)
+        (shop / "broken").touch()
+        await runtime.run_person_action("run_tests", {})
+        told.append((await gateway.run_nested(_make_action(PUBLISH))).text)
+
+    play(shop, [], *ELSEWHERE, sandbox="unconfined", mode="full", story=story)
+    assert told[0].startswith("exit 0"), "nothing was edited"
+    assert "needs tests-passed" in told[1]
+
+
+def test_a_child_in_another_process_cannot_share_a_limited_diff(shop: Path) -> None:
+    with pytest.raises(UserError, match="limits the size"):
+        run_child(shop, [], [HOSTILE], *RULES, place="lease", runs="process")
