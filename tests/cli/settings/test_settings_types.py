@@ -9,8 +9,8 @@ from typing import Any
 from cli.output.json_schemas import SCHEMAS
 from cli.settings.settings_types import KEYS, Settings, get_setting, list_setting_names, replace_setting
 
-DERIVED = {"flags", "session.access.rules"}
-"""Fields that no file sets: options of the command line, and the rules that `permissions` become."""
+DERIVED = {"flags", "notices", "session.rules", "session.access.rules"}
+"""Fields that no file sets: options of the command line, notices, and what `rules` and `permissions` become."""
 
 
 def places(section: Any, above: str = "") -> Iterator[str]:
@@ -24,7 +24,7 @@ def places(section: Any, above: str = "") -> Iterator[str]:
 
 
 def test_every_field_of_a_section_has_a_key_or_is_derived() -> None:
-    assert sorted(places(Settings())) == sorted({*KEYS.values(), "flags"})
+    assert sorted(places(Settings())) == sorted({*KEYS.values(), "flags", "notices", "session.rules"})
 
 
 def test_the_schema_offers_what_a_file_may_set_and_nothing_else() -> None:
