@@ -26,6 +26,7 @@ from agent.children.process.process_executor import PROGRAM
 from agent.children.spec import ChildSpec, Runs
 from agent.events import ObservationEvent, SessionStart
 from agent.model.model_settings import CatalogSettings, ModelSettings
+from agent.rules.rule_parsing import parse_rules
 from agent.session.log import read_events
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
@@ -88,11 +89,19 @@ def test_an_order_keeps_every_bound_on_its_way(shop: Path, parent: SessionSettin
     access = replace(parent.access, mode=Mode.READ_ONLY, rules=rules, network=["pypi.org"], sandbox="auto")
     limits = LimitSettings(max_steps=3, max_time=5.0, max_cost=0.5, max_tokens=7)
     models = ModelSettings(catalog={"m": CatalogSettings(input=1.0)})
-    settings = replace(parent, access=access, limits=limits, models=models, actions={"ollama/*": "code"})
+    table = {"name": "no-rm", "kind": "commands", "commands": ["rm *"]}
+    settings = replace(
+        parent,
+        access=access,
+        limits=limits,
+        models=models,
+        actions={"ollama/*": "code"},
+        rules=parse_rules([table], "f"),
+    )
     order = build_order(shop, settings, depth=MOST_DEPTH, tools=frozenset({"read"}), parent="p")
     assert wire.decode_settings(order["settings"]) == settings
     purse = Purse()
-    request = wire.decode_request(order, purse, None)
+    request = wire.decode_request(order, settings, purse, None)
     assert (request.depth, request.tools, request.parent) == (MOST_DEPTH, frozenset({"read"}), "p")
     assert request.purse is purse
     assert wire.decode_home(order) == Home.from_environment()
