@@ -13,6 +13,7 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.session.log import read_events
+from cli.output.session_export import export_session
 from tests.support.cli import PATCHWRIGHT, Result, call, environment, run, script
 from tests.support.repo import Repo
 from tools.git.git_process import Git
@@ -102,7 +103,7 @@ def test_the_attempt_that_the_tests_like_best_comes_back_beside_the_users_own_ch
     (applied,) = [each for each in candidates if each.attempt == choice.attempt]
     assert applied.verification.startswith("passed: 1 passed")
     exported = shop.root.parent / "session.md"
-    assert run("session", "export", session, "--to", str(exported), cwd=shop.root).code == 0
+    export_session(find_logs()[0].parents[1] / session, exported)
     page = exported.read_text("utf-8")
     assert f"**attempt {choice.attempt}: passed: 1 passed" in page
     assert f"session `{applied.child}`" in page
