@@ -32,7 +32,7 @@ class AttemptLog:
     prompt: of the turn
     candidates: by number; ended: attempts whose child ended, but whose candidate a kill kept from the log
     unfinished: those whose child had not ended; its worktree is gone, so they begin again
-    choice: if one was made; is_applied: its patch is in the workspace
+    choices: those made; applied: references of the patches that are in the workspace
     """
 
     prompt: str = ""
@@ -40,8 +40,8 @@ class AttemptLog:
     candidates: dict[int, Candidate] = field(default_factory=dict)
     ended: dict[int, ChildEvent] = field(default_factory=dict)
     unfinished: list[AttemptEvent] = field(default_factory=list)
-    choice: ChoiceEvent | None = None
-    is_applied: bool = False
+    choices: list[ChoiceEvent] = field(default_factory=list)
+    applied: set[str] = field(default_factory=set)
 
     @classmethod
     def from_history(cls, history: History) -> AttemptLog:
@@ -67,9 +67,9 @@ class AttemptLog:
                         event, verdicts.get(event.attempt, [])
                     )
                 case ChoiceEvent():
-                    found.choice = event
+                    found.choices.append(event)
                 case ObservationEvent(tool="bring_back", failed=False):
-                    found.is_applied = True
+                    found.applied.add(str(event.data.get("patch")))
         found.unfinished = list(begun.values())
         return found
 

@@ -44,6 +44,7 @@ class StrategyTurn:
     def __init__(self, name: str, runtime: Runtime, children: Children) -> None:
         self.children = children
         self.slots = asyncio.Semaphore(_count_processors())
+        self._committing = asyncio.Lock()
         self._name = name
         self._runtime = runtime
         self._log = AttemptLog.from_history(runtime.session.replayed)
@@ -83,7 +84,8 @@ class StrategyTurn:
                 f"strategy {self._name!r} cannot apply a patch in read-only mode",
                 "Leave one of them out.",
             )
-        self._log.base = self._log.base or await self.children.worktrees.commit_files()
+        async with self._committing:  # all attempts begin with the same commit
+            self._log.base = self._log.base or await self.children.worktrees.commit_files()
         return self._log.base
 
     def is_done(self, number: int) -> bool:
@@ -146,11 +148,12 @@ class StrategyTurn:
         return self._read_patch(candidate.patch)
 
     def choose(self, ranking: Ranking) -> Candidate:
-        """Log and return the best candidate, or the one that was chosen before a kill."""
+        """Log and return the best candidate, or the one that was chosen among these before a kill."""
         best = ranking.best
-        if (known := self._log.choice) is not None:
-            return next(each for each in ranking.candidates if each.attempt == known.attempt)
         order = [each.attempt for each in ranking.candidates]
+        for known in self._log.choices:
+            if set(known.order) == set(order):
+                return next(each for each in ranking.candidates if each.attempt == known.attempt)
         self._runtime.session.append(
             ChoiceEvent(attempt=best.attempt, child=best.child, order=order, reason=ranking.reason)
         )
@@ -158,7 +161,7 @@ class StrategyTurn:
 
     async def apply(self, candidate: Candidate) -> Observation | None:
         """Bring a candidate's patch into the workspace, as an action that can be undone; None if it is there."""
-        if self._log.is_applied:
+        if candidate.patch in self._log.applied:
             return None
         from tools.git.apply_attempt import bring_back
 

@@ -15,7 +15,7 @@ from tools.core.text import format_count, join_names
 from tools.core.workspace import Workspace
 from tools.git.broker import Broker
 from tools.git.git_process import Git, GitFailed
-from tools.git.worktrees import apply_patch
+from tools.git.worktrees import apply_patch, is_applied
 
 
 def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
@@ -42,6 +42,8 @@ def _apply_attempt(at: Workspace, ref: str) -> Observation:
     try:
         apply_patch(_open_git(at), _read_patch(at, ref))
     except GitFailed as error:
+        if is_applied(_open_git(at), _read_patch(at, ref)):  # by an action that a kill interrupted
+            return _build_observation(ref, paths)
         for path in noted:
             at.changes.forget(path)
         kept = at.artifacts.find_file(ref)
@@ -50,9 +52,12 @@ def _apply_attempt(at: Workspace, ref: str) -> Observation:
             f"{error}\nThe patch is kept: git apply --3way {kept}"
         ) from None
     at.changes.action_writes = {path: _read_content(at.root / path) for path in paths}
-    return Observation(
-        text=f"{format_count(len(paths), 'file')} changed: {join_names(paths, 20)}", data={"changed": paths}
-    )
+    return _build_observation(ref, paths)
+
+
+def _build_observation(ref: str, paths: list[str]) -> Observation:
+    text = f"{format_count(len(paths), 'file')} changed: {join_names(paths, 20)}"
+    return Observation(text=text, data={"changed": paths, "patch": ref})
 
 
 def _open_git(at: Workspace) -> Git:

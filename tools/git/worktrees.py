@@ -137,6 +137,15 @@ def apply_patch(git: Git, patch: bytes) -> None:
         git.run("apply", "--whitespace=nowarn", "-", stdin=patch)
 
 
+def is_applied(git: Git, patch: bytes) -> bool:
+    """Whether the user's work tree already has all changes of a patch."""
+    try:
+        git.run("apply", "--check", "--reverse", "-", stdin=patch)
+    except GitFailed:
+        return False
+    return True
+
+
 def _open_git_inside(git: Git, place: Path) -> Git:
     """Open git in a new worktree, with the same definitions disabled as in `git`."""
     own = Git(place, alone=True).run_text("rev-parse", "--absolute-git-dir")

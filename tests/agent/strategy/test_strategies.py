@@ -181,11 +181,7 @@ def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
         return runtime.session.folder
 
     folder: Path = play(shop, settings, attempt)
-    log = folder / "log.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    ended = next(n for n, line in enumerate(lines) if b'"kind":"child"' in line and b'"ended"' in line)
-    log.write_bytes(b"".join(lines[: ended + 1]))  # what a kill at that moment leaves
-    (folder / "log.index").unlink()
+    cut_log(folder, b'"kind":"child"', b'"ended"')
     shop.git("checkout", "cart.py")
     (first,) = [each.child for each in read_events(folder) if isinstance(each, ChildEvent)][-1:]
 
@@ -204,6 +200,36 @@ def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
     end = play(shop, settings, go_on, session=folder.name)
     assert (end.outcome, end.summary) == ("done", "It adds up.")
     assert "return sum" in shop.read("cart.py")
+
+
+def test_a_patch_that_a_kill_left_applied_is_not_applied_again(shop: Repo, tmp_path: Path) -> None:
+    settings = settings_for(script(tmp_path, [EDIT, DONE]))
+    strategy = StrategySettings(name="sample", attempts=2)
+
+    async def attempt(runtime: Runtime) -> Path:
+        await runtime.run_turn("mend it", choose_work(runtime, strategy, "mend it"))
+        return runtime.session.folder
+
+    folder: Path = play(shop, settings, attempt)
+    cut_log(folder, b'"kind":"snapshot"')
+
+    async def go_on(runtime: Runtime) -> End:
+        return await runtime.run_turn(None, choose_work(runtime, StrategySettings(), None))
+
+    end: End = play(shop, settings, go_on, session=folder.name)
+    assert (end.outcome, end.summary) == ("done", "It adds up.")
+    assert len([each for each in read_events(folder) if isinstance(each, ChoiceEvent)]) == 1
+    assert "return sum" in shop.read("cart.py")
+
+
+def cut_log(folder: Path, *words: bytes) -> None:
+    """Cut a log after the first line with these words: what a kill at that moment leaves."""
+    log = folder / "log.jsonl"
+    lines = log.read_bytes().splitlines(keepends=True)
+    last = next(number for number, line in enumerate(lines) if all(word in line for word in words))
+    log.write_bytes(b"".join(lines[: last + 1]))
+    for name in ("log.index", "log.state.json"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def test_nothing_is_attempted_that_could_not_be_applied(shop: Repo, tmp_path: Path) -> None:
