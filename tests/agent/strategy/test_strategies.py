@@ -15,6 +15,7 @@ import pytest
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
+from agent.children.spec import ChildResult, ChildSpec
 from agent.events import (
     AttemptEvent,
     CandidateEvent,
@@ -31,11 +32,15 @@ from agent.session.log import read_events
 from agent.session.usage_report import UsageReport
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
+from agent.strategy.ranking import rank_candidates
 from agent.strategy.single import Single
 from agent.strategy.strategy import run_strategy
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
+from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
+from agent.turn.step_policy import TurnEnd
+from agent.verify.verdict import Verdict
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval, Mode
 from tests.support.cli import CHECKOUT, call, script
@@ -168,6 +173,36 @@ def test_the_choice_and_what_led_to_it_are_in_the_log(shop: Repo, tmp_path: Path
     play(shop, settings_for(model), story)
     assert "return sum" in shop.read("cart.py")
     assert shop.git("worktree", "list").count("\n") == 1
+
+
+class Judged:
+    """Two attempts alike, and a judge who likes the second."""
+
+    takes_advice = False
+
+    async def run(self, turn: StrategyTurn) -> TurnEnd:
+        judged: list[str] = []
+
+        async def judge(result: ChildResult) -> Verdict:
+            judged.append(result.child)
+            return Verdict(outcome="pass" if len(judged) == 2 else "fail", evidence="opinion", name="judge")
+
+        spec = ChildSpec(prompt=turn.prompt, limits=turn.build_limits(), place="worktree")
+        made = [await turn.attempt(number, spec, checks=[judge]) for number in (1, 2)]
+        best = turn.choose(rank_candidates(made))
+        await turn.apply(best)
+        return await turn.finish(best.report, "done")
+
+
+def test_a_verdict_of_the_strategy_decides_between_equals(shop: Repo, tmp_path: Path) -> None:
+    async def story(runtime: Runtime) -> None:
+        await run_strategy(runtime, Judged(), "mend it", StrategySettings(name="judged"))
+        (choice,) = select(runtime, ChoiceEvent)
+        assert (choice.attempt, choice.reason) == (2, "equal by the tests, and preferred by opinion")
+        opinions = [each for each in select(runtime, VerdictEvent) if each.name == "judge"]
+        assert [(each.attempt, each.outcome) for each in opinions] == [(1, "fail"), (2, "pass")]
+
+    play(shop, settings_for(script(tmp_path, [EDIT, DONE])), story)
 
 
 def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
