@@ -18,7 +18,9 @@ from agent.events import (
     SideCall,
     UsageRecord,
     VerdictEvent,
+    Verification,
 )
+from agent.exit_codes import Exit
 from agent.session.branch_history import History
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, read_verdict
@@ -57,6 +59,8 @@ class AttemptLog:
                     found.base = found.base or event.base
                     begun[event.child] = event
                     verdicts[event.number] = []
+                case ChildEvent(state="ended", exit_code=Exit.INTERRUPTED):
+                    continue  # cancelled: it is made again if the turn goes on
                 case ChildEvent(state="ended") if event.child in begun:
                     found.ended[begun.pop(event.child).number] = event
                 case VerdictEvent() if event.attempt is not None:
@@ -111,7 +115,7 @@ def read_last_verification(session: Path) -> tuple[str, list[str], list[Verdict]
     verdicts: list[Verdict] = []
     for event in read_events(session):
         match event:
-            case Prompt():
+            case Prompt() | Verification():  # the first check of each round
                 verdicts = []
             case VerdictEvent(attempt=None):
                 verdicts.append(read_verdict(event))

@@ -104,9 +104,10 @@ class StrategyTurn:
             return known
         if spec.place == "worktree" and not spec.base:
             spec = replace(spec, base=await self.commit_files())
+        sessions = self._runtime.session.folder.parent
         if (ended := self._log.ended.get(number)) is not None:
-            folder = self._runtime.session.folder.parent / ended.child
-            verification, files, verdicts = await asyncio.to_thread(read_last_verification, folder)
+            found = await asyncio.to_thread(read_last_verification, sessions / ended.child)
+            verification, files, verdicts = found
             result = ChildResult(
                 child=ended.child,
                 outcome=ended.outcome,
@@ -127,7 +128,8 @@ class StrategyTurn:
             async with child:
                 self._record_start(number, child.id, spec, hint)
                 result = await child.run()
-                verdicts = list(child.runtime.conclusion.verdicts)
+            # From its log, which a child in another process has, too.
+            _, _, verdicts = await asyncio.to_thread(read_last_verification, sessions / child.id)
         for each in checks:
             verdicts.append(await each(result))
         return await self._record_candidate(number, spec.base, result, verdicts)

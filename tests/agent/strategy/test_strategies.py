@@ -39,7 +39,6 @@ from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
-from agent.turn.step_policy import TurnEnd
 from agent.verify.verdict import Verdict
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval, Mode
@@ -180,7 +179,7 @@ class Judged:
 
     takes_advice = False
 
-    async def run(self, turn: StrategyTurn) -> TurnEnd:
+    async def run(self, turn: StrategyTurn) -> Any:
         judged: list[str] = []
 
         async def judge(result: ChildResult) -> Verdict:
