@@ -106,7 +106,7 @@ def _is_plain(command: Judgement, follows: Collection[str]) -> bool:
             for path in effect.paths:
                 if path in follows or places.is_secret_place(path) or places.is_watched(path):
                     return False
-                if follows and effect.kind == "read":
+                if follows and effect.kind in ("read", "write"):
                     return False
     return True
 

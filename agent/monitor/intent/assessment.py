@@ -50,6 +50,7 @@ class Assessor:
     step: number of the present step; root: of the workspace, links followed
     is_present: whether a file of the workspace is there and not the session's own
     list_own_changes: files that the session has changed; may_skip_hooks: a person asked for that
+    find_quoted: the link of a secret whose value stands in a text
     """
 
     trail: Trail
@@ -57,6 +58,7 @@ class Assessor:
     root: str
     is_present: Callable[[str], bool]
     list_own_changes: Callable[[], Sequence[str]]
+    find_quoted: Callable[[str], Link | None] = lambda text: None
     may_skip_hooks: bool = False
     chains: list[Chain] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -94,7 +96,7 @@ class Assessor:
         incoming = self._collect_incoming(flow)
         if flow.program in FETCHERS or (flow.network and flow.program in ("python", EVALUATING)):
             incoming.setdefault("download", self._link(f"downloaded {shorten_text(flow)}", None))
-        if reveals_nothing(flow) and not (flow.program in CARRYING and flow.sources):
+        if reveals_nothing(flow) and flow.program not in CARRYING:
             incoming.pop("secret", None)
         self._outputs[number].update({k: v for k, v in incoming.items() if k not in self._outputs[number]})
         for label, link in self._outputs[number].items():
@@ -118,6 +120,10 @@ class Assessor:
             for each in _LABELS:
                 if each not in found and (reached := self._find_label(each, path, flow)) is not None:
                     found[each] = reached
+        if "secret" not in found and (flow.writes or flow.network):
+            quoted = self.find_quoted("\n".join((flow.text, *flow.args, flow.fed)))
+            if quoted is not None:
+                found["secret"] = quoted
         return found
 
     def _find_label(self, label: Label, path: str, flow: Flow) -> Link | None:

@@ -12,6 +12,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.context.ledger.session_facts import Facts
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 
 LONG_LINE = 2_000
 """Characters of a command from which on it is assessed in a thread: shorter ones take less than a millisecond."""
+
+SHORTEST_VALUE = 12
+"""Characters of a value that is looked for in texts: shorter ones stand there by chance."""
+
+MOST_SECRETS = 16
+"""Secrets whose values are looked for: the last that were read."""
 
 _ASKS_TO_SKIP_HOOKS = re.compile(
     r"no-verify|(?:skip|bypass|without|ignore|disable|turn off)[^.\n]{0,40}\bhooks?\b",
@@ -118,6 +125,7 @@ class CumulativeIntent(Monitor):
             step=self._steps,
             is_present=self._is_present,
             list_own_changes=lambda: list(self._workspace.changes.originals),
+            find_quoted=partial(self._find_quoted, {}),
             may_skip_hooks=self._may_skip_hooks,
         )
         assessor.assess(flows)
@@ -133,6 +141,23 @@ class CumulativeIntent(Monitor):
             return self._workspace.files.is_file(path) or self._workspace.files.is_dir(path)
         except (OSError, ValueError):  # outside by a link, or no path
             return False
+
+    def _find_quoted(self, known: dict[str, frozenset[str]], text: str) -> Link | None:
+        """Return the link of a secret whose value, plain or encoded, stands in a text that the model wrote.
+
+        known: values of the files read so far for this action
+        """
+        if len(text) < SHORTEST_VALUE:
+            return None
+        from agent.monitor.intent.secret_values import read_values
+
+        read = [(path, link) for path, link in self.trail.labels["secret"].items() if link.previous is None]
+        for path, link in read[-MOST_SECRETS:]:
+            if path not in known:
+                known[path] = read_values(path, self._workspace)
+            if any(value in text for value in known[path]):
+                return link
+        return None
 
     # ── The trail and its events ─────────────────────────────────────────────────────────────────
 
