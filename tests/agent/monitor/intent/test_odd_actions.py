@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agent.monitor.intent.python_flow import trace_python
 from sandbox.policy.shell.data_flow import MAX_FLOWS, trace_command_line
 from tests.agent.monitor.intent.stories import Play, make_project
-from tests.security.test_commands import ATTACK_LINES
+from tests.security.test_commands import ATTACK_LINES, HARMLESS_LINES
 
 PIECES = (
     *(
@@ -84,6 +84,11 @@ def test_random_lines_are_assessed(play: Play, line: str) -> None:
 def test_the_lines_of_attacks_are_assessed(play: Play) -> None:
     for line in ATTACK_LINES[::8]:
         play.monitor._assess(play._begin("c", f"$ {line}"))
+
+
+def test_lines_of_ordinary_work_are_left_alone(tmp_path: Path) -> None:
+    at = make_project(tmp_path / "shop").workspace()
+    assert [line for line in HARMLESS_LINES if Play(at).act(f"$ {line}")] == []
 
 
 STATEMENTS = (
