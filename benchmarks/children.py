@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -49,6 +50,68 @@ def write_script(folder: Path, name: str, steps: int) -> str:
     return f"scripted:{folder / name}"
 
 
+async def measure_starts(children: Children, short: str) -> None:
+    """Print what a child costs from its spec to its first reply."""
+    starts, used = [], []
+    for _ in range(30):
+        begun, before = time.perf_counter(), time.process_time()
+        child = await children.start(ChildSpec(prompt="look", model=short))
+        first: list[tuple[float, float]] = []
+        child.runtime.session.subscribe(
+            lambda event, first=first: (
+                first.append((time.perf_counter(), time.process_time())) if event.kind == "message" else None
+            )
+        )
+        await child.run()
+        starts.append(1000 * (first[0][0] - begun))
+        used.append(1000 * (first[0][1] - before))
+        await child.close()
+    print(
+        f"spec to first reply: median {statistics.median(used[5:]):.1f} ms of processor time,"
+        f" {statistics.median(starts[5:]):.1f} ms of wall time, of {len(starts) - 5}"
+    )
+
+
+async def measure_steps(children: Children, long: str, many: LimitSettings) -> None:
+    """Print the processor time of a session's step, alone and while other children are open."""
+    alone = await measure_step(children, long, many)
+    others = [await children.start(ChildSpec(prompt="wait", model=long)) for _ in range(32)]
+    beside = await measure_step(children, long, many)
+    print(f"a session's step: {alone:.2f} ms of processor time, {beside:.2f} ms beside 32 open ones")
+    for each in others:
+        await each.close()
+
+
+async def measure_step(children: Children, long: str, many: LimitSettings) -> float:
+    """Milliseconds of processor time between two replies of a session."""
+    times: list[float] = []
+    async with await children.start(ChildSpec(prompt="look", model=long, limits=many)) as child:
+        child.runtime.session.subscribe(
+            lambda event: times.append(time.process_time()) if event.kind == "message" else None
+        )
+        await child.run()
+    return 1000 * statistics.median(after - before for before, after in pairwise(times))
+
+
+async def measure_processes(children: Children, short: str, count: int) -> None:
+    """Print what children in processes of their own cost."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    memory = []
+    for _ in range(count):
+        child = await children.start(ChildSpec(prompt="look", model=short, runs="process"))
+        await child.run()
+        pid = child._execution._channel.process.pid  # type: ignore[attr-defined]
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        memory.append(int(rollup.partition("\nPss:")[2].split()[0]) / 1000)
+        await child.close()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(
+        f"a child in a process, one turn of two calls: {1000 * seconds / count:.0f} ms of processor time,"
+        f" {statistics.median(memory):.0f} MB"
+    )
+
+
 async def measure(folder: Path, args: argparse.Namespace) -> None:
     home = Home.from_environment({"PATCHWRIGHT_HOME": str(folder / "own"), "HOME": str(folder)})
     shop = folder / "shop"
@@ -60,21 +123,7 @@ async def measure(folder: Path, args: argparse.Namespace) -> None:
     children = Children(runtime)
     many = LimitSettings(max_steps=args.steps + 5)
     try:
-        starts = []
-        for _ in range(30):
-            begun = time.perf_counter()
-            child = await children.start(ChildSpec(prompt="look", model=short))
-            first: list[float] = []
-            child.runtime.session.subscribe(
-                lambda event, first=first: (
-                    first.append(time.perf_counter()) if event.kind == "message" else None
-                )
-            )
-            await child.run()
-            starts.append(1000 * (first[0] - begun))
-            await child.close()
-        print(f"spec to first reply: median {statistics.median(starts[5:]):.1f} ms of {len(starts) - 5}")
-
+        await children.run(ChildSpec(prompt="look", model=short))  # loads what the first one loads
         gc.collect()
         before = read_memory()
         at_once = [await children.start(ChildSpec(prompt="look", model=short)) for _ in range(args.at_once)]
@@ -83,6 +132,10 @@ async def measure(folder: Path, args: argparse.Namespace) -> None:
         print(f"{args.at_once} at once: {(read_memory() - before) / args.at_once:.2f} MB each")
         await asyncio.gather(*(child.close() for child in at_once))
         del at_once
+
+        await measure_starts(children, short)
+        await measure_steps(children, long, many)
+        await measure_processes(children, short, args.processes)
 
         marks = []
         for number in range(args.finished):
@@ -107,6 +160,7 @@ async def measure(folder: Path, args: argparse.Namespace) -> None:
             f" one alone {alone:.0f} ({together / alone:.0%}); slowest {spread:.2f} times the median"
         )
     finally:
+        sys.stdout.flush()
         await children.close()
         await runtime.close()
 
@@ -116,6 +170,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--at-once", type=int, default=100)
     parser.add_argument("--finished", type=int, default=1000)
+    parser.add_argument("--processes", type=int, default=10)
     parser.add_argument("--parallel", type=int, default=64)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="children-") as made:
