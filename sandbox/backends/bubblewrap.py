@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.mount_options import SEAL, Mounts, build_mount_options
-from sandbox.backends.namespace import Namespace
+from sandbox.backends.namespace import LimitsRefusedError, Namespace
 from sandbox.backends.seccomp import build_call_filter
 from sandbox.errors import Fault, UserError
 from sandbox.fs.placeholders import hold_placeholders
@@ -157,7 +157,14 @@ class Bubblewrap:
                 ),
                 gate=namespace,
             )
-            done = await supervise(command, launch, namespace, spill=self._bounds.spill, on_output=on_output)
+            done = None
+            with suppress(LimitsRefusedError):
+                done = await supervise(
+                    command, launch, namespace, spill=self._bounds.spill, on_output=on_output
+                )
+        if done is None:  # a security module of the kernel is against it
+            self._sets_limits_inside = True
+            return await self.run(command, on_output)
         if done.ended == "exited" and not namespace.has_started and not done.noticed:
             if self.overlays and "overlay" in _read_setup_error(done):  # a file system that cannot be a layer
                 self.overlays = False

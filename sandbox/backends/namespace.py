@@ -8,7 +8,6 @@ import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from sandbox.errors import Fault, UserError
 from sandbox.process.spawn import (
     DEATH_SECONDS,
     ROUND_SECONDS,
@@ -17,6 +16,10 @@ from sandbox.process.spawn import (
     wait_until_readable,
     wait_with_timeout,
 )
+
+
+class LimitsRefusedError(Exception):
+    """The kernel does not let us set the limits of the namespace's first process: it never goes on."""
 
 
 class Namespace:
@@ -67,7 +70,7 @@ class Namespace:
             os.killpg(leader, signal.SIGKILL)
 
     async def open(self, leader: int, join_group: Callable[[int], None]) -> None:
-        """See `StartGate.open`. Raises UserError if the limits cannot be set."""
+        """See `StartGate.open`. Raises LimitsRefusedError if the limits cannot be set."""
         self._close_status_write()  # then the report ends if bwrap does
         self._prepare()
         if first := await self._wait_for_first():
@@ -134,10 +137,8 @@ def _set_limits(process: int, limits: Mapping[int, int]) -> None:
             resource.prlimit(process, which, (value, value))
     except ProcessLookupError:  # killed meanwhile
         return
-    except OSError as error:
-        message = f"the resource limits of a command could not be set: {error.strerror}"
-        hint = "Set `sandbox` to landlock or unconfined to work without bubblewrap."
-        raise UserError(Fault.CONFIGURATION, message, hint) from None
+    except PermissionError as error:
+        raise LimitsRefusedError from error
 
 
 async def _wait_group_gone(group: int) -> None:

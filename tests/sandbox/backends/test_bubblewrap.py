@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -182,11 +183,21 @@ def test_a_workspace_in_shared_memory_is_seen_alone(home: Path) -> None:
         assert "/dev/x" in done.stdout.text(), "the devices stay read-only"
 
 
-def test_a_command_starts_with_its_limits(bubble: Sandbox, workspace: Path) -> None:
-    """A command waits for its limits even if it is fast, and does not go on without them."""
-    for _ in range(5):
-        done = sh(bubble, workspace, "ulimit -Hc; ulimit -Hd; ulimit -Hf")
+def refuse_limits(*_: object) -> None:
+    raise PermissionError(1, "not permitted")
+
+
+def test_a_command_starts_with_its_limits(
+    bubble: Sandbox, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Set by us or, where that is forbidden, by a shell in the sandbox."""
+    script = "ulimit -Hc; ulimit -Hd; ulimit -Hf; echo x >> src/ran"
+    for refused in (False, False, True, True):
+        if refused:
+            monkeypatch.setattr(resource, "prlimit", refuse_limits)
+        done = sh(bubble, workspace, script)
         assert done.stdout.text().split() == ["0", str((8 << 30) // 1024), str((4 << 30) // 512)]
+    assert (workspace / "src" / "ran").read_text() == "x\n" * 4, "none ran twice"
 
 
 def test_a_process_in_the_machines_own_network_has_none_to_share() -> None:
