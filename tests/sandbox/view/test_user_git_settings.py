@@ -17,6 +17,7 @@ SETTINGS = r"""
 	signingKey = SECRET
 [Core] autocrlf = input
 	sshCommand = SECRET
+	eol = "x \\ y\t# \"z\" "
 	pager
 [safe]
 	directory = /a
