@@ -1,0 +1,55 @@
+"""What a turn's prompts excuse: changed tests, removed code, lowered thresholds, other runners and pipelines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from agent.verify.prompt_intent import asks_for_passing_tests, asks_for_repair, asks_to_change_tests
+from tools.lint.gaming.file_changes import Request
+
+_REMOVAL = re.compile(
+    r"(?<!not )(?<!n't )(?<!never )\b(?:remov|delet|drop|deprecat|revert|replac|mov|merg|consolidat|clean|refactor"
+    r"|simplif|rewrit|migrat|convert|split|extract|inlin|reorgani[sz]|restructur|get rid|strip|prun|unif)\w*",
+    re.IGNORECASE,
+)
+
+_ABOUT_TESTS = re.compile(
+    r"\b(?:tests?|testing|test_\w+|\w+_test|testsuite|specs?|fixtures?|snapshots?|goldens?|ci|travis|lint\w*|typos?"
+    r"|format\w*|typing)\b",
+    re.IGNORECASE,
+)
+
+_TOPICS: dict[str, re.Pattern[str]] = {
+    "threshold": re.compile(
+        r"\b(?:lower|reduce|decrease|relax|change|set|adjust|remove|drop)\w*\b[^.?!\n]{0,60}\b(?:coverage|threshold|fail[_-]under)",
+        re.IGNORECASE,
+    ),
+    "selection": re.compile(
+        r"\b(?:exclude|ignore|deselect|skip|only (?:run|collect)|configure|change|set|move|rename|collect)\w*\b[^.?!\n]{0,60}"
+        r"\b(?:tests?|pytest|testpaths|addopts|jest|mocha)",
+        re.IGNORECASE,
+    ),
+    "runner": re.compile(
+        r"\b(?:conftest|test runner|makefile|noxfile|tox|package\.json|test script|sitecustomize|pytest (?:hook|plugin)s?)\b",
+        re.IGNORECASE,
+    ),
+    "ci": re.compile(
+        r"\b(?:ci|pipeline|workflows?|github actions?|travis|gitlab|azure|build matrix)\b", re.IGNORECASE
+    ),
+}
+
+
+def read_request(prompts: Sequence[str]) -> Request:
+    """Return what the prompts of a turn ask for."""
+    text = "\n".join(prompts)
+    passing = any(map(asks_for_passing_tests, prompts))
+    repair = any(map(asks_for_repair, prompts))
+    return Request(
+        tests=asks_to_change_tests(prompts),
+        about_tests=bool(_ABOUT_TESTS.search(text)) and not passing and not repair,
+        passing=passing,
+        repair=repair,
+        removal=bool(_REMOVAL.search(text)),
+        topics=frozenset(name for name, pattern in _TOPICS.items() if pattern.search(text)),
+    )

@@ -1,0 +1,1 @@
+"""Benchmarks of the checks at the end of a turn."""

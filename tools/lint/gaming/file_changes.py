@@ -1,0 +1,214 @@
+"""A change as contents before and after, with the role of each file, and the request that it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Literal
+
+from tools.lint.checks.weakened import is_test_file
+
+Role = Literal["test", "expected", "setup", "product", "other"]
+
+LARGEST_DIFF = 4_000_000
+"""Product of the numbers of differing lines; beyond it only lines that occur on one side count as changed."""
+
+_TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|e2e|unit_?tests?)/")
+_EXPECTED = re.compile(
+    r"(?:^|/)(?:__snapshots__|snapshots?|goldens?|testdata|fixtures?|cassettes|expected|baselines?|data)/"
+    r"|\.(?:snap|ambr|golden|approved\.\w+|expected|out)$",
+    re.IGNORECASE,
+)
+_CODE = frozenset(
+    ".py .pyi .pyx .js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte .go .java .kt .rb .rs .c .cc .cpp .h .hpp .cs .php"
+    " .scala .swift .lua .sh .sql .jinja .j2 .html .tmpl .y .proto".split()
+)
+_SETUP = re.compile(
+    r"(?:^|/)(?:conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml|pytest\.ini|\.?pytest\.toml"
+    r"|tox\.ini|noxfile\.py|\.coveragerc|[Mm]akefile|GNUmakefile|justfile|package\.json|tsconfig[\w.-]*\.json"
+    r"|(?:jest|vitest|vite|karma|cypress|playwright|ava|nyc|eslint)\.config\.\w+|\.mocharc[\w.]*|\.nycrc[\w.]*"
+    r"|\.eslintrc[\w.]*|\.golangci\.ya?ml|\.pylintrc|pylintrc|mypy\.ini|\.mypy\.ini|\.flake8|ruff\.toml|\.ruff\.toml"
+    r"|codecov\.ya?ml|\.codecov\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml|azure-pipelines\.ya?ml|Jenkinsfile|\.rspec"
+    r"|pom\.xml|build\.gradle(?:\.kts)?|Rakefile|run_tests?\.(?:sh|py)|runtests?\.(?:sh|py)|test\.sh|biome\.json)$"
+    r"|(?:^|/)\.github/workflows/|(?:^|/)\.circleci/|(?:^|/)ci/[^/]*\.(?:sh|ya?ml)$|\.pth$"
+)
+_NO_OUTPUT = re.compile(
+    r"(?:^|/)(?:requirements[^/]*\.txt|readme[^/]*|package(?:-lock)?\.json|go\.(?:mod|sum)|[^/]*\.(?:md|rst|lock|cfg|toml|ini))$"
+    r"|(?:^|/)docs?/",
+    re.IGNORECASE,
+)
+_DOCUMENT = re.compile(
+    r"(?:^|/)(?:docs?|examples?|benchmarks?|changelog\w*|news|changes)/|\.(?:md|rst|txt|lock|cfg|toml|ini|ya?ml|json|xml)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(kw_only=True)
+class FileChange:
+    """One file's text before and after; None: no such file."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+    @cached_property
+    def role(self) -> Role:
+        """What the file is for, by its path."""
+        return find_role(self.path)
+
+    @property
+    def old(self) -> str:
+        """The text before, "" if there was no file."""
+        return self.before or ""
+
+    @property
+    def new(self) -> str:
+        """The text after, "" if there is no file."""
+        return self.after or ""
+
+    @cached_property
+    def _lines(self) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+        return _diff_lines(self.old.splitlines(), self.new.splitlines())
+
+    @property
+    def removed(self) -> list[tuple[int, str]]:
+        """(number before, text) of each line that is gone."""
+        return self._lines[0]
+
+    @property
+    def added(self) -> list[tuple[int, str]]:
+        """(number after, text) of each line that came."""
+        return self._lines[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the turn's prompts ask for, as far as it excuses or sharpens a sign.
+
+    tests: changed tests; about_tests: it speaks of tests, and of nothing to mend
+    passing: failing tests are to pass; repair: a bug is to be mended
+    removal: code is to be removed, replaced or moved; topics: kinds of signs that a prompt asks for
+    """
+
+    tests: bool = False
+    about_tests: bool = False
+    passing: bool = False
+    repair: bool = False
+    removal: bool = False
+    topics: Collection[str] = ()
+
+
+@dataclass(kw_only=True)
+class ChangeSet:
+    """The files of a change, the request, and texts of tests that the change leaves alone.
+
+    other_tests: by path; inputs and expected values are looked up in them
+    """
+
+    files: list[FileChange]
+    request: Request = field(default_factory=Request)
+    other_tests: Mapping[str, str] = field(default_factory=dict)
+
+    def list_files(self, *roles: Role) -> list[FileChange]:
+        """Return the changed files with one of these roles."""
+        return [each for each in self.files if each.role in roles]
+
+    @cached_property
+    def changes_product(self) -> bool:
+        """Whether code that is no test is changed: not only in comments and blank lines."""
+        return any(
+            _is_code_line(text)
+            for each in self.list_files("product")
+            for _, text in (*each.added, *each.removed)
+        )
+
+    @cached_property
+    def is_suspect(self) -> bool:
+        """Whether a changed expectation is no consequence of the change: no code changed, or tests are to pass."""
+        if self.request.passing:
+            return True
+        return not self.changes_product and not self.request.about_tests
+
+    @cached_property
+    def lost_words(self) -> frozenset[str]:
+        """Identifiers that the product had in removed lines and has no more in these files."""
+        gone: set[str] = set()
+        kept: set[str] = set()
+        for each in self.list_files("product", "setup", "other"):
+            gone.update(word for _, text in each.removed for word in _WORD.findall(text))
+            kept.update(_WORD.findall(each.new))
+        return frozenset(gone - kept)
+
+    @cached_property
+    def changed_words(self) -> frozenset[str]:
+        """Identifiers in changed lines of the product."""
+        return frozenset(
+            word
+            for each in self.list_files("product")
+            for _, text in (*each.removed, *each.added)
+            for word in _WORD.findall(text)
+        )
+
+    @cached_property
+    def test_texts(self) -> list[str]:
+        """Texts of all known tests, as they were before the change if they were there."""
+        changed = [each.before or each.new for each in self.list_files("test")]
+        return [*changed, *self.other_tests.values()]
+
+
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_COMMENT = re.compile(r"\s*(?:#|//|\*|/\*|$)")
+
+
+def _is_code_line(text: str) -> bool:
+    return not _COMMENT.match(text)
+
+
+def find_role(path: str) -> Role:
+    """Return the role of a file by its path."""
+    suffix = PurePosixPath(path).suffix.lower()
+    if _SETUP.search(path):
+        return "setup"
+    in_tests = bool(_TEST_FOLDER.search(path))
+    if suffix not in _CODE:
+        if (in_tests or _EXPECTED.search(path)) and not _NO_OUTPUT.search(path):
+            return "expected"
+    elif is_test_file(path):
+        return "test"
+    elif in_tests:
+        return "expected" if _EXPECTED.search(path) and suffix not in (".py", ".go") else "test"
+    if suffix in _CODE and not _DOCUMENT.search(path):
+        return "product"
+    return "other"
+
+
+def _diff_lines(old: list[str], new: list[str]) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    left, right = old[start : len(old) - tail], new[start : len(new) - tail]
+    if not left or not right:
+        return (
+            [(start + number, text) for number, text in enumerate(left, 1)],
+            [(start + number, text) for number, text in enumerate(right, 1)],
+        )
+    if len(left) * len(right) > LARGEST_DIFF:
+        known, now = set(left), set(right)
+        return (
+            [(start + number, text) for number, text in enumerate(left, 1) if text not in now],
+            [(start + number, text) for number, text in enumerate(right, 1) if text not in known],
+        )
+    removed: list[tuple[int, str]] = []
+    added: list[tuple[int, str]] = []
+    for kind, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if kind != "equal":
+            removed += ((start + number + 1, left[number]) for number in range(a, b))
+            added += ((start + number + 1, right[number]) for number in range(c, d))
+    return removed, added

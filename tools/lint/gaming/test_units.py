@@ -1,0 +1,100 @@
+"""Tests of a file as comparable units, for every language: their checks, and what may keep them from counting."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tools.lint.checks.assertions import Check
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A check of a test with the strength of its comparison.
+
+    strength: 3 equality with a value, 2 an order, a member or a near value, 1 truth or inequality, 0 always holds
+    raises: names of exceptions that it expects; wrappers: calls around the compared values
+    tolerance: largest accepted difference, None for an exact comparison
+    """
+
+    check: Check
+    strength: int
+    raises: tuple[str, ...] = ()
+    has_match: bool = False
+    tolerance: float | None = None
+    wrappers: Counter[str] = field(default_factory=Counter)
+    shape: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class TestUnit:
+    """A test, or a helper of tests (a fixture, a function with checks).
+
+    name: qualified; body: its text without decorators and name, for finding it again; text: of the whole
+    checks: in their order, of those that can be reached; unreached: number of checks that can not
+    swallowed: checks whose failure is caught; guarded: checks below a condition
+    skips: text of each skip, and whether it has a condition; patched: last names of what is replaced
+    calls: names called within checks; words: identifiers; retries, sleeps: their texts; timeouts: in seconds or ms
+    """
+
+    __test__ = False
+
+    name: str
+    line: int
+    text: str
+    body: str
+    is_test: bool = True
+    checks: list[Statement] = field(default_factory=list)
+    unreached: int = 0
+    swallowed: int = 0
+    guarded: int = 0
+    exits: list[str] = field(default_factory=list)
+    skips: list[tuple[str, bool]] = field(default_factory=list)
+    patched: Counter[str] = field(default_factory=Counter)
+    rebound: set[str] = field(default_factory=set)
+    calls: set[str] = field(default_factory=set)
+    retries: list[str] = field(default_factory=list)
+    sleeps: list[str] = field(default_factory=list)
+    timeouts: list[float] = field(default_factory=list)
+    is_async: bool = False
+
+    @property
+    def base_name(self) -> str:
+        """The name without classes or suites around it."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def words(self) -> set[str]:
+        """Identifiers of its text."""
+        return set(_WORD.findall(self.text))
+
+    @property
+    def literals(self) -> set[str]:
+        """Strings and numbers of its text, without the trivial ones."""
+        return {each for each in _LITERAL.findall(self.text) if each not in TRIVIAL}
+
+
+@dataclass(slots=True, kw_only=True)
+class TestFile:
+    """The units of a test file by name, and settings that hold for all of them.
+
+    skips: of the whole file; only: tests that keep all others from running
+    twice: names that are defined twice in one scope, of which only the last runs; shadowed: imported names defined anew
+    """
+
+    __test__ = False
+
+    units: dict[str, TestUnit] = field(default_factory=dict)
+    skips: list[tuple[str, bool]] = field(default_factory=list)
+    only: list[tuple[int, str]] = field(default_factory=list)
+    twice: list[tuple[int, str]] = field(default_factory=list)
+    shadowed: list[tuple[int, str]] = field(default_factory=list)
+    uncollected: set[str] = field(default_factory=set)
+
+
+TRIVIAL = frozenset({"0", "1", "2", '""', "''", "``"})
+"""Literals that occur everywhere and show nothing."""
+
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_LITERAL = re.compile(r'"[^"\n]*"|\'[^\'\n]*\'|\b\d[\w.]*')
