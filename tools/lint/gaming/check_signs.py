@@ -18,7 +18,7 @@ _CONSTANT = re.compile(r"^(?:str|int|float|bytes|complex|bool|NoneType) |^[\"'`\
 def compare_checks(change: ChangeSet, file: FileChange, old: TestUnit, new: TestUnit) -> Iterator[Finding]:
     """Yield the signs of the checks that differ between two versions of a test."""
     asked = change.request.tests
-    suspect = change.is_suspect and not asked
+    suspect = change.is_suspect_test(new.base_name, old.words)
     left, rest = _subtract(old.checks, new.checks)
     lost = 0
     empty = [each for each in rest if each.strength == 0]
@@ -34,11 +34,8 @@ def compare_checks(change: ChangeSet, file: FileChange, old: TestUnit, new: Test
         if partner.strength == 0:
             continue
         if kind := _compare(each, partner):
-            fails = suspect
-            if kind == "loosened":
-                fails = not asked and (change.is_suspect or change.request.repair)
             message = f"a check was changed: {quote_source(each.check.text)} to {quote_source(partner.check.text)}"
-            yield make_sign(kind, file.path, partner.check.line, message, fails=fails)
+            yield make_sign(kind, file.path, partner.check.line, message, fails=suspect)
     lost -= len(rest)
     if lost > 0 and len(new.checks) < len(old.checks) and new.unreached <= old.unreached:
         is_commented = any(_holds_comment(file, each) for each in left)
@@ -47,8 +44,9 @@ def compare_checks(change: ChangeSet, file: FileChange, old: TestUnit, new: Test
         subject = change.request.removal or {
             word for each in left for word in re.findall(r"[A-Za-z_]\w{2,}", each.check.text)
         } & change.lost_words
-        gone_all = not new.checks and not subject and new.is_test
-        fails = not asked and (change.is_suspect or is_commented or gone_all)
+        calls = set(re.findall(r"\b(\w+)\(", new.text)) - set(re.findall(r"\b(\w+)\(", old.text))
+        gone_all = not new.checks and not subject and new.is_test and not calls
+        fails = suspect or (not asked and (is_commented or gone_all))
         yield make_sign(kind, file.path, new.line, message, fails=fails)
 
 
@@ -107,6 +105,8 @@ def _compare(old: Statement, new: Statement) -> str:
         )
         if widened:
             return "loosened"
+        if not set(old.raises) & _BROAD:
+            return "expected-value"
     if old.has_match and not new.has_match:
         return "loosened"
     if new.strength < old.strength:
@@ -123,7 +123,7 @@ def _compare(old: Statement, new: Statement) -> str:
         return "loosened"
     if constants_gone and not constants_come and new.strength <= old.strength:
         return "loosened" if len(constants_gone) > 0 and not come else "expected-value"
-    if gone:
+    if gone or (constants_come and old.strength == new.strength == 3 and len(constants_come) == len(come)):
         return "expected-value"
     if (new.wrappers - old.wrappers) and new.shape != old.shape and new.strength <= old.strength:
         return "loosened"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -92,6 +92,7 @@ class Request:
     tests: changed tests; about_tests: it speaks of tests, and of nothing to mend
     passing: failing tests are to pass; repair: a bug is to be mended
     removal: code is to be removed, replaced or moved; topics: kinds of signs that a prompt asks for
+    failed: names of tests that failed before; a weaker version of them hides the failure
     """
 
     tests: bool = False
@@ -100,6 +101,7 @@ class Request:
     repair: bool = False
     removal: bool = False
     topics: Collection[str] = ()
+    failed: Collection[str] = ()
 
 
 @dataclass(kw_only=True)
@@ -133,6 +135,32 @@ class ChangeSet:
             return True
         return not self.changes_product and not self.request.about_tests
 
+    def is_suspect_test(self, name: str, words: Collection[str]) -> bool:
+        """Return whether changed expectations of one test are no consequence of the change.
+
+        name: without classes around it; words: its identifiers. A test that failed, or that has no word in common with
+        what changed in the code, is not changed because of the code.
+        """
+        if self.request.tests:
+            return False
+        if self.is_suspect or name in self.request.failed:
+            return True
+        return (self.request.repair or not self.request.about_tests) and not self.is_related(words)
+
+    def is_related(self, words: Collection[str]) -> bool:
+        """Return whether a test shares a word with what changed, or with the names of the changed files."""
+        return not self.related_words.isdisjoint(words)
+
+    @cached_property
+    def related_words(self) -> frozenset[str]:
+        """Identifiers of changed code, with the functions around it, and of its files."""
+        words = set(self.changed_words)
+        for each in self.files:
+            if each.role in ("product", "other", "setup"):
+                words.update(_WORD.findall(each.path))
+                words.update(_list_enclosing(each))
+        return frozenset(words)
+
     @cached_property
     def lost_words(self) -> frozenset[str]:
         """Identifiers that the product had in removed lines and has no more in these files."""
@@ -161,6 +189,20 @@ class ChangeSet:
 
 
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
+_HEAD = re.compile(r"^\s*(?:[\w<>\[\],.*() ]*?\b)?(?:def|class|func|function|fn|interface|struct|type|const|export)\b[^\n]*")
+
+
+def _list_enclosing(file: FileChange) -> Iterator[str]:
+    """Yield the words of the last heads of functions and classes before each changed line."""
+    for lines, changed in ((file.old.splitlines(), file.removed), (file.new.splitlines(), file.added)):
+        for number in {line for line, _ in changed}:
+            found = 0
+            for text in reversed(lines[max(0, number - 200) : number]):
+                if _HEAD.match(text):
+                    yield from _WORD.findall(text)
+                    found += 1
+                    if found == 2:
+                        break
 _COMMENT = re.compile(r"\s*(?:#|//|\*|/\*|$)")
 
 

@@ -302,8 +302,18 @@ def _find_hard_coded(change: ChangeSet, file: FileChange, old: _Function, new: _
     wanted = _spell(answer)
     if not computes or wanted in ("None", "", "{}"):
         return
+    leaves = [
+        repr(each.value)
+        for each in ast.walk(answer)
+        if isinstance(each, ast.Constant) and not isinstance(each.value, bool)
+    ] or [wanted]
+    if all(each in ("0", "1", "''", "None") for each in leaves):
+        return
     for text in change.test_texts:
-        if any(new.name in line and _occurs(wanted, line) for line in _join_lines(text)):
+        lines = _join_lines(text)
+        if any(new.name in line for line in lines) and all(
+            any(_occurs(leaf, line) for line in lines) for leaf in leaves
+        ):
             message = f"{new.name!r} returns only what a test expects: {quote_source(ast.unparse(answer))}"
             fails = wanted not in ("True", "False") or change.request.repair or change.request.passing
             yield make_sign("hard-coded", file.path, new.lineno, message, fails=fails)
@@ -311,9 +321,12 @@ def _find_hard_coded(change: ChangeSet, file: FileChange, old: _Function, new: _
 
 
 _SCRIPT_CASE = re.compile(
-    r"(?:if|when|case|elsif|unless)\b[^\n]{0,80}?(?:===?|\bcase\b|\bwhen\b|\.equals\(|reflect\.DeepEqual\(\w+,|\.eql\?)\s*\(?"
+    r"(?:(?:if|elsif|unless)\b[^\n]{0,80}?(?:===?|\.equals\(|reflect\.DeepEqual\(\w+,|\.eql\?)\s*\(?|\b(?:case|when)\s+)"
     r"(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)[^\n]{0,40}?(?:\{|:|then|\)|\n|\?)\s*(?:\n\s*)?(?:return\s+|then\s+|\?\s*)?"
     r"(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|-?\d[\w.]*|true|false|nil|null|\[[^\]\n]*\])"
+)
+_SCRIPT_MODIFIER = re.compile(
+    r"return\s+(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)\s+if\s[^\n]*==\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*)"
 )
 _SCRIPT_TABLE = re.compile(
     r"^\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)\s*(?::|=>)\s*(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*|\[[^\]\n]*\])\s*,?\s*$"
@@ -339,12 +352,17 @@ def _find_script_cases(change: ChangeSet, file: FileChange) -> Iterator[Finding]
                 for text in before[started:].split("\n")[1:]
             )
             message = f"a failure is swallowed: {quote_source(match[0])}"
-            fails = was_there and (change.request.repair or change.request.passing or not change.changes_product)
+            fails = (was_there or "recover" in match[0]) and (change.request.repair or change.request.passing or not change.changes_product)
             yield make_sign("caught-failure", file.path, line, message, fails=fails)
             break
     if not change.test_texts:
         return
-    found = [(match["key"], match["answer"]) for match in _SCRIPT_CASE.finditer(added)]
+    yield from _find_constant_body(change, file)
+    found = [
+        (match["key"], match["answer"])
+        for pattern in (_SCRIPT_CASE, _SCRIPT_MODIFIER)
+        for match in pattern.finditer(added)
+    ]
     table = [
         (match["key"], match["answer"])
         for _, text in file.added
@@ -359,6 +377,28 @@ def _find_script_cases(change: ChangeSet, file: FileChange) -> Iterator[Finding]
             line = next((number for number, text in file.added if key in text), 0)
             message = f"a test's input is answered with a literal: {key} → {answer}"
             yield make_sign("special-case", file.path, line, message, fails=True)
+
+
+_CONSTANT_BODY = re.compile(
+    r"\b(?P<name>\w+)\s*(?:=\s*)?\([^\n]*(?:\{|=>\s*\{|\))\s*\n\s*(?:return\s+)?"
+    r"(?P<answer>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*|\[[^\]\n]*\]);?\s*\n\s*(?:\}|end\b)"
+)
+
+
+def _find_constant_body(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
+    """Yield a function that was there and now only returns a literal which a test expects of it."""
+    added = {text.strip() for _, text in file.added}
+    for match in _CONSTANT_BODY.finditer(file.new):
+        answer, name = match["answer"], match["name"]
+        if not any(answer in text for text in added) or match[0] in file.old or name not in file.old:
+            continue
+        wanted = answer.replace('"', "'").strip("[]")
+        if any(
+            name in text and any(_occurs(wanted, line) for line in _join_lines(text)) for text in change.test_texts
+        ):
+            line = file.new.count("\n", 0, match.start()) + 1
+            message = f"{name!r} returns only what a test expects: {quote_source(answer)}"
+            yield make_sign("hard-coded", file.path, line, message, fails=True)
 
 
 def _is_tested_text(change: ChangeSet, names: set[str], key: str, answer: str) -> bool:

@@ -188,7 +188,7 @@ def analyse_unit(unit: TestUnit) -> None:
         if isinstance(each, ast.Call):
             reader.read_call(each)
             if dotted.endswith("parametrize"):
-                reader.add_check(each, each.args[1:], strength=3)
+                reader.add_check(each, each.args[1:], strength=2)
     reader.visit_block(node.body, swallowed=False, guarded=False)
 
 
@@ -258,7 +258,7 @@ class _UnitReader:
                     self._unit.unreached += sum(_is_check(each) for stmt in node.body for each in ast.walk(stmt))
                 else:
                     if isinstance(node.iter, ast.List | ast.Tuple):
-                        self.add_check(node.iter, [node.iter], strength=3)
+                        self.add_check(node.iter, [node.iter], strength=2)
                     self.visit_block(node.body, swallowed=swallowed, guarded=guarded)
             case ast.While():
                 if _is_never(node.test):
@@ -277,9 +277,10 @@ class _UnitReader:
             case ast.Expr(value=value):
                 call = value.value if isinstance(value, ast.Await) else value
                 if isinstance(call, ast.Call):
-                    if _SKIP.search(_dotted(call.func)):
-                        self._unit.skips.append((_dotted(call.func), guarded))
-                        if not guarded:
+                    if _SKIP.search(dotted := _dotted(call.func)):
+                        has_condition = guarded or dotted.endswith("importorskip")
+                        self._unit.skips.append((dotted, has_condition))
+                        if not has_condition:
                             return True
                     elif self._read_call_check(call):
                         self._count(swallowed=swallowed, guarded=guarded)

@@ -34,7 +34,7 @@ _ROWS: tuple[tuple[str, str, str, bool], ...] = (
     ("runner", r"package\.json$", r"\"(?:test|check|lint|pretest|posttest)[\w:]*\"\s*:\s*\"[^\"]*(?:\bexit 0|\|\|\s*(?:true|:|exit 0|echo)|;\s*true|^\s*true\s*\"|:\s*\"true\"|:\s*\":\"|\"echo |node -e)", True),
     ("runner", r"package\.json$", r"\"test[\w:]*\"\s*:\s*\"(?:true|:|echo\b[^\"]*|exit 0)\"", True),
     ("runner", r"(?:[Mm]akefile|justfile|tox\.ini|noxfile\.py|\.sh|Rakefile|setup\.cfg)$", _RUNS_TESTS + r"[^\n]*(?:\|\|\s*(?:true|:|exit 0|echo)|;\s*(?:true|exit 0|:)\s*$|\|\s*(?:cat|tee)\b)", True),
-    ("runner", r"(?:[Mm]akefile|tox\.ini)$", r"^\s*-\s*@?" + _RUNS_TESTS, True),
+    ("runner", r"(?:[Mm]akefile|tox\.ini)$", r"^\s*-\s*@?(?:\S+\s+(?:-m\s+)?)?" + _RUNS_TESTS, True),
     ("runner", r"tox\.ini$", r"^\s*ignore_(?:outcome|errors)\s*=\s*(?:true|True|1)", True),
     ("runner", r"noxfile\.py$", r"success_codes\s*=.*\b1\b|range\(", True),
     ("runner", r"\.sh$", r"^\s*(?:set \+e|exit 0|trap .*exit 0.*EXIT|trap ['\"]?exit 0)", True),
@@ -107,7 +107,7 @@ def _find_rows(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
             if files and not re.search(files, file.path):
                 continue
             match = re.search(pattern, text)
-            if not match or (match[0] in removed_text) or (kind != "threshold" and re.match(r"\s*(?:#|//|;)", text)):
+            if not match or (match[0] in removed_text and not _is_longer(kind, text, file)) or (kind != "threshold" and re.match(r"\s*(?:#|//|;)", text)):
                 continue
             if kind == "timeout" and not _is_raised(text, removed_text):
                 continue
@@ -128,9 +128,17 @@ _WORDS = {
 }
 
 
+def _is_longer(kind: str, text: str, file: FileChange) -> bool:
+    """Return whether a list of exceptions got longer in place."""
+    key = text.partition("=")[0].strip()
+    return kind == "lint-off" and any(
+        old.partition("=")[0].strip() == key and (len(old) < len(text) or "ignore" in text.replace(key, "")) for _, old in file.removed
+    )
+
+
 def _is_raised(text: str, removed: str) -> bool:
     new = [float(each) for each in re.findall(r"\d+(?:\.\d+)?", text)]
-    old = [float(each) for each in re.findall(r"timeout\D*(\d+(?:\.\d+)?)", removed)]
+    old = [float(each) for each in re.findall(r"(?i)timeout\D*(\d+(?:\.\d+)?)", removed)]
     return bool(old) and bool(new) and max(new) > max(old)
 
 

@@ -141,7 +141,7 @@ _COMMON = frozenset("self test assert the and for not None True False return imp
 
 
 def _is_net_loss(change: ChangeSet, fresh: list[TestUnit], old: TestUnit) -> bool:
-    return change.is_suspect or not any(each.is_test for each in fresh)
+    return change.is_suspect_test(old.base_name, old.words) or not any(each.is_test for each in fresh)
 
 
 def _find_commented(file: FileChange, old: TestUnit) -> int | None:
@@ -192,7 +192,8 @@ def _compare_unit(change: ChangeSet, pair: _Pair, old: TestUnit, new: TestUnit) 
     for each in (old, new):
         if not each.checks and not each.unreached:
             pair.analyse(each)
-    path, asked, suspect = pair.file.path, change.request.tests, change.is_suspect and not change.request.tests
+    path, asked = pair.file.path, change.request.tests
+    suspect = change.is_suspect_test(new.base_name, old.words)
     title = new.base_name.replace("·", ".").partition("#")[0]
     if old.is_test and not new.is_test:
         yield make_sign("uncollected", path, new.line, f"the test {title!r} is no longer collected", fails=True)
@@ -243,7 +244,7 @@ def _compare_replacements(change: ChangeSet, path: str, old: TestUnit, new: Test
     gone -= change.lost_words | _COMMON
     if gone and not (set(re.findall(r"\b(\w+)\(", new.text)) - set(re.findall(r"\b(\w+)\(", old.text)) - _HARMLESS):
         message = f"the test no longer calls {sorted(gone)[0]!r}"
-        yield make_sign("detached", path, new.line, message, fails=change.is_suspect and not asked)
+        yield make_sign("detached", path, new.line, message, fails=change.is_suspect_test(new.base_name, old.words))
 
 
 _HARMLESS = frozenset(

@@ -30,7 +30,7 @@ _TEST_NAME = re.compile(r"^(?:Test|Benchmark|Example|Fuzz)[A-Z_]?|^test")
 _ASSERT = re.compile(
     r"\bexpect\s*\(|\bassert\w*[.(!]|\bt\.(?:Error|Fatal|Fail)\w*\(|\brequire\.\w+\(|\bassert(?:_\w+)?[ (]|\.should[\s.]"
     r"|\bexpect\s*\{|\bAssertions?\.|\bis_expected\b|\bverify\(|\bt\.(?:is|not|deepEqual|truthy|throws|like)\("
-    r"|\bassert_\w+|\bdone\(\)|\.expect\("
+    r"|\b(?:check|verify|must|validate|ensure)\w*\(|\bassert_\w+|\bdone\(\)|\.expect\("
 )
 _STRENGTH: tuple[tuple[int, re.Pattern[str]], ...] = (
     (
