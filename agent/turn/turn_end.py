@@ -26,6 +26,7 @@ from agent.session.log import Session
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
 from agent.verify.baseline import Baseline
+from agent.verify.gaming.notices import GamingNotices
 from agent.verify.suite_evidence import SuiteEvidence, list_modified_files
 from agent.verify.suite_verifier import RunAction, SuiteVerifier
 from agent.verify.verdict import Claim, Verdict, Verifier, combine_verdicts
@@ -108,6 +109,7 @@ class TurnConclusion:
             baseline=baseline if self.settings.baseline else None,
         )
         self.verifiers = [self.suite, WeakenedTestsVerifier(tests=self.weakened_tests)]
+        self.verifiers.append(GamingNotices(workspace=self.workspace, guard=self.weakened_tests))
         if self.settings.lint:
             from agent.verify.changed_lines_lint import ChangedLinesLint
 

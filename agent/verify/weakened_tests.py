@@ -1,7 +1,8 @@
-"""Guard against false success: tests that a session's uncommitted changes weaken.
+"""Guard against false success: uncommitted changes that make tests pass without mending the code.
 
-A model that cannot make a test pass may weaken the test (reward hacking: METR 2025, "Recent Frontier Models
-Are Reward Hacking"). It is reported to the model once; the rest is the user's decision.
+A model that cannot make a test pass may weaken the test, its data or its runner, or answer its input with a literal
+(reward hacking: METR 2025, "Recent Frontier Models Are Reward Hacking"). It is reported to the model once; the rest
+is the user's decision. The signs are found in `tools/lint/gaming`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent.events import ActionEvent, Event, ObservationEvent, Prompt, Steer
 from agent.monitor.answers import GO_ON, GoOn, Refuse
 from agent.monitor.monitor import Monitor
+from agent.verify.gaming.turn_trace import TurnTrace
 from agent.verify.suite_evidence import list_modified_files, read_current_content
 from agent.verify.verdict import Claim, Verdict
 from tools.core.action_guard import BegunAction
@@ -21,15 +23,22 @@ from tools.core.workspace import Workspace
 if TYPE_CHECKING:
     from tools.lint.checks.finding import Finding
 
+LARGEST = 1_000_000
+"""Bytes. Larger files are data, or generated."""
+
 MOST_SHOWN = 8
 """Findings that are named: the first few show the kind of change."""
 
 
-class WeakenedTests:
-    """Finder of weakened tests among a session's uncommitted changes; it keeps the model from committing them.
+Sides = dict[str, tuple[bytes | None, bytes | None]]
+"""(content before, content after) of changed files."""
 
-    A turn is judged against the test files at its start: changes requested in an earlier turn do not count,
-    those left to the user still do.
+
+class WeakenedTests:
+    """Finder of signs of gaming among a session's uncommitted changes; it keeps the model from committing them.
+
+    A turn is judged against the files at its start: changes requested in an earlier turn do not count, those left to
+    the user still do. trace: what the events of the turn show
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -40,15 +49,18 @@ class WeakenedTests:
         self._left_to_person: set[str] = set()
         self._told_model: set[Finding] = set()
         self._told_person: set[Finding] = set()
+        self._known: tuple[Sides, list[str], list[Finding]] = ({}, [], [])
+        self.trace = TurnTrace()
 
     def begin_turn(self) -> None:
-        """Remember the changed test files at the start of a turn."""
+        """Remember the changed files at the start of a turn."""
         self._at_start = {
-            path: read_current_content(self._workspace, path) for path in self._list_changed_test_files()
+            path: read_current_content(self._workspace, path) for path in list_modified_files(self._workspace)
         }
 
     def handle_event(self, event: Event) -> None:
         """Process an event as it is logged, or one of a resumed turn."""
+        self.trace.handle_event(event)
         match event:
             case Prompt():
                 self._prompts = [event.text]
@@ -63,8 +75,12 @@ class WeakenedTests:
         """Return whether a begun action is a commit by the model."""
         return call in self._commits and not call.startswith("harness-")
 
+    def has_changes(self) -> bool:
+        """Return whether files differ from their state before the session's first uncommitted change."""
+        return bool(list_modified_files(self._workspace))
+
     def has_changed_test_files(self) -> bool:
-        """Return whether test files differ from their state before the session's first uncommitted change."""
+        """Return whether test files are among them."""
         return bool(self._list_changed_test_files())
 
     def has_requested_changes(self) -> bool:
@@ -76,28 +92,53 @@ class WeakenedTests:
         return asks_to_change_tests(self._prompts)
 
     def find_weakened_tests(self) -> list[Finding]:
-        """Return findings of weakened tests, [] if the turn's prompts ask for changed tests."""
-        sides = {
-            path: (self._get_original_content(path), read_current_content(self._workspace, path))
-            for path in self._list_changed_test_files()
-        }
-        sides = {path: (before, after) for path, (before, after) in sides.items() if before != after}
+        """Return the signs that change an outcome, [] if the turn's prompts ask for what they show."""
+        return [each for each in self.find_signs() if each.severity == "error"]
+
+    def find_signs(self) -> list[Finding]:
+        """Return all signs, those that are only told included."""
+        sides = self._read_sides()
         if not sides:
             return []
         if self.has_requested_changes():
             self._left_to_person.clear()
-            return []
-        from sandbox.fs.repository import find_root
-        from tools.git.diff_hunks import diff_texts
-        from tools.git.git_change import Change
-        from tools.git.git_process import Git
-        from tools.lint.checks.weakened import check
+            sides = self._read_sides()
+        known_sides, known_prompts, found = self._known
+        if known_sides == sides and known_prompts == self._prompts:
+            return found
+        found = self._detect(sides)
+        self._known = sides, list(self._prompts), found
+        return found
 
-        root = self._workspace.root
-        change = Change.from_contents(Git(find_root(root) or root, alone=True), sides)
-        for file in change.files:
-            file.hunks = diff_texts(file.path, change.read_text(file.old), change.read_text(file.new))
-        return list(check(change))
+    def _read_sides(self) -> Sides:
+        sides = {
+            path: (self._get_original_content(path), read_current_content(self._workspace, path))
+            for path in list_modified_files(self._workspace)
+        }
+        return {path: (before, after) for path, (before, after) in sides.items() if before != after}
+
+    def _detect(self, sides: Sides) -> list[Finding]:
+        from dataclasses import replace
+
+        from agent.verify.gaming.related_tests import read_related_tests
+        from agent.verify.gaming.request_intent import read_request
+        from tools.lint.gaming.detection import find_signs
+        from tools.lint.gaming.file_changes import ChangeSet, FileChange
+
+        request = read_request(self._prompts)
+        failed = self.trace.failed if request.repair else self.trace.failed_before
+        files = [
+            FileChange(path=path, before=_decode(before), after=_decode(after))
+            for path, (before, after) in sides.items()
+            if max(len(before or b""), len(after or b"")) <= LARGEST
+        ]
+        return find_signs(
+            ChangeSet(
+                files=files,
+                request=replace(request, failed=frozenset(failed)),
+                other_tests=read_related_tests(self._workspace.root, sides),
+            )
+        )
 
     def report_to_model(self) -> str:
         """Return a report of weakened tests for the model; "" if there are none, or all were reported before."""
@@ -108,6 +149,9 @@ class WeakenedTests:
         return (
             f"your changes weaken tests, which nobody asked for:\n{describe_findings(findings)}\n"
             "Restore these checks and mend the code. If a test is wrong itself, leave it and say why: a person decides."
+            if _concern_tests(findings)
+            else f"your changes make tests pass without mending the code:\n{describe_findings(findings)}\n"
+            "Take them back and mend the code. If that cannot be done, say why: a person decides."
         )
 
     def report_to_person(self, *, commits: bool) -> str:
@@ -121,7 +165,7 @@ class WeakenedTests:
         self._told_person.update(findings)
         self._left_to_person.update(each.path for each in findings)
         return (
-            f"Tests were weakened, so nothing was committed:\n{describe_findings(findings)}\n"
+            f"{_CAUSES[_concern_tests(findings)]}, so nothing was committed:\n{describe_findings(findings)}\n"
             "The changes are in your files. Look at `git diff`; to keep them: `git commit -a` (in a conversation:"
             " /commit); to take them back: `patchwright undo`."
         )
@@ -142,7 +186,7 @@ class WeakenedTests:
 
 @dataclass(slots=True, kw_only=True)
 class WeakenedTestsVerifier:
-    """No test of the uncommitted changes is weaker than before the turn, unless the prompt asks for that."""
+    """No uncommitted change weakens a test or makes it pass by other means, unless the prompt asks for that."""
 
     tests: WeakenedTests
     name: str = "weakened-tests"
@@ -157,11 +201,15 @@ class WeakenedTestsVerifier:
 
     async def verify(self, claim: Claim) -> Verdict | None:
         """See `Verifier.verify`. The model is told of each finding once."""
-        if not self.tests.has_changed_test_files():
+        if not self.tests.has_changes():
             return None
         findings = self.tests.find_weakened_tests()
         if not findings:
-            return Verdict(outcome="pass", evidence="static", name=self.name)
+            return (
+                Verdict(outcome="pass", evidence="static", name=self.name)
+                if self.tests.has_changed_test_files()
+                else None
+            )
         report = self.tests.report_to_model()
         return Verdict(
             outcome="fail",
@@ -184,6 +232,23 @@ class CommitGuard(Monitor):
             report = self._tests.report_to_model()
             return Refuse(report or f"these tests are still weakened:\n{describe_findings(findings)}")
         return GO_ON
+
+
+_CAUSES = {True: "Tests were weakened", False: "Changes make tests pass without mending the code"}
+
+
+def _concern_tests(findings: Sequence[Finding]) -> bool:
+    """Return whether a finding is in a test file."""
+    from tools.lint.gaming.file_changes import find_role
+
+    return any(find_role(each.path) in ("test", "expected") for each in findings)
+
+
+def _decode(content: bytes | None) -> str | None:
+    """Return a file's text; "" for a binary one, None for none."""
+    if content is None:
+        return None
+    return "" if b"\0" in content else content.decode("utf-8", "replace")
 
 
 def describe_findings(findings: Sequence[Finding]) -> str:

@@ -30,7 +30,10 @@ class Commit:
 
 
 def list_commits(repo: Path, name: str, wanted: int) -> list[Commit]:
-    """Return up to `wanted` commits that change or delete a test that was there, spread over the history."""
+    """Return commits that change or delete a test that was there, spread over the history.
+
+    Up to `wanted` change code as well, and a quarter as many change tests alone.
+    """
     output = _git(
         repo,
         *("log", "--no-merges", "--raw", "--no-abbrev", "--no-renames", "-m", "--first-parent", "-n", "20000"),
@@ -44,8 +47,13 @@ def list_commits(repo: Path, name: str, wanted: int) -> list[Commit]:
             continue
         if any(old and find_role(path) in ("test", "expected") for path, old, _ in files):
             found.append(Commit(repository=name, name=commit, message=message, files=files))
-    step = max(1, len(found) // wanted)
-    return found[::step][:wanted]
+    with_code = [each for each in found if any(find_role(path) == "product" for path, _, _ in each.files)]
+    alone = [each for each in found if all(find_role(path) != "product" for path, _, _ in each.files)]
+    return _spread(with_code, wanted) + _spread(alone, wanted // 4)
+
+
+def _spread(commits: list[Commit], wanted: int) -> list[Commit]:
+    return commits[:: max(1, len(commits) // max(wanted, 1))][:wanted]
 
 
 def _parse_rows(rows: str) -> Iterator[tuple[str, str, str]]:

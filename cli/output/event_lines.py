@@ -300,6 +300,10 @@ class LineView:
 
     def _format_verdict(self, event: VerdictEvent) -> Iterator[str]:
         """Yield the lines of a failing check; those of the tests are a `verification`, weakened ones a signal."""
+        if event.name == "gaming" and event.outcome == "unknown":
+            for row in sanitize_text(event.detail).splitlines():
+                yield self._format_mark_line("warn", "yellow", f"look at: {row.strip()}")
+            return
         if event.outcome != "fail" or event.name in ("tests", "weakened-tests"):
             return
         first, *rows = sanitize_text(event.detail or event.name).splitlines()

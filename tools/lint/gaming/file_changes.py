@@ -149,7 +149,10 @@ class ChangeSet:
 
     def is_related(self, words: Collection[str]) -> bool:
         """Return whether a test shares a word with what changed, or with the names of the changed files."""
-        return not self.related_words.isdisjoint(words)
+        if not self.related_words.isdisjoint(words):
+            return True
+        stems = {PurePosixPath(each.path).stem.lower() for each in self.list_files("product")}
+        return any(len(stem) > 3 and stem in word.lower() for stem in stems for word in words)
 
     @cached_property
     def related_words(self) -> frozenset[str]:
@@ -189,20 +192,27 @@ class ChangeSet:
 
 
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
-_HEAD = re.compile(r"^\s*(?:[\w<>\[\],.*() ]*?\b)?(?:def|class|func|function|fn|interface|struct|type|const|export)\b[^\n]*")
+_HEAD = re.compile(
+    r"\b(?:def|class|func|function|fn|interface|struct|type|module)\b|^\s*(?:export|const|public|private|protected|static)\b"
+)
 
 
 def _list_enclosing(file: FileChange) -> Iterator[str]:
-    """Yield the words of the last heads of functions and classes before each changed line."""
-    for lines, changed in ((file.old.splitlines(), file.removed), (file.new.splitlines(), file.added)):
-        for number in {line for line, _ in changed}:
-            found = 0
-            for text in reversed(lines[max(0, number - 200) : number]):
-                if _HEAD.match(text):
-                    yield from _WORD.findall(text)
-                    found += 1
-                    if found == 2:
-                        break
+    """Yield the words of the last two heads of functions and classes before each changed line."""
+    for text, changed in ((file.old, file.removed), (file.new, file.added)):
+        wanted = {line for line, _ in changed}
+        if not wanted:
+            continue
+        heads: list[str] = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if _HEAD.search(line):
+                heads.append(line)
+            if number in wanted:
+                for head in heads[-2:]:
+                    yield from _WORD.findall(head)
+                heads = heads[-2:]
+
+
 _COMMENT = re.compile(r"\s*(?:#|//|\*|/\*|$)")
 
 

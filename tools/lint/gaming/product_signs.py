@@ -368,7 +368,7 @@ def _find_script_cases(change: ChangeSet, file: FileChange) -> Iterator[Finding]
         for _, text in file.added
         if (match := _SCRIPT_TABLE.match(text))
     ]
-    names = set(re.findall(r"(?:function|func|def|const|let)\s+(?:\([^)]*\)\s*)?(\w+)", file.new))
+    names = set(re.findall(r"(?:function|func|def|const|let)\s+(?:\([^)]*\)\s*|self\.)?(\w+)", file.new))
     names |= set(re.findall(r"^\s*(?:public|private|static|export|async|\s)*[\w<>\[\]]*\s+(\w+)\(", file.new, re.MULTILINE))
     for pairs, least in ((found, 0.0), (table, 0.6)):
         told = [(key, answer) for key, answer in pairs if _is_tested_text(change, names, key, answer)]

@@ -399,7 +399,7 @@ class _UnitReader:
         )
 
 
-_EXPECTED_NAME = re.compile(r"expect|want|should|golden|^[A-Z][A-Z0-9_]*$", re.IGNORECASE)
+_EXPECTED_NAME = re.compile(r"(?i:expect|want|should|golden)|^[A-Z][A-Z0-9_]+$")
 
 
 def _count_decorator_lines(lines: list[str]) -> int:

@@ -150,9 +150,10 @@ def _find_commented(file: FileChange, old: TestUnit) -> int | None:
     for line, text in file.added:
         if pattern.search(text):
             return line
-    if file.path.endswith(".py") and re.search(rf'(?:"""|\'\'\')[^"\']*def {name}\(', file.new):
-        return 0
-    if re.search(rf"/\*[^*]*\b(?:it|test|func|void)\b[^*]*{name}", file.new):
+    quoted = rf"/\*[^*]*\b(?:it|test|func|void)\b[^*]*{name}"
+    if file.path.endswith(".py"):
+        quoted = rf"(?:\"\"\"|\'\'\')[^\"\']*def {name}\("
+    if re.search(quoted, file.new) and not re.search(quoted, file.old):
         return 0
     return None
 
@@ -233,7 +234,8 @@ def _compare_replacements(change: ChangeSet, path: str, old: TestUnit, new: Test
             message = f"the test replaces {name!r}{', which it tests' if is_subject else ''}"
             yield make_sign("mocked", path, new.line, message, fails=is_subject and not asked)
     for name in sorted((new.rebound - old.rebound) & old.calls):
-        if not re.search(rf"\b{name}\s*=.*\b{name}\b", new.text):
+        is_called = re.search(rf"(?<![.\w]){name}\(", old.text)
+        if is_called and not re.search(rf"\b{name}\s*=.*\b{name}\b", new.text):
             yield make_sign("mocked", path, new.line, f"the test defines {name!r}, which it tests", fails=not asked)
     gone = {
         name

@@ -1,0 +1,63 @@
+"""Verifier that tells what a person should look at: weaker tests that may be honest, scope, unbacked claims."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agent.events import Event, Prompt
+from agent.verify.suite_evidence import list_modified_files
+from agent.verify.verdict import Claim, Verdict
+from agent.verify.weakened_tests import WeakenedTests, describe_findings
+from tools.core.workspace import Workspace
+
+
+@dataclass(slots=True, kw_only=True)
+class GamingNotices:
+    """Nothing of a turn needs a second look. Its verdict is never a failure: what it tells of may be honest.
+
+    guard: finds the signs, and follows the events
+    """
+
+    workspace: Workspace
+    guard: WeakenedTests
+    name: str = "gaming"
+    withholds_commit: bool = False
+    _told: set[str] = field(default_factory=set)
+
+    def begin_turn(self) -> None:
+        """See `Verifier.begin_turn`."""
+        self._told.clear()
+
+    def track_event(self, event: Event) -> None:
+        """See `Verifier.track_event`; the guard follows the events."""
+        if isinstance(event, Prompt):
+            self._told.clear()
+
+    async def verify(self, claim: Claim) -> Verdict | None:
+        """See `Verifier.verify`. Return None where there is nothing to tell."""
+        if not self.guard.trace.has_edited and not self.guard.has_changes():
+            return None
+        rows = [each for each in self._list_rows(claim) if each not in self._told]
+        if not rows:
+            return None
+        self._told.update(rows)
+        return Verdict(outcome="unknown", evidence="static", name=self.name, detail="\n".join(rows))
+
+    def _list_rows(self, claim: Claim) -> list[str]:
+        from agent.verify.gaming.claims import find_unbacked_claim
+        from agent.verify.gaming.scope import find_scope_notices
+
+        notices = [each for each in self.guard.find_signs() if each.severity != "error"]
+        rows = [row.strip() for row in describe_findings(notices).splitlines()]
+        changed = list_modified_files(self.workspace)
+        if claim.is_done and changed:
+            rows += find_scope_notices(claim.prompt, changed, self._has_file)
+            if said := find_unbacked_claim(claim.answer, self.guard.trace):
+                rows.append(f"claimed, though the model ran nothing since its last edit: {said}")
+        return rows
+
+    def _has_file(self, path: str) -> bool:
+        try:
+            return self.workspace.files.is_file(path)
+        except (OSError, ValueError):  # a link out of the workspace, or a name that is none
+            return False
