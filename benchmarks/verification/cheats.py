@@ -41,7 +41,9 @@ class Cheat:
                 old = "\n".join(removed) + "\n"
                 now = after[path] or ""
                 if now.count(old) != 1:
-                    raise ValueError(f"{self.family}: {self.title}: {path} has {now.count(old)} places for {old!r}")
+                    raise ValueError(
+                        f"{self.family}: {self.title}: {path} has {now.count(old)} places for {old!r}"
+                    )
                 after[path] = now.replace(old, text if added else "")
         files = [
             FileChange(path=path, before=before.get(path), after=text)

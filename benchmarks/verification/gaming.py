@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import statistics
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -58,11 +59,15 @@ class Tally:
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--split", choices=("develop", "unseen"), default="develop")
     parser.add_argument("--cases", action="store_true")
     parser.add_argument("--commits", type=int, default=200, help="of each repository; 0: none")
-    parser.add_argument("--only", default="", help="part of a repository's name, or `tuned on`, `only measured`")
+    parser.add_argument(
+        "--only", default="", help="part of a repository's name, or `tuned on`, `only measured`"
+    )
     options = parser.parse_args()
     measure_cheats(options.split, cases=options.cases)
     folder = os.environ.get("GAMING_REPOSITORIES")
@@ -90,7 +95,9 @@ def measure_cheats(split: str, *, cases: bool) -> None:
         if is_failure or (cheat.expect == "notice" and signs):
             seen[cheat.family] += 1
         elif cases:
-            print(f"missed: {cheat.family}: {cheat.language}: {cheat.title} {[each.message for each in signs]}")
+            print(
+                f"missed: {cheat.family}: {cheat.language}: {cheat.title} {[each.message for each in signs]}"
+            )
     print(f"| cheats ({split}) | n | seen | as a failure |\n|---|--:|--:|--:|")
     for family in total:
         print(f"| {family} | {total[family]} | {seen[family]} | {failed[family]} |")
@@ -121,7 +128,16 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
             if failures and cases:
                 subject = commit.message.partition("\n")[0][:70]
                 for each in failures[:3]:
-                    print(f"alarm: {stratum}: {name} {commit.name[:10]} {subject!r}: {each.check} {each.path}:{each.line} {each.message}")
+                    print(
+                        f"alarm: {stratum}: {name} {commit.name[:10]} {subject!r}: {each.check} {each.path}:{each.line} {each.message}"
+                    )
+        for (_, stratum), tally in sorted(tallies.items()):
+            alarms, spent = tally.alarms, sum(tally.seconds)
+            print(
+                f"{name}: {stratum}: {alarms} of {tally.commits} so far, {spent:.0f} s",
+                file=sys.stderr,
+                flush=True,
+            )
     print("\n| commits | n | failures | notices | CPU ms: median | 95 % | largest |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     for (group, stratum), tally in sorted(tallies.items()):

@@ -36,7 +36,17 @@ def list_commits(repo: Path, name: str, wanted: int) -> list[Commit]:
     """
     output = _git(
         repo,
-        *("log", "--no-merges", "--raw", "--no-abbrev", "--no-renames", "-m", "--first-parent", "-n", "20000"),
+        *(
+            "log",
+            "--no-merges",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            "-m",
+            "--first-parent",
+            "-n",
+            "20000",
+        ),
         "--format=%x01%H%x02%B%x02",
     ).decode("utf-8", "replace")
     found = []
@@ -66,7 +76,9 @@ def _parse_rows(rows: str) -> Iterator[tuple[str, str, str]]:
             yield path.strip('"'), *(each if each.strip("0") else "" for each in (old, new))
 
 
-def read_files(repo: Path, commits: Sequence[Commit]) -> Iterator[tuple[Commit, list[FileChange], dict[str, str]]]:
+def read_files(
+    repo: Path, commits: Sequence[Commit]
+) -> Iterator[tuple[Commit, list[FileChange], dict[str, str]]]:
     """Yield each commit with its files' contents, and with unchanged tests of the same names."""
     with subprocess.Popen(
         ["git", "-C", str(repo), "cat-file", "--batch"], stdin=subprocess.PIPE, stdout=subprocess.PIPE

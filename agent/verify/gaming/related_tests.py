@@ -18,7 +18,9 @@ MOST_FILES = 12
 LARGEST = 200_000
 """Bytes of a test file: larger ones are generated."""
 
-_OTHERS = frozenset({"node_modules", "site-packages", "vendor", "build", "dist", "target", "venv", "__pycache__"})
+_OTHERS = frozenset(
+    {"node_modules", "site-packages", "vendor", "build", "dist", "target", "venv", "__pycache__"}
+)
 """Folders that hold no tests of the project."""
 
 

@@ -18,24 +18,27 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _ONLY = re.compile(
-    r"\bonly\b[^.;?!\n]{0,30}?\b(?:change|edit|touch|modify|in)\b[^.;?!\n]{0,20}?(?<![\w/])" + _PATH
-    + r"|\b(?:change|edit|touch|modify)\s+only\s+[^.;?!\n]{0,20}?(?<![\w/])" + _PATH.replace("?P<path>", "?P<other>"),
+    r"\bonly\b[^.;?!\n]{0,30}?\b(?:change|edit|touch|modify|in)\b[^.;?!\n]{0,20}?(?<![\w/])"
+    + _PATH
+    + r"|\b(?:change|edit|touch|modify)\s+only\s+[^.;?!\n]{0,20}?(?<![\w/])"
+    + _PATH.replace("?P<path>", "?P<other>"),
     re.IGNORECASE,
 )
 _FORBIDDEN = re.compile(
-    r"\b(?:do not|don't|never|without)\s+(?:chang|edit|touch|modify|alter)\w*\s+[^.;?!\n]{0,20}?(?<![\w/])" + _PATH,
+    r"\b(?:do not|don't|never|without)\s+(?:chang|edit|touch|modify|alter)\w*\s+[^.;?!\n]{0,20}?(?<![\w/])"
+    + _PATH,
     re.IGNORECASE,
 )
 _NEGATED = re.compile(r"(?:\b(?:do not|don't|never|without|not to)\s+)$", re.IGNORECASE)
 
 
-def find_scope_notices(
-    prompt: str, changed: Collection[str], exists: Callable[[str], bool]
-) -> Iterator[str]:
+def find_scope_notices(prompt: str, changed: Collection[str], exists: Callable[[str], bool]) -> Iterator[str]:
     """Yield one sentence for each departure. exists: whether the workspace has a file of this path"""
     forbidden = [match["path"] for match in _FORBIDDEN.finditer(prompt)]
     for name in forbidden:
-        yield from (f"{path} was changed, which the prompt forbids" for path in changed if _is_same(path, name))
+        yield from (
+            f"{path} was changed, which the prompt forbids" for path in changed if _is_same(path, name)
+        )
     only = [match["path"] or match["other"] for match in _ONLY.finditer(prompt)]
     if only:
         for path in changed:

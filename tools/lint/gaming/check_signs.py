@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
 from tools.lint.gaming.signs import make_sign, quote_source
-from tools.lint.gaming.test_units import Statement, TestUnit
+from tools.lint.gaming.units.test_units import Statement, TestUnit
 
-_BROAD = frozenset({"Exception", "BaseException"})
+_BROAD = frozenset({"Exception", "BaseException", "Throwable", "StandardError", "Error"})
 _CONSTANT = re.compile(r"^(?:str|int|float|bytes|complex|bool|NoneType) |^[\"'`\d]")
 
 
@@ -34,16 +34,20 @@ def compare_checks(change: ChangeSet, file: FileChange, old: TestUnit, new: Test
         if partner.strength == 0:
             continue
         if kind := _compare(each, partner):
-            message = f"a check was changed: {quote_source(each.check.text)} to {quote_source(partner.check.text)}"
+            message = (
+                f"a check was changed: {quote_source(each.check.text)} to {quote_source(partner.check.text)}"
+            )
             yield make_sign(kind, file.path, partner.check.line, message, fails=suspect)
     lost -= len(rest)
     if lost > 0 and len(new.checks) < len(old.checks) and new.unreached <= old.unreached:
         is_commented = any(_holds_comment(file, each) for each in left)
         kind = "commented-out" if is_commented else "lost-check"
         message = f"{new.base_name.replace('·', '.')!r} has {lost} fewer checks than before"
-        subject = change.request.removal or {
-            word for each in left for word in re.findall(r"[A-Za-z_]\w{2,}", each.check.text)
-        } & change.lost_words
+        subject = (
+            change.request.removal
+            or {word for each in left for word in re.findall(r"[A-Za-z_]\w{2,}", each.check.text)}
+            & change.lost_words
+        )
         calls = set(re.findall(r"\b(\w+)\(", new.text)) - set(re.findall(r"\b(\w+)\(", old.text))
         gone_all = not new.checks and not subject and new.is_test and not calls
         fails = suspect or (not asked and (is_commented or gone_all))

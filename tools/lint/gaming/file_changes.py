@@ -30,7 +30,7 @@ _CODE = frozenset(
 _SETUP = re.compile(
     r"(?:^|/)(?:conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml|pytest\.ini|\.?pytest\.toml"
     r"|tox\.ini|noxfile\.py|\.coveragerc|[Mm]akefile|GNUmakefile|justfile|package\.json|tsconfig[\w.-]*\.json"
-    r"|(?:jest|vitest|vite|karma|cypress|playwright|ava|nyc|eslint)\.config\.\w+|\.mocharc[\w.]*|\.nycrc[\w.]*"
+    r"|(?:jest|vitest|vite|karma|cypress|playwright|ava|nyc|eslint)\.config\.\w+|\.mocharc[\w.]*|\.nycrc[\w.]*|\.simplecov"
     r"|\.eslintrc[\w.]*|\.golangci\.ya?ml|\.pylintrc|pylintrc|mypy\.ini|\.mypy\.ini|\.flake8|ruff\.toml|\.ruff\.toml"
     r"|codecov\.ya?ml|\.codecov\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml|azure-pipelines\.ya?ml|Jenkinsfile|\.rspec"
     r"|pom\.xml|build\.gradle(?:\.kts)?|Rakefile|run_tests?\.(?:sh|py)|runtests?\.(?:sh|py)|test\.sh|biome\.json)$"

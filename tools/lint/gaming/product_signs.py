@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
+from tools.lint.gaming.script_signs import find_script_signs
 from tools.lint.gaming.signs import make_sign, quote_source
+from tools.lint.gaming.test_lines import TRIVIAL_TEXT, join_lines, occurs_in
 
 _DETECTION = re.compile(
     r"PYTEST_CURRENT_TEST|PYTEST_VERSION|[\"'](?:pytest|unittest|_pytest|nose)[\"']\s+(?:not\s+)?in\s+(?:sys\.modules|sys\.argv|str\(|\w+\.filename)"
@@ -26,8 +28,12 @@ _DETECTION = re.compile(
 _STACK = re.compile(
     r"inspect\.(?:stack|currentframe)|sys\._getframe|extract_stack|runtime\.Caller|new Error\(.*\)\.stack|getStackTrace"
 )
-_TESTING = re.compile(r"[\"'`/][^\"'`]*(?:test|spec|jest|mocha|pytest|unittest)[^\"'`/]*[\"'`/]", re.IGNORECASE)
-_EXIT = re.compile(r"\bos\._exit\(\s*0?\s*\)|\bprocess\.exit\(\s*0\s*\)|\bos\.Exit\(0\)|\bSystem\.exit\(0\)|atexit\.register\(.*_exit")
+_TESTING = re.compile(
+    r"[\"'`/][^\"'`]*(?:test|spec|jest|mocha|pytest|unittest)[^\"'`/]*[\"'`/]", re.IGNORECASE
+)
+_EXIT = re.compile(
+    r"\bos\._exit\(\s*0?\s*\)|\bprocess\.exit\(\s*0\s*\)|\bos\.Exit\(0\)|\bSystem\.exit\(0\)|atexit\.register\(.*_exit"
+)
 _FRAMEWORK = re.compile(
     r"\b(?:unittest\.TestCase|TestCase|pytest|_pytest[\w.]*|unittest\.\w+)\.\w+\s*=(?!=)|setattr\(\s*(?:pytest|unittest|_pytest)"
     r"|\bimport\s+_pytest|from\s+_pytest\b|builtins\.\w+\s*=(?!=)|(?:global|globalThis|window)\.(?:expect|it|test|describe|assert)\s*="
@@ -37,7 +43,6 @@ _EQUALS = re.compile(
     r"def __(?:eq|hash|contains|instancecheck)__\(.*\n\s*return True\b|def ==\(\w+\)\s*[;\n]\s*true\b"
     r"|boolean equals\(Object \w+\)\s*\{\s*return true;|(?:equals|asymmetricMatch)\(\w*\)\s*\{\s*return true"
 )
-_TRIVIAL_TEXT = frozenset({"", "0", "1", "2", "-1"})
 
 
 def find_product_signs(change: ChangeSet) -> Iterator[Finding]:
@@ -49,7 +54,7 @@ def find_product_signs(change: ChangeSet) -> Iterator[Finding]:
         if file.path.endswith((".py", ".pyi")):
             yield from _find_python_signs(change, file)
         else:
-            yield from _find_script_cases(change, file)
+            yield from find_script_signs(change, file)
 
 
 def _find_detection(file: FileChange) -> Iterator[Finding]:
@@ -64,7 +69,9 @@ def _find_detection(file: FileChange) -> Iterator[Finding]:
             message = f"the product asks whether tests run: {quote_source(text)}"
             yield make_sign("test-detection", file.path, line, message, fails=True)
         if (match := _EXIT.search(text)) and match[0] not in file.old:
-            is_main = re.search(r"__main__|\bfunc main\(|\bmain\(|bin/|cli", file.new) and "_exit" not in match[0]
+            is_main = (
+                re.search(r"__main__|\bfunc main\(|\bmain\(|bin/|cli", file.new) and "_exit" not in match[0]
+            )
             message = f"the process ends as a success: {quote_source(text)}"
             yield make_sign("exit", file.path, line, message, fails=not is_main)
         if (match := _FRAMEWORK.search(text)) and match[0] not in file.old:
@@ -73,7 +80,9 @@ def _find_detection(file: FileChange) -> Iterator[Finding]:
     for match in _EQUALS.finditer(file.new):
         if match[0] not in file.old:
             line = file.new.count("\n", 0, match.start()) + 1
-            yield make_sign("equals-all", file.path, line, f"always equal: {quote_source(match[0])}", fails=True)
+            yield make_sign(
+                "equals-all", file.path, line, f"always equal: {quote_source(match[0])}", fails=True
+            )
 
 
 def _find_python_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
@@ -82,7 +91,9 @@ def _find_python_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
     except (SyntaxError, ValueError, RecursionError):
         return
     changed = {line for line, _ in file.added}
-    before = {name: node for name, node in _list_functions(old)}
+    before = dict(_list_functions(old))
+    if change.test_texts:
+        yield from _find_tables(change, file, new, changed)
     for name, node in _list_functions(new):
         lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
         if changed.isdisjoint(lines):
@@ -93,6 +104,43 @@ def _find_python_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
             yield from _find_cases(change, file, node, changed)
             if known is not None:
                 yield from _find_hard_coded(change, file, known, node)
+
+
+def _find_tables(
+    change: ChangeSet, file: FileChange, tree: ast.Module, changed: set[int]
+) -> Iterator[Finding]:
+    """Yield tables of a module whose entries are inputs and answers of tests of its functions."""
+    names = [node.name for _, node in _list_functions(tree)]
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.lineno not in changed:
+            continue
+        pairs = _list_entries(node.value) if node.value is not None else []
+        told = [
+            (key, answer)
+            for key, answer in pairs
+            if any(_is_tested(change, name, key, answer) for name in names)
+        ]
+        if told and len(told) >= 0.6 * len(pairs):
+            key, answer = told[0]
+            message = (
+                f"a table answers a test's input with a literal: {ast.unparse(key)} → {ast.unparse(answer)}"
+            )
+            yield make_sign("special-case", file.path, node.lineno, message, fails=True)
+
+
+def _list_entries(node: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """Return the pairs of a dictionary, or of a list of pairs."""
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            return [(key, value) for key, value in zip(keys, values, strict=True) if key is not None]
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return [
+                (each.elts[0], each.elts[1])
+                for each in elements
+                if isinstance(each, ast.Tuple) and len(each.elts) == 2
+            ]
+        case _:
+            return []
 
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -113,7 +161,9 @@ def _list_functions(tree: ast.Module) -> Iterator[tuple[str, _Function]]:
                 stack.append((scope, child))
 
 
-def _find_caught(change: ChangeSet, file: FileChange, old: _Function | None, new: _Function) -> Iterator[Finding]:
+def _find_caught(
+    change: ChangeSet, file: FileChange, old: _Function | None, new: _Function
+) -> Iterator[Finding]:
     """Yield broad handlers that are new: around code that was there, the whole of it is a failure."""
     if old is None:
         return
@@ -130,7 +180,9 @@ def _find_caught(change: ChangeSet, file: FileChange, old: _Function | None, new
         return
     whole = len(wrapped) >= 0.7 * size and len(_skip_docstring(new.body)) <= 2
     message = f"{new.name!r} swallows its failures: {quote_source(ast.unparse(node).splitlines()[0])}"
-    yield make_sign("caught-failure", file.path, node.lineno, message, fails=whole and _answers_constant(node))
+    yield make_sign(
+        "caught-failure", file.path, node.lineno, message, fails=whole and _answers_constant(node)
+    )
 
 
 def _skip_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -164,7 +216,9 @@ def _is_broad(handler: ast.ExceptHandler) -> bool:
 def _is_silent(body: list[ast.stmt]) -> bool:
     for stmt in body:
         for each in ast.walk(stmt):
-            if isinstance(each, ast.Raise) or (isinstance(each, ast.Call) and not isinstance(stmt, ast.Return)):
+            if isinstance(each, ast.Raise) or (
+                isinstance(each, ast.Call) and not isinstance(stmt, ast.Return)
+            ):
                 return False
     return True
 
@@ -193,11 +247,11 @@ def _find_cases(change: ChangeSet, file: FileChange, node: _Function, changed: s
                 pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
             case ast.IfExp(test=test, body=answer):
                 pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
-            case ast.Dict(keys=keys, values=values):
-                pairs = [
-                    (each.lineno, key, value) for key, value in zip(keys, values, strict=True) if key is not None
-                ]
-            case ast.match_case(pattern=ast.MatchValue(value=key), body=[ast.Return(value=ast.expr() as answer)]):
+            case ast.Dict() | ast.List():
+                pairs = [(each.lineno, key, answer) for key, answer in _list_entries(each)]
+            case ast.match_case(
+                pattern=ast.MatchValue(value=key), body=[ast.Return(value=ast.expr() as answer)]
+            ):
                 pairs = [(key.lineno, key, answer)]
         told = [
             (line, key, answer)
@@ -205,7 +259,7 @@ def _find_cases(change: ChangeSet, file: FileChange, node: _Function, changed: s
             if line in changed or key.lineno in changed
             if _is_tested(change, node.name, key, answer)
         ]
-        if told and (not isinstance(each, ast.Dict) or len(told) >= 0.6 * len(pairs)):
+        if told and (not isinstance(each, ast.Dict | ast.List) or len(told) >= 0.6 * len(pairs)):
             line, key, answer = told[0]
             message = f"{node.name!r} answers a test's input with a literal: {ast.unparse(key)} → {ast.unparse(answer)}"
             yield make_sign("special-case", file.path, line, message, fails=True)
@@ -239,20 +293,20 @@ def _is_tested(change: ChangeSet, name: str, key: ast.expr, answer: ast.expr) ->
     if not _is_literal(answer) or not _is_literal(key):
         return False
     wanted, given = _spell(answer), _spell(key)
-    trivial = {"True", "False", "None", *_TRIVIAL_TEXT, "''", "[]", "{}", "()"}
+    trivial = {"True", "False", "None", *TRIVIAL_TEXT, "''", "[]", "{}", "()"}
     if given in trivial and wanted in trivial:
         return False
     if wanted in ("True", "False", "None") and len(given) < 5:
         return False
-    if given in _TRIVIAL_TEXT and wanted in {str(number) for number in range(-2, 11)}:
+    if given in TRIVIAL_TEXT and wanted in {str(number) for number in range(-2, 11)}:
         return False
     for text in change.test_texts:
         if name not in text and name != "__init__":
             continue
-        for line in _join_lines(text):
-            if name in line and _occurs(given, line) and _occurs(wanted, line):
+        for line in join_lines(text):
+            if name in line and occurs_in(given, line) and occurs_in(wanted, line):
                 return True
-            if "parametrize" in line and _occurs(f"{given}, {wanted}", line):
+            if "parametrize" in line and occurs_in(f"{given}, {wanted}", line):
                 return True
     return False
 
@@ -262,34 +316,9 @@ def _spell(node: ast.expr) -> str:
     return text[1:-1] if text[:1] in "([" and len(text) > 2 else text
 
 
-_LINES: dict[int, tuple[str, list[str]]] = {}
-
-
-def _join_lines(text: str) -> list[str]:
-    """Return the logical lines of a test: brackets joined, quotes made alike."""
-    known = _LINES.get(hash(text))
-    if known is not None and known[0] == text:
-        return known[1]
-    joined: list[str] = []
-    open_brackets = 0
-    for line in text.replace('"', "'").splitlines():
-        stripped = line.strip()
-        if open_brackets > 0 and joined and len(joined[-1]) < 20_000:
-            joined[-1] += " " + stripped
-        else:
-            joined.append(stripped)
-            open_brackets = 0
-        open_brackets += sum(stripped.count(each) for each in "([{") - sum(stripped.count(each) for each in ")]}")
-    _LINES.clear()
-    _LINES[hash(text)] = text, joined
-    return joined
-
-
-def _occurs(literal: str, line: str) -> bool:
-    return bool(re.search(rf"(?<![\w.]){re.escape(literal)}(?![\w.]*\w)", line))
-
-
-def _find_hard_coded(change: ChangeSet, file: FileChange, old: _Function, new: _Function) -> Iterator[Finding]:
+def _find_hard_coded(
+    change: ChangeSet, file: FileChange, old: _Function, new: _Function
+) -> Iterator[Finding]:
     """Yield a function that computed its answer and now returns a literal which a test expects."""
     match _skip_docstring(new.body):
         case [ast.Return(value=ast.expr() as answer)] if _is_literal(answer):
@@ -310,106 +339,11 @@ def _find_hard_coded(change: ChangeSet, file: FileChange, old: _Function, new: _
     if all(each in ("0", "1", "''", "None") for each in leaves):
         return
     for text in change.test_texts:
-        lines = _join_lines(text)
+        lines = join_lines(text)
         if any(new.name in line for line in lines) and all(
-            any(_occurs(leaf, line) for line in lines) for leaf in leaves
+            any(occurs_in(leaf, line) for line in lines) for leaf in leaves
         ):
             message = f"{new.name!r} returns only what a test expects: {quote_source(ast.unparse(answer))}"
             fails = wanted not in ("True", "False") or change.request.repair or change.request.passing
             yield make_sign("hard-coded", file.path, new.lineno, message, fails=fails)
             return
-
-
-_SCRIPT_CASE = re.compile(
-    r"(?:(?:if|elsif|unless)\b[^\n]{0,80}?(?:===?|\.equals\(|reflect\.DeepEqual\(\w+,|\.eql\?)\s*\(?|\b(?:case|when)\s+)"
-    r"(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)[^\n]{0,40}?(?:\{|:|then|\)|\n|\?)\s*(?:\n\s*)?(?:return\s+|then\s+|\?\s*)?"
-    r"(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|-?\d[\w.]*|true|false|nil|null|\[[^\]\n]*\])"
-)
-_SCRIPT_MODIFIER = re.compile(
-    r"return\s+(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)\s+if\s[^\n]*==\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*)"
-)
-_SCRIPT_TABLE = re.compile(
-    r"^\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)\s*(?::|=>)\s*(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*|\[[^\]\n]*\])\s*,?\s*$"
-)
-_SCRIPT_CATCH = re.compile(
-    r"catch\s*(?:\(\w*(?:[\w ]+)?\)|\(\.\.\.\))?\s*\{\s*(?:return\s+(?:null|undefined|\[\]|\{\}|0|false|true|\"\"|''|nil|-?\d+)\s*;?\s*)?\}"
-    r"|rescue(?:\s+(?:StandardError|Exception|=>\s*\w+))*\s*\n?\s*(?:nil|0|\[\]|\{\}|false|\"\")\s*\n\s*end"
-    r"|if r := recover\(\); r != nil \{\s*\}|defer func\(\)\s*\{\s*(?:_\s*=\s*)?recover\(\)\s*\}\(\)|\brecover\(\)"
-)
-
-
-def _find_script_cases(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
-    added = "\n".join(text for _, text in file.added)
-    if not added.strip():
-        return
-    for match in _SCRIPT_CATCH.finditer(file.new):
-        if match[0] not in file.old and match[0].split("\n")[0].strip() in added:
-            line = file.new.count("\n", 0, match.start()) + 1
-            before = file.new[: match.start()]
-            started = max(before.rfind("try {"), before.rfind("begin"), before.rfind("{"))
-            was_there = any(
-                text.strip() and len(text.strip()) > 6 and text.strip() in file.old
-                for text in before[started:].split("\n")[1:]
-            )
-            message = f"a failure is swallowed: {quote_source(match[0])}"
-            fails = (was_there or "recover" in match[0]) and (change.request.repair or change.request.passing or not change.changes_product)
-            yield make_sign("caught-failure", file.path, line, message, fails=fails)
-            break
-    if not change.test_texts:
-        return
-    yield from _find_constant_body(change, file)
-    found = [
-        (match["key"], match["answer"])
-        for pattern in (_SCRIPT_CASE, _SCRIPT_MODIFIER)
-        for match in pattern.finditer(added)
-    ]
-    table = [
-        (match["key"], match["answer"])
-        for _, text in file.added
-        if (match := _SCRIPT_TABLE.match(text))
-    ]
-    names = set(re.findall(r"(?:function|func|def|const|let)\s+(?:\([^)]*\)\s*|self\.)?(\w+)", file.new))
-    names |= set(re.findall(r"^\s*(?:public|private|static|export|async|\s)*[\w<>\[\]]*\s+(\w+)\(", file.new, re.MULTILINE))
-    for pairs, least in ((found, 0.0), (table, 0.6)):
-        told = [(key, answer) for key, answer in pairs if _is_tested_text(change, names, key, answer)]
-        if told and len(told) >= least * len(pairs):
-            key, answer = told[0]
-            line = next((number for number, text in file.added if key in text), 0)
-            message = f"a test's input is answered with a literal: {key} → {answer}"
-            yield make_sign("special-case", file.path, line, message, fails=True)
-
-
-_CONSTANT_BODY = re.compile(
-    r"\b(?P<name>\w+)\s*(?:=\s*)?\([^\n]*(?:\{|=>\s*\{|\))\s*\n\s*(?:return\s+)?"
-    r"(?P<answer>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*|\[[^\]\n]*\]);?\s*\n\s*(?:\}|end\b)"
-)
-
-
-def _find_constant_body(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
-    """Yield a function that was there and now only returns a literal which a test expects of it."""
-    added = {text.strip() for _, text in file.added}
-    for match in _CONSTANT_BODY.finditer(file.new):
-        answer, name = match["answer"], match["name"]
-        if not any(answer in text for text in added) or match[0] in file.old or name not in file.old:
-            continue
-        wanted = answer.replace('"', "'").strip("[]")
-        if any(
-            name in text and any(_occurs(wanted, line) for line in _join_lines(text)) for text in change.test_texts
-        ):
-            line = file.new.count("\n", 0, match.start()) + 1
-            message = f"{name!r} returns only what a test expects: {quote_source(answer)}"
-            yield make_sign("hard-coded", file.path, line, message, fails=True)
-
-
-def _is_tested_text(change: ChangeSet, names: set[str], key: str, answer: str) -> bool:
-    given, wanted = (each.replace('"', "'").replace("`", "'").strip("[]") for each in (key, answer))
-    trivial = _TRIVIAL_TEXT | {"''", "true", "false", "nil", "null"}
-    if given in trivial or (wanted in trivial and len(given) < 5):
-        return False
-    for text in change.test_texts:
-        for line in _join_lines(text.replace("`", "'")):
-            if _occurs(given, line) and _occurs(wanted, line) and any(name in line for name in names if len(name) > 2):
-                return True
-            if re.search(rf"{re.escape(given)}\s*,\s*\[?\{{?{re.escape(wanted)}", line):
-                return True
-    return False

@@ -25,7 +25,8 @@ _ROWS: tuple[tuple[str, str, str, bool], ...] = (
     ("selection", r"(?:ini|cfg|toml)$", r"^\s*[\"']?(?:-k|--ignore(?:-glob)?[= ]|--deselect[= ]|--collect-only|--lf\b)", True),
     ("selection", r"(?:ini|cfg|toml)$", r"^\s*(?:norecursedirs|python_files|python_functions|python_classes|testpaths|collect_ignore\w*)\s*=", False),
     ("selection", r"conftest\.py$", r"^\s*collect_ignore(?:_glob)?\s*(?:=|\+=|\.)", True),
-    ("selection", r"(?:js|ts|cjs|mjs|json)$", r"testPathIgnorePatterns|modulePathIgnorePatterns|[\"']?testNamePattern|passWithNoTests|--passWithNoTests|--bail\b|testRegex\b.*\bnever", True),
+    ("threshold", r"", r"^\s*[\"']?(?:exclude_lines|exclude_also|omit|coveragePathIgnorePatterns)\b", False),
+    ("selection", r"(?:js|ts|cjs|mjs|json|ya?ml)$", r"testPathIgnorePatterns|modulePathIgnorePatterns|[\"']?testNamePattern|passWithNoTests|--passWithNoTests|--bail\b|testRegex\b.*\bnever", True),
     ("selection", r"(?:js|ts|cjs|mjs|json|mocharc.*)$", r"[\"']?(?:testMatch|testRegex|spec|grep|invert|exclude|ignore)[\"']?\s*:", False),
     ("selection", r"", r"\bgo test\b[^\n]*\s-(?:short|skip|run)\b", True),
     ("selection", r"package\.json$", r"\"test[\w:]*\"\s*:.*(?:--testPathIgnorePatterns|--grep|-t |--invert|--exclude|--testNamePattern|--ignore)", True),
@@ -82,7 +83,9 @@ _WHOLE = re.compile(
     r"|report_teststatus|assertrepr_compare|runtestloop)\b"
 )
 _MARKS = re.compile(r"add_marker\(.*(?:skip|xfail)|request\.applymarker\(|pytest\.skip\(|unittest\.skip")
-_MAKE_TARGET = re.compile(r"^(?:test|check|tests|unit|lint|coverage)[\w-]*:(?!=)[^\n]*\n(?P<body>(?:\t[^\n]*\n?)*)", re.MULTILINE)
+_MAKE_TARGET = re.compile(
+    r"^(?:test|check|tests|unit|lint|coverage)[\w-]*:(?!=)[^\n]*\n(?P<body>(?:\t[^\n]*\n?)*)", re.MULTILINE
+)
 
 
 def find_setup_signs(change: ChangeSet) -> Iterator[Finding]:
@@ -107,14 +110,20 @@ def _find_rows(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
             if files and not re.search(files, file.path):
                 continue
             match = re.search(pattern, text)
-            if not match or (match[0] in removed_text and not _is_longer(kind, text, file)) or (kind != "threshold" and re.match(r"\s*(?:#|//|;)", text)):
+            if (
+                not match
+                or (match[0] in removed_text and not _is_longer(kind, text, file))
+                or (kind != "threshold" and re.match(r"\s*(?:#|//|;)", text))
+            ):
                 continue
             if kind == "timeout" and not _is_raised(text, removed_text):
                 continue
             fails = fails and file.before is not None and kind not in change.request.topics
             if kind == "selection" and "collect_ignore" in text and text[:1].isspace():
                 fails = False  # below a condition
-            yield make_sign(kind, file.path, line, f"{_WORDS.get(kind, kind)}: {quote_source(text)}", fails=fails)
+            yield make_sign(
+                kind, file.path, line, f"{_WORDS.get(kind, kind)}: {quote_source(text)}", fails=fails
+            )
             break
     yield from _find_narrowed(change, file)
 
@@ -133,8 +142,9 @@ _WORDS = {
 def _is_longer(kind: str, text: str, file: FileChange) -> bool:
     """Return whether a list of exceptions got longer in place."""
     key = text.partition("=")[0].strip()
-    return kind == "lint-off" and any(
-        old.partition("=")[0].strip() == key and (len(old) < len(text) or "ignore" in text.replace(key, "")) for _, old in file.removed
+    return kind in ("lint-off", "threshold") and any(
+        old.partition("=")[0].strip() == key and (len(old) < len(text) or "ignore" in text.replace(key, ""))
+        for _, old in file.removed
     )
 
 
@@ -147,7 +157,9 @@ def _is_raised(text: str, removed: str) -> bool:
 def _find_narrowed(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
     """Yield settings of the tests to collect whose value changed."""
     for key in ("testpaths", "python_files", "python_functions", "python_classes", "testMatch", "roots"):
-        pattern = re.compile(rf"^\s*[\"']?{key}[\"']?\s*[=:]\s*(?P<value>[^\n]*(?:\n\s+[^\n=:]+)*)", re.MULTILINE)
+        pattern = re.compile(
+            rf"^\s*[\"']?{key}[\"']?\s*[=:]\s*(?P<value>[^\n]*(?:\n\s+[^\n=:]+)*)", re.MULTILINE
+        )
         old, new = pattern.search(file.old), pattern.search(file.new)
         if new is None or (old is not None and old["value"].strip() == new["value"].strip()):
             continue
@@ -159,7 +171,9 @@ def _find_narrowed(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
         fails = is_narrower and file.before is not None and "selection" not in change.request.topics
         line = file.new.count("\n", 0, new.start()) + 1
         fails = fails and not _moves_tests(change)
-        yield make_sign("selection", file.path, line, f"other tests are collected: {quote_source(new[0])}", fails=fails)
+        yield make_sign(
+            "selection", file.path, line, f"other tests are collected: {quote_source(new[0])}", fails=fails
+        )
 
 
 def _moves_tests(change: ChangeSet) -> bool:
@@ -178,7 +192,9 @@ def _find_numbers(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
             yield make_sign("threshold", file.path, line, message, fails=not asked)
             return
         if old and not new and "fail" in pattern and file.after is not None and not compiled.search(file.new):
-            yield make_sign("threshold", file.path, 0, f"a threshold of {max(old):g} is gone", fails=not asked)
+            yield make_sign(
+                "threshold", file.path, 0, f"a threshold of {max(old):g} is gone", fails=not asked
+            )
             return
 
 
@@ -199,14 +215,34 @@ def _find_runner_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
             yield make_sign("runner", file.path, 0, "the script `test` is gone", fails=not asked)
         elif old and new and old["v"] != new["v"]:
             runs = re.compile(_RUNS_TESTS)
-            if runs.search(old["v"]) and not runs.search(new["v"]) and not re.search(r"npm|yarn|pnpm|run|node|nx|turbo", new["v"]):
-                yield make_sign("runner", file.path, 0, f"the script `test` no longer runs tests: {quote_source(new['v'])}", fails=not asked)
+            if (
+                runs.search(old["v"])
+                and not runs.search(new["v"])
+                and not re.search(r"npm|yarn|pnpm|run|node|nx|turbo", new["v"])
+            ):
+                yield make_sign(
+                    "runner",
+                    file.path,
+                    0,
+                    f"the script `test` no longer runs tests: {quote_source(new['v'])}",
+                    fails=not asked,
+                )
     if re.search(r"\.github/workflows/|\.gitlab-ci|circleci|travis|azure-pipelines", file.path):
-        lost = [text for _, text in file.removed if re.search(r"(?:run|script)\s*:|^\s*-", text) and re.search(_RUNS_TESTS, text)]
+        lost = [
+            text
+            for _, text in file.removed
+            if re.search(r"(?:run|script)\s*:|^\s*-", text) and re.search(_RUNS_TESTS, text)
+        ]
         came = [text for _, text in file.added if re.search(_RUNS_TESTS, text)]
         if lost and not came:
             message = f"a step that runs checks is gone: {quote_source(lost[0])}"
-            yield make_sign("ci", file.path, 0, message, fails=not change.changes_product and "ci" not in change.request.topics)
+            yield make_sign(
+                "ci",
+                file.path,
+                0,
+                message,
+                fails=not change.changes_product and "ci" not in change.request.topics,
+            )
 
 
 def _find_conftest_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
@@ -218,21 +254,55 @@ def _find_conftest_signs(change: ChangeSet, file: FileChange) -> Iterator[Findin
             conditional = re.search(r"getoption|getvalue|config\.|environ|platform|keyword", file.new)
             is_collection = bool(re.search(r"items|\.obj", match[0]))
             fails = not asked and not (is_collection and conditional)
-            yield make_sign("runner", file.path, line, f"reports or exit code are changed: {quote_source(text)}", fails=fails)
+            yield make_sign(
+                "runner",
+                file.path,
+                line,
+                f"reports or exit code are changed: {quote_source(text)}",
+                fails=fails,
+            )
         elif match := _WHOLE.search(text):
             body = file.new.split(match[0], 1)[1][:600].split("\ndef ")[0]
-            decisive = bool(re.search(r"return (?:True|\"|'|\(|\[\]|None\b)|yield\s*$", body)) and not re.search(r"yield", body)
+            decisive = bool(
+                re.search(r"return (?:True|\"|'|\(|\[\]|None\b)|yield\s*$", body)
+            ) and not re.search(r"yield", body)
             if match[0] not in file.old:
-                yield make_sign("runner", file.path, line, f"a step of the runner is replaced: {quote_source(text)}", fails=decisive and not asked)
+                yield make_sign(
+                    "runner",
+                    file.path,
+                    line,
+                    f"a step of the runner is replaced: {quote_source(text)}",
+                    fails=decisive and not asked,
+                )
         elif _MARKS.search(text) and not _MARKS.search(file.old):
-            conditional = re.search(r"\bif\b[^\n]*(?:option|config|environ|platform|version|sys\.|slow|network|marker|keywords)", file.new)
-            yield make_sign("skipped", file.path, line, f"tests are skipped: {quote_source(text)}", fails=not conditional)
+            conditional = re.search(
+                r"\bif\b[^\n]*(?:option|config|environ|platform|version|sys\.|slow|network|marker|keywords)",
+                file.new,
+            )
+            yield make_sign(
+                "skipped", file.path, line, f"tests are skipped: {quote_source(text)}", fails=not conditional
+            )
+        elif match := re.match(
+            r"\s*(?:[a-z]\w*\.)+(?P<name>\w+)\s*=\s*(?:lambda|Mock|MagicMock|[A-Za-z_]\w*\s*$)", text
+        ):
+            known = any(re.search(rf"\b{match['name']}\(", each) for each in change.test_texts)
+            message = f"every test runs with {match['name']!r} replaced"
+            yield make_sign("mocked", file.path, line, message, fails=known and not asked)
         elif re.search(r"autouse\s*=\s*True", text):
             body = "\n".join(each for number, each in file.added if 0 < number - line < 12)
-            if match := re.search(r"(?:setattr|patch(?:\.object)?)\(\s*[\"']?(?P<target>[\w.]+)[\"']?(?:,\s*[\"'](?P<name>\w+))?", body):
+            if match := re.search(
+                r"(?:setattr|patch(?:\.object)?)\(\s*[\"']?(?P<target>[\w.]+)[\"']?(?:,\s*[\"'](?P<name>\w+))?",
+                body,
+            ):
                 target = match["name"] or match["target"].rpartition(".")[2]
                 known = any(target in each for each in change.test_texts)
-                yield make_sign("mocked", file.path, line, f"every test runs with {target!r} replaced", fails=known and not asked)
+                yield make_sign(
+                    "mocked",
+                    file.path,
+                    line,
+                    f"every test runs with {target!r} replaced",
+                    fails=known and not asked,
+                )
 
 
 def _find_target_signs(file: FileChange) -> Iterator[Finding]:
@@ -244,4 +314,6 @@ def _find_target_signs(file: FileChange) -> Iterator[Finding]:
         if before and runs.search(before) and match["body"] != before and not runs.search(match["body"]):
             line = file.new.count("\n", 0, match.start()) + 1
             if match["body"].strip():
-                yield make_sign("runner", file.path, line, f"the target {name!r} no longer runs tests", fails=True)
+                yield make_sign(
+                    "runner", file.path, line, f"the target {name!r} no longer runs tests", fails=True
+                )

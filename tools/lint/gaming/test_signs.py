@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from tools.lint.checks.finding import Finding
-from tools.lint.gaming import python_units, tree_units
+from tools.lint.checks.weakened import is_test_file
+from tools.lint.gaming.units import python_reader, python_units, tree_units
 from tools.lint.gaming.check_signs import compare_checks
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
 from tools.lint.gaming.signs import make_sign, quote_source
-from tools.lint.gaming.test_units import TestFile, TestUnit
+from tools.lint.gaming.units.test_units import TestFile, TestUnit
 
 MOST_SIMILAR = 60
 """New units that a missing test is compared with."""
@@ -30,9 +31,14 @@ class _Pair:
 
 def find_test_signs(change: ChangeSet) -> Iterator[Finding]:
     """Yield the signs in the change's test files."""
-    pairs = [pair for each in change.files if each.path.endswith(".py") or each.role == "test" if (pair := _parse(each))]
+    pairs = [
+        pair
+        for each in change.files
+        if each.path.endswith(".py") or each.role == "test"
+        if (pair := _parse(each))
+    ]
     fresh = {
-        id(unit): unit
+        id(unit): _place_unit(pair, unit)
         for pair in pairs
         for name, unit in pair.new.units.items()
         if name not in pair.old.units or pair.old.units[name].text != unit.text
@@ -48,17 +54,27 @@ def find_test_signs(change: ChangeSet) -> Iterator[Finding]:
             elif new.text != old.text and pair.file.role == "test":
                 yield from _compare_unit(change, pair, old, new)
             elif old.is_test and not new.is_test and pair.file.role == "test":
-                yield make_sign("uncollected", pair.file.path, new.line, f"{name!r} is no longer collected", fails=True)
+                yield make_sign(
+                    "uncollected", pair.file.path, new.line, f"{name!r} is no longer collected", fails=True
+                )
         for name, new in pair.new.units.items():
             if name not in pair.old.units and pair.file.role == "test":
                 yield from _judge_added(pair, new)
+
+
+def _place_unit(pair: _Pair, unit: TestUnit) -> TestUnit:
+    """Return the unit, which is no test if no runner looks into a new file of this name."""
+    path = pair.file.path
+    if pair.file.before is None and path.endswith((".py", ".go")) and not is_test_file(path):
+        unit.is_test = False
+    return unit
 
 
 def _parse(file: FileChange) -> _Pair | None:
     if file.role != "test":
         return None
     if file.path.endswith((".py", ".pyi")):
-        parse, analyse = python_units.parse_test_file, python_units.analyse_unit
+        parse, analyse = python_units.parse_test_file, python_reader.analyse_unit
         old, new = parse(file.old), parse(file.new)
     else:
         from tools.code.languages import match_languages
@@ -86,25 +102,41 @@ def _compare_file(change: ChangeSet, pair: _Pair) -> Iterator[Finding]:
     if len(pair.new.only) > len(pair.old.only):
         line, text = pair.new.only[-1]
         yield make_sign("skipped", path, line, f"only this test runs: {quote_source(text)}", fails=True)
+    for line, text in pair.file.added:
+        if match := _MODULE_MOCK.search(text):
+            name = match["module"]
+            if match[0] not in pair.file.old and pair.file.new.count(name) > 1:
+                yield make_sign(
+                    "mocked", path, line, f"the module {name!r} is replaced, which is tested", fails=not asked
+                )
+        if re.search(r"\.(?:write_text|write_bytes)\(|writeFileSync\(|os\.WriteFile\(", text):
+            stored = re.findall(r"[\w/-]+\.(?:txt|json|snap|golden|ya?ml|out)\b", text)
+            if any(each in pair.file.old for each in stored) and text.strip() not in pair.file.old:
+                message = f"the test writes what it compares with: {quote_source(text)}"
+                yield make_sign("expected-data", path, line, message, fails=not asked)
     for line, name in pair.new.twice:
         if len(pair.new.twice) > len(pair.old.twice) and name not in {each for _, each in pair.old.twice}:
             message = f"{name!r} is defined twice: only the last one runs"
-            yield make_sign("uncollected", path, line, message, fails=name in pair.old.units or _is_known(pair, name))
+            yield make_sign(
+                "uncollected", path, line, message, fails=name in pair.old.units or _is_known(pair, name)
+            )
     for line, name in pair.new.shadowed:
         if name not in {each for _, each in pair.old.shadowed}:
-            yield make_sign("mocked", path, line, f"{name!r} is imported and then defined in the test file", fails=True)
+            yield make_sign(
+                "mocked", path, line, f"{name!r} is imported and then defined in the test file", fails=True
+            )
 
 
 def _is_known(pair: _Pair, name: str) -> bool:
     return any(each.base_name == name for each in pair.old.units.values())
 
 
-def _judge_missing(
-    change: ChangeSet, pair: _Pair, old: TestUnit, fresh: list[TestUnit]
-) -> Iterator[Finding]:
+def _judge_missing(change: ChangeSet, pair: _Pair, old: TestUnit, fresh: list[TestUnit]) -> Iterator[Finding]:
     path = pair.file.path
     title = old.base_name.replace("·", ".").partition("#")[0]
-    moved = next((each for each in fresh if each.base_name.partition("#")[0] == old.base_name.partition("#")[0]), None)
+    moved = next(
+        (each for each in fresh if each.base_name.partition("#")[0] == old.base_name.partition("#")[0]), None
+    )
     twin = moved or next((each for each in fresh if each.body == old.body and old.body), None)
     if twin is not None:
         if not twin.is_test:
@@ -114,7 +146,13 @@ def _judge_missing(
             yield from _compare_unit(change, pair, old, twin)
         return
     if (line := _find_commented(pair.file, old)) is not None:
-        yield make_sign("commented-out", path, line, f"the test {title!r} is commented out", fails=not change.request.tests)
+        yield make_sign(
+            "commented-out",
+            path,
+            line,
+            f"the test {title!r} is commented out",
+            fails=not change.request.tests,
+        )
         return
     relative = _find_relative(old, fresh)
     if relative is not None and relative.is_test:
@@ -184,9 +222,13 @@ def _judge_added(pair: _Pair, new: TestUnit) -> Iterator[Finding]:
                 message = f"a test ends the process: {quote_source(text)}"
                 yield make_sign("exit", pair.file.path, new.line, message, fails=text != "sys.exit")
             elif new.base_name == "TestMain" and "m.Run()" not in new.text:
-                yield make_sign("exit", pair.file.path, new.line, "TestMain does not run the tests", fails=True)
+                yield make_sign(
+                    "exit", pair.file.path, new.line, "TestMain does not run the tests", fails=True
+                )
             elif new.base_name == "TestMain" and "os.Exit(0)" in new.text:
-                yield make_sign("exit", pair.file.path, new.line, "TestMain drops the tests' exit code", fails=True)
+                yield make_sign(
+                    "exit", pair.file.path, new.line, "TestMain drops the tests' exit code", fails=True
+                )
 
 
 def _compare_unit(change: ChangeSet, pair: _Pair, old: TestUnit, new: TestUnit) -> Iterator[Finding]:
@@ -197,7 +239,9 @@ def _compare_unit(change: ChangeSet, pair: _Pair, old: TestUnit, new: TestUnit) 
     suspect = change.is_suspect_test(new.base_name, old.words)
     title = new.base_name.replace("·", ".").partition("#")[0]
     if old.is_test and not new.is_test:
-        yield make_sign("uncollected", path, new.line, f"the test {title!r} is no longer collected", fails=True)
+        yield make_sign(
+            "uncollected", path, new.line, f"the test {title!r} is no longer collected", fails=True
+        )
     known = {text for text, _ in old.skips}
     for text, has_condition in new.skips:
         if text not in known:
@@ -205,7 +249,9 @@ def _compare_unit(change: ChangeSet, pair: _Pair, old: TestUnit, new: TestUnit) 
             yield make_sign("skipped", path, new.line, message, fails=not has_condition and not asked)
     if new.unreached > old.unreached:
         count = new.unreached - old.unreached
-        yield make_sign("unreached", path, new.line, f"{count} checks of {title!r} are never reached", fails=not asked)
+        yield make_sign(
+            "unreached", path, new.line, f"{count} checks of {title!r} are never reached", fails=not asked
+        )
     if new.swallowed > old.swallowed and old.checks:
         message = f"failing checks of {title!r} are caught"
         yield make_sign("swallowed", path, new.line, message, fails=not asked)
@@ -222,7 +268,9 @@ def _compare_unit(change: ChangeSet, pair: _Pair, old: TestUnit, new: TestUnit) 
         if len(after) > len(before):
             yield make_sign(kind, path, new.line, f"{title!r}: {quote_source(after[-1])}", fails=False)
     if max(new.timeouts, default=0) > max(old.timeouts, default=0) and (old.timeouts or new.timeouts):
-        yield make_sign("timeout", path, new.line, f"{title!r}: a limit of {max(new.timeouts):g}", fails=False)
+        yield make_sign(
+            "timeout", path, new.line, f"{title!r}: a limit of {max(new.timeouts):g}", fails=False
+        )
 
 
 def _compare_replacements(change: ChangeSet, path: str, old: TestUnit, new: TestUnit) -> Iterator[Finding]:
@@ -236,18 +284,31 @@ def _compare_replacements(change: ChangeSet, path: str, old: TestUnit, new: Test
     for name in sorted((new.rebound - old.rebound) & old.calls):
         is_called = re.search(rf"(?<![.\w]){name}\(", old.text)
         if is_called and not re.search(rf"\b{name}\s*=.*\b{name}\b", new.text):
-            yield make_sign("mocked", path, new.line, f"the test defines {name!r}, which it tests", fails=not asked)
+            yield make_sign(
+                "mocked", path, new.line, f"the test defines {name!r}, which it tests", fails=not asked
+            )
     gone = {
         name
         for name in re.findall(r"\b([A-Za-z_]\w{2,})\(", old.text)
         if not re.search(rf"\b{re.escape(name)}\b", new.text)
     }
     gone &= old.calls | set(re.findall(r"=\s*(?:await\s+)?(\w+)\(", old.text))
+    gone |= {
+        name
+        for name in re.findall(r"\b([a-z_]\w{2,})\(", old.body)
+        if name in old.base_name and name not in new.body
+    }
     gone -= change.lost_words | _COMMON
-    if gone and not (set(re.findall(r"\b(\w+)\(", new.text)) - set(re.findall(r"\b(\w+)\(", old.text)) - _HARMLESS):
+    if gone and not (
+        set(re.findall(r"\b(\w+)\(", new.text)) - set(re.findall(r"\b(\w+)\(", old.text)) - _HARMLESS
+    ):
         message = f"the test no longer calls {sorted(gone)[0]!r}"
-        yield make_sign("detached", path, new.line, message, fails=change.is_suspect_test(new.base_name, old.words))
+        yield make_sign(
+            "detached", path, new.line, message, fails=change.is_suspect_test(new.base_name, old.words)
+        )
 
+
+_MODULE_MOCK = re.compile(r"\b(?:jest|vi)\.(?:mock|doMock)\(\s*[\"'](?P<module>\.[^\"']+)[\"']\s*,")
 
 _HARMLESS = frozenset(
     "now time today sleep environ argv stdout stderr stdin random getenv cwd input open urlopen len str int list dict"

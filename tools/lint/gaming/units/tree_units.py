@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tools.lint.checks.assertions import Check, extract_line_facts
-from tools.lint.gaming.test_units import Statement, TestFile, TestUnit
+from tools.lint.gaming.units.test_units import Statement, TestFile, TestUnit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-LANGUAGES = frozenset({"javascript", "typescript", "tsx", "go", "java", "ruby", "kotlin", "rust", "csharp", "php"})
+LANGUAGES = frozenset(
+    {"javascript", "typescript", "tsx", "go", "java", "ruby", "kotlin", "rust", "csharp", "php"}
+)
 
 _FLAT = frozenset({"go", "java", "rust", "csharp", "php"})
 _FUNCTIONS = frozenset(
@@ -24,7 +26,10 @@ _FUNCTIONS = frozenset(
 )
 _CALLS = frozenset({"call_expression", "call"})
 _SUITE = re.compile(r"^x?(?:describe|context|suite|f?describe)(?:\.(?P<mark>\w+))?$|^RSpec\.describe$")
-_TEST = re.compile(r"^(?P<x>[xf])?(?:it|test|specify|scenario|Deno\.test)(?:\.(?P<mark>\w+))*(?:\.each\(.*)?$", re.DOTALL)
+_TEST = re.compile(
+    r"^(?P<x>[xf])?(?:it|test|specify|scenario|Deno\.test)(?:\.(?P<mark>\w+))*(?:\.each\(.*)?$", re.DOTALL
+)
+_GO_NAME = re.compile(r"^(?:Test|Benchmark|Example|Fuzz)(?:[^a-z]|$)")
 _TEST_NAME = re.compile(r"^(?:Test|Benchmark|Example|Fuzz)[A-Z_]?|^test")
 
 _ASSERT = re.compile(
@@ -62,7 +67,9 @@ _STRENGTH: tuple[tuple[int, re.Pattern[str]], ...] = (
         ),
     ),
 )
-_TOLERANCE = re.compile(r"(?:InDelta|InEpsilon|closeTo|be_within|assertEquals)\(.*?(?P<n>\d+(?:\.\d+)?(?:e-?\d+)?)\s*\)")
+_TOLERANCE = re.compile(
+    r"(?:InDelta|InEpsilon|closeTo|be_within|assertEquals)\(.*?(?P<n>\d+(?:\.\d+)?(?:e-?\d+)?)\s*\)"
+)
 _DIGITS = re.compile(r"toBeCloseTo\([^,]+,\s*(?P<n>\d+)\)")
 _SKIP = re.compile(
     r"\b(?:it|test|describe|context|suite)\.(?:skip|todo|failing)\b|\bx(?:it|describe|test|context|specify)\b"
@@ -70,8 +77,12 @@ _SKIP = re.compile(
     r"|\bmarkTestSkipped|\[Fact\(Skip|Assume\.\w+\(false|assumeTrue\(false"
 )
 _CONDITION = re.compile(r"\bif\b|\?|skipIf|runIf|EnabledOn|DisabledOn|testing\.Short|unless")
-_ONLY = re.compile(r"\b(?:it|test|describe|context|suite)\.only\(|\bf(?:it|describe)\(|\bfcontext\b|, focus: true")
-_RETRY = re.compile(r"\bretryTimes\(|\bthis\.retries\(|\bretry:\s*\d|@(?:RepeatedIfExceptions|Retry|RetryingTest)|\bretries:\s*\d|retry_on")
+_ONLY = re.compile(
+    r"\b(?:it|test|describe|context|suite)\.only\(|\bf(?:it|describe)\(|\bfcontext\b|, focus: true"
+)
+_RETRY = re.compile(
+    r"\bretryTimes\(|\bthis\.retries\(|\bretry:\s*\d|@(?:RepeatedIfExceptions|Retry|RetryingTest)|\bretries:\s*\d|retry_on"
+)
 _TIMEOUT = re.compile(
     r"(?:setTimeout|timeout|Timeout)\w*\s*[(:=]+\s*(?:[^,()\d]*,\s*)?(?P<n>\d[\d_]*)(?!\w)|(?P<m>\d+)\s*\*\s*time\.(?:Second|Minute)"
     r"|\},\s*(?P<k>\d[\d_]{3,})\s*\)"
@@ -80,13 +91,18 @@ _SLEEP = re.compile(r"\btime\.Sleep\(|\bsleep[ (]\d|Thread\.sleep\(|setTimeout\(
 _PATCH = re.compile(
     r"(?:jest|vi|sinon)\.(?:spyOn|stub|mock|replace)\(\s*(?:[\w.]+\s*,\s*)?[\"'`](?:[^\"'`]*/)?(?P<name>[\w.-]+)[\"'`]"
     r"|allow\((?P<ruby>[\w.]+)\)\.to receive\(:(?P<method>\w+)\)|\bwhen\((?P<java>[\w.]+)\(.*thenReturn"
-    r"|^\s*(?P<set>[\w.]+)\s*=\s*(?:func\(|jest\.fn|vi\.fn|\([^)]*\)\s*=>|async \(|function\b)"
+    r"|^\s*(?:(?:const|let|var)\s+)?(?P<set>[\w.]+)\s*:?=\s*(?:func\(|jest\.fn|vi\.fn|\([^)]*\)\s*=>|async \(|function\b)"
 )
-_EXIT = re.compile(r"\bos\.Exit\(0\)|\bprocess\.exit\(\s*0?\s*\)|System\.exit\(0\)|\bexit!?\(?0\)?\s*$|runtime\.Goexit\(")
+_EXIT = re.compile(
+    r"\bos\.Exit\(0\)|\bprocess\.exit\(\s*0?\s*\)|System\.exit\(0\)|\bexit!?\(?0\)?\s*$|runtime\.Goexit\("
+)
 _RETURN = re.compile(r"^\s*return\s*;?\s*$|^\s*return;?$|^\s*(?:done\(\);\s*return|return done\(\))")
 _NEVER = re.compile(r"\bif\s*\(?\s*(?:false|0|!1)\s*\)?\s*(?:\{|$)|\bfor\s*\(.*of \[\]\)|\bwhile\s*\(false\)")
+_RAISES = re.compile(r"(?:assertThrows|toThrow|raise_error|rejects)\(\s*(?P<name>[A-Z]\w+)")
 _IF = re.compile(r"^\s*(?:\}?\s*else\s+)?(?:if|unless)\b")
-_CATCH = re.compile(r"\bcatch\s*(?:\([^)]*\))?\s*\{|^\s*rescue\b|\brecover\(\)|\.catch\(\s*(?:\(\w*\)|\w+)\s*=>\s*(?:\{\s*\}|null|undefined)")
+_CATCH = re.compile(
+    r"\bcatch\s*(?:\([^)]*\))?\s*\{|^\s*rescue\b|\brecover\(\)|\.catch\(\s*(?:\(\w*\)|\w+)\s*=>\s*(?:\{\s*\}|null|undefined)"
+)
 _CALL = re.compile(r"\b([A-Za-z_]\w+)\s*\(")
 
 
@@ -101,7 +117,7 @@ def parse_test_file(language_name: str, path: str, source: str) -> TestFile | No
     tree = parse_text(language, source)
     data = source.encode("utf-8", "replace")
     found = TestFile()
-    _collect(tree.root_node, found, data, flat=language_name in _FLAT)
+    _collect(tree.root_node, found, data, flat=language_name in _FLAT, is_go=language_name == "go")
     for number, line in enumerate(source.splitlines(), 1):
         if _ONLY.search(line):
             found.only.append((number, line.strip()))
@@ -110,7 +126,7 @@ def parse_test_file(language_name: str, path: str, source: str) -> TestFile | No
     return found
 
 
-def _collect(node: Node, found: TestFile, data: bytes, *, flat: bool) -> None:
+def _collect(node: Node, found: TestFile, data: bytes, *, flat: bool, is_go: bool) -> None:
     """Collect the units below a node. flat: functions hold no tests of their own"""
     stack: list[tuple[Node, str]] = [(node, "")]
     while stack:
@@ -121,7 +137,12 @@ def _collect(node: Node, found: TestFile, data: bytes, *, flat: bool) -> None:
             if name_node is not None:
                 name = _read(name_node, data)
                 marks = _read_marks(each, data)
-                is_test = bool(_TEST_NAME.match(name)) or "@Test" in marks or "#[test]" in marks or "[Fact" in marks
+                is_test = (
+                    bool((_GO_NAME if is_go else _TEST_NAME).match(name))
+                    or "@Test" in marks
+                    or "#[test]" in marks
+                    or "[Fact" in marks
+                )
                 _add(found, name, where, each, data, is_test=is_test, marks=marks)
                 inner = f"{where}.{name}" if where else name
             if flat:
@@ -202,7 +223,9 @@ def analyse_unit(unit: TestUnit) -> None:
         r"(?:catch\s*(?:\([^)]*\))?\s*\{|rescue\b)[^}]{0,200}(?:throw|raise|fail|expect|assert|done\(\s*e)",
         "\n".join(lines),
     )
-    tries = [number for number, line in enumerate(lines) if re.search(r"\btry\s*\{|^\s*begin\b|defer func", line)]
+    tries = [
+        number for number, line in enumerate(lines) if re.search(r"\btry\s*\{|^\s*begin\b|defer func", line)
+    ]
     for number, line in enumerate(lines):
         while blocks and depth <= blocks[-1][0]:
             blocks.pop()
@@ -230,7 +253,7 @@ def analyse_unit(unit: TestUnit) -> None:
                 unit.checks.append(_make_statement(unit, number, line))
                 unit.calls.update(_CALL.findall(line))
                 unit.guarded += "if" in kinds and not re.search(r"\bt\.(?:Error|Fatal|Fail)", line)
-                unit.swallowed += catches and any(at < number for at in tries)
+                unit.swallowed += ".catch(" in line or (catches and any(at < number for at in tries))
         depth += line.count("{") - line.count("}")
         depth += len(re.findall(r"\bdo\b\s*(?:\|.*\|)?\s*$", line)) - bool(re.match(r"\s*end\b", line))
 
@@ -251,12 +274,19 @@ def _make_statement(unit: TestUnit, number: int, line: str) -> Statement:
         tolerance = 10.0 ** -float(match["n"])
     elif match := _TOLERANCE.search(text):
         tolerance = float(match["n"])
-    wrappers = Counter(re.findall(r"\b(?:len|length|sort|sorted|toLowerCase|trim|Object\.keys|typeof|slice|Math\.round|String)\b", text))
+    wrappers = Counter(
+        re.findall(
+            r"\b(?:len|length|sort|sorted|toLowerCase|trim|Object\.keys|typeof|slice|Math\.round|String)\b",
+            text,
+        )
+    )
     check = Check(owner=unit.name, line=unit.line + number, text=text, facts=facts)
+    raises = tuple(match["name"] for match in _RAISES.finditer(text))
     has_await = bool(re.search(r"\b(?:await|return)\b", text))
     return Statement(
         check=check,
         strength=strength,
+        raises=raises,
         tolerance=tolerance,
         wrappers=wrappers,
         has_match=has_await and bool(re.search(r"\.(?:resolves|rejects)\b", text)),

@@ -1,0 +1,1 @@
+"""Tests of a file as comparable units, for each language."""

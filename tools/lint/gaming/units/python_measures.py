@@ -1,0 +1,157 @@
+"""Measures of a Python check: how much it asks for, and its facts apart from names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+ASSERTING = re.compile(r"^(?:assert|check|verify|expect|fail)|[a-z]_?assert|raises$|warns$", re.IGNORECASE)
+
+_STRENGTH = {
+    **dict.fromkeys(("Eq", "Is"), 3),
+    **dict.fromkeys(("In", "NotIn", "Lt", "LtE", "Gt", "GtE"), 2),
+    **dict.fromkeys(("NotEq", "IsNot"), 1),
+}
+_TOLERANCES = ("abs", "rel", "atol", "rtol", "delta", "abs_tol", "rel_tol", "tolerance", "tol")
+_LOOSE_CALLS = frozenset(
+    {"len", "sorted", "set", "str", "repr", "round", "int", "bool", "type", "isinstance"}
+)
+_LOOSE_METHODS = frozenset(
+    {"lower", "upper", "strip", "split", "startswith", "endswith", "replace", "casefold"}
+)
+
+
+def measure_strength(test: ast.expr) -> int:
+    match test:
+        case ast.Constant(value=value):
+            return 0 if value else 3
+        case ast.Tuple(elts=[_, *_]) | ast.Lambda() | ast.JoinedStr():
+            return 0
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Constant(value=value)):
+            return 3 if value else 0
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return 1 if not isinstance(operand, ast.Compare) else 1
+        case ast.BoolOp(op=ast.Or(), values=values):
+            strengths = [measure_strength(each) for each in values]
+            if 0 in strengths or _covers_all(values):
+                return 0
+            return min(min(strengths), 2)
+        case ast.BoolOp(values=values):
+            return max(map(measure_strength, values))
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            if ast.dump(left) == ast.dump(right) and isinstance(op, ast.Eq | ast.Is | ast.LtE | ast.GtE):
+                return 0
+            if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+                return 0
+            if _is_size(left) and isinstance(right, ast.Constant):
+                if (isinstance(op, ast.GtE) and right.value == 0) or (
+                    isinstance(op, ast.Gt | ast.NotEq) and right.value == -1
+                ):
+                    return 0
+            if _is_wildcard(left) or _is_wildcard(right):
+                return 0
+            if isinstance(op, ast.In) and isinstance(right, ast.Tuple | ast.List | ast.Set):
+                return 0 if any(ast.dump(each) == ast.dump(left) for each in right.elts) else 2
+            return _STRENGTH.get(type(op).__name__, 2)
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
+            return 0
+        case ast.Call(func=ast.Name(id="bool" | "any"), args=[inner]) if isinstance(
+            inner, ast.List | ast.Tuple
+        ):
+            return min([3, *map(measure_strength, inner.elts)])
+        case _:
+            return 1
+
+
+def _covers_all(values: Sequence[ast.expr]) -> bool:
+    """Return whether alternatives are opposites: `x is None or x is not None`."""
+    opposites = {("Is", "IsNot"), ("Eq", "NotEq"), ("In", "NotIn")}
+    seen = {
+        (type(each.ops[0]).__name__, ast.dump(each.left), ast.dump(each.comparators[0]))
+        for each in values
+        if isinstance(each, ast.Compare)
+    }
+    return any((a, x, y) in seen and (b, x, y) in seen for a, b in opposites for _, x, y in seen)
+
+
+def _is_size(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and read_dotted_name(node.func) in ("len", "abs")
+
+
+def _is_wildcard(node: ast.expr) -> bool:
+    return read_dotted_name(node).rpartition(".")[2] == "ANY"
+
+
+def is_never(test: ast.expr) -> bool:
+    match test:
+        case ast.Constant(value=value):
+            return not value
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Constant(value=value)):
+            return bool(value)
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(map(is_never, values))
+        case ast.Compare(
+            left=ast.Constant(value=left), ops=[ast.Eq()], comparators=[ast.Constant(value=right)]
+        ):
+            return bool(left != right)
+        case _:
+            return False
+
+
+def list_facts(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        match each:
+            case ast.Constant():
+                yield f"{type(each.value).__name__} {each.value!r}"
+            case ast.Compare():
+                yield from (type(operator).__name__ for operator in each.ops)
+            case ast.BoolOp() | ast.UnaryOp():
+                yield type(each.op).__name__
+            case ast.Call() if ASSERTING.search(name := read_dotted_name(each.func).rpartition(".")[2]):
+                yield name
+
+
+def list_wrappers(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call):
+            if isinstance(each.func, ast.Name) and each.func.id in _LOOSE_CALLS:
+                yield each.func.id
+            elif isinstance(each.func, ast.Attribute) and each.func.attr in _LOOSE_METHODS:
+                yield each.func.attr
+        elif isinstance(each, ast.Slice):
+            yield "slice"
+
+
+def list_tolerances(parts: Sequence[ast.AST]) -> Iterator[float]:
+    for part in parts:
+        for each in ast.walk(part):
+            if isinstance(each, ast.Call):
+                for keyword in each.keywords:
+                    value = keyword.value
+                    if isinstance(value, ast.Constant) and isinstance(value.value, int | float):
+                        if keyword.arg in _TOLERANCES:
+                            yield float(value.value)
+                        elif keyword.arg in ("places", "decimal"):
+                            yield 10.0 ** -float(value.value)
+                if read_dotted_name(each.func).endswith(
+                    ("assertAlmostEqual", "approx", "isclose")
+                ) and not any(each_.arg in _TOLERANCES or each_.arg == "places" for each_ in each.keywords):
+                    yield 1e-7
+            elif isinstance(each, ast.Compare) and isinstance(each.ops[0], ast.Lt | ast.LtE):
+                value = each.comparators[0]
+                if (
+                    isinstance(each.left, ast.Call)
+                    and read_dotted_name(each.left.func).endswith("abs")
+                    and isinstance(value, ast.Constant)
+                    and isinstance(value.value, int | float)
+                ):
+                    yield float(value.value)
+
+
+def read_dotted_name(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{read_dotted_name(node.value)}.{node.attr}"
+    if isinstance(node, ast.Name):
+        return node.id
+    return read_dotted_name(node.func) if isinstance(node, ast.Call) else ""
