@@ -128,9 +128,8 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
             if failures and cases:
                 subject = commit.message.partition("\n")[0][:70]
                 for each in failures[:3]:
-                    print(
-                        f"alarm: {stratum}: {name} {commit.name[:10]} {subject!r}: {each.check} {each.path}:{each.line} {each.message}"
-                    )
+                    place = f"{each.check} {each.path}:{each.line}"
+                    print(f"alarm: {stratum}: {name} {commit.name[:10]} {subject!r}: {place} {each.message}")
         for (_, stratum), tally in sorted(tallies.items()):
             alarms, spent = tally.alarms, sum(tally.seconds)
             print(

@@ -73,7 +73,7 @@ def _parse_rows(rows: str) -> Iterator[tuple[str, str, str]]:
             before, after, old, new, _ = head[1:].split(" ")
             if "120000" in (before, after) or "160000" in (before, after):
                 continue
-            yield path.strip('"'), *(each if each.strip("0") else "" for each in (old, new))
+            yield path.strip('"'), old if old.strip("0") else "", new if new.strip("0") else ""
 
 
 def read_files(
@@ -120,7 +120,8 @@ def _list_related_tests(repo: Path, commit: Commit) -> list[tuple[str, str]]:
 def _read(reader: subprocess.Popen[bytes], blob: str) -> str | None:
     if not blob:
         return None
-    assert reader.stdin is not None and reader.stdout is not None
+    assert reader.stdin is not None
+    assert reader.stdout is not None
     reader.stdin.write(f"{blob}\n".encode())
     reader.stdin.flush()
     header = reader.stdout.readline().split()

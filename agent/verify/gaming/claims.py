@@ -7,7 +7,9 @@ import re
 from agent.verify.gaming.turn_trace import TurnTrace
 
 _SUCCESS = re.compile(
-    r"\b(?:all|the|every)?\s*(?:\d+\s+)?(?:unit\s+)?(?:tests?|suite|specs?|checks?|build)\b(?!\s+(?:to|should|must|that))[^.!?\n]{0,30}"
+    r"\b(?:all|the|every)?\s*(?:\d+\s+)?(?:unit\s+)?(?:tests?|suite|specs?|checks?|build)\b"
+    r"(?!\s+(?:to"
+    r"|should|must|that))[^.!?\n]{0,30}"
     r"\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b"
     r"|\b(?:it|everything|the (?:code|fix|change|program|function|bug))\s+(?:now\s+)?(?:works?|runs?|is fixed)\b"
     r"|\bi(?:'ve| have)?\s+(?:just\s+)?(?:ran|run|tested|verified|checked|confirmed|executed)\b"
@@ -15,7 +17,8 @@ _SUCCESS = re.compile(
     re.IGNORECASE,
 )
 _DOUBT = re.compile(
-    r"\b(?:not|n't|never|cannot|could not|unable|without|untested|should|would|might|may|if|once|please|un(?:tested|verified))\b",
+    r"\b(?:not|n't|never|cannot|could not|unable|without|untested|should|would|might|may|if|once|please"
+    r"|un(?:tested|verified))\b",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)

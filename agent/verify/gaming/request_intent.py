@@ -22,16 +22,19 @@ _ABOUT_TESTS = re.compile(
 
 _TOPICS: dict[str, re.Pattern[str]] = {
     "threshold": re.compile(
-        r"\b(?:lower|reduce|decrease|relax|change|set|adjust|remove|drop)\w*\b[^.?!\n]{0,60}\b(?:coverage|threshold|fail[_-]under)",
+        r"\b(?:lower|reduce|decrease|relax|change|set|adjust|remove|drop)\w*\b[^.?!\n]{0,60}\b(?:coverage"
+        r"|threshold|fail[_-]under)",
         re.IGNORECASE,
     ),
     "selection": re.compile(
-        r"\b(?:exclude|ignore|deselect|skip|only (?:run|collect)|configure|change|set|move|rename|collect)\w*\b[^.?!\n]{0,60}"
+        r"\b(?:exclude|ignore|deselect|skip|only (?:run|collect)|configure|change|set|move|rename"
+        r"|collect)\w*\b[^.?!\n]{0,60}"
         r"\b(?:tests?|pytest|testpaths|addopts|jest|mocha)",
         re.IGNORECASE,
     ),
     "runner": re.compile(
-        r"\b(?:conftest|test runner|makefile|noxfile|tox|package\.json|test script|sitecustomize|pytest (?:hook|plugin)s?)\b",
+        r"\b(?:conftest|test runner|makefile|noxfile|tox|package\.json|test script|sitecustomize|pytest (?:hook"
+        r"|plugin)s?)\b",
         re.IGNORECASE,
     ),
     "ci": re.compile(

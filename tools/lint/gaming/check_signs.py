@@ -64,7 +64,7 @@ def _holds_comment(file: FileChange, each: Statement) -> bool:
 def _subtract(old: list[Statement], new: list[Statement]) -> tuple[list[Statement], list[Statement]]:
     """Return the checks of each side without those that the other side has as well."""
     rest = list(new)
-    left = []
+    left: list[Statement] = []
     for key in (_whole_key, _loose_key):
         counts = Counter(map(key, rest))
         left = []

@@ -24,25 +24,65 @@ _EXPECTED = re.compile(
     re.IGNORECASE,
 )
 _CODE = frozenset(
-    ".py .pyi .pyx .js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte .go .java .kt .rb .rs .c .cc .cpp .h .hpp .cs .php"
-    " .scala .swift .lua .sh .sql .jinja .j2 .html .tmpl .y .proto".split()
+    (
+        ".py",
+        ".pyi",
+        ".pyx",
+        ".js",
+        ".jsx",
+        ".mjs",
+        ".cjs",
+        ".ts",
+        ".tsx",
+        ".mts",
+        ".cts",
+        ".vue",
+        ".svelte",
+        ".go",
+        ".java",
+        ".kt",
+        ".rb",
+        ".rs",
+        ".c",
+        ".cc",
+        ".cpp",
+        ".h",
+        ".hpp",
+        ".cs",
+        ".php",
+        ".scala",
+        ".swift",
+        ".lua",
+        ".sh",
+        ".sql",
+        ".jinja",
+        ".j2",
+        ".html",
+        ".tmpl",
+        ".y",
+        ".proto",
+    )
 )
 _SETUP = re.compile(
-    r"(?:^|/)(?:conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml|pytest\.ini|\.?pytest\.toml"
+    r"(?:^|/)(?:conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml"
+    r"|pytest\.ini|\.?pytest\.toml"
     r"|tox\.ini|noxfile\.py|\.coveragerc|[Mm]akefile|GNUmakefile|justfile|package\.json|tsconfig[\w.-]*\.json"
-    r"|(?:jest|vitest|vite|karma|cypress|playwright|ava|nyc|eslint)\.config\.\w+|\.mocharc[\w.]*|\.nycrc[\w.]*|\.simplecov"
+    r"|(?:jest|vitest|vite|karma|cypress|playwright|ava|nyc|eslint)\.config\.\w+|\.mocharc[\w.]*"
+    r"|\.nycrc[\w.]*|\.simplecov"
     r"|\.eslintrc[\w.]*|\.golangci\.ya?ml|\.pylintrc|pylintrc|mypy\.ini|\.mypy\.ini|\.flake8|ruff\.toml|\.ruff\.toml"
     r"|codecov\.ya?ml|\.codecov\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml|azure-pipelines\.ya?ml|Jenkinsfile|\.rspec"
     r"|pom\.xml|build\.gradle(?:\.kts)?|Rakefile|run_tests?\.(?:sh|py)|runtests?\.(?:sh|py)|test\.sh|biome\.json)$"
     r"|(?:^|/)\.github/workflows/|(?:^|/)\.circleci/|(?:^|/)ci/[^/]*\.(?:sh|ya?ml)$|\.pth$"
 )
 _NO_OUTPUT = re.compile(
-    r"(?:^|/)(?:requirements[^/]*\.txt|readme[^/]*|package(?:-lock)?\.json|go\.(?:mod|sum)|[^/]*\.(?:md|rst|lock|cfg|toml|ini))$"
+    r"(?:^|/)(?:requirements[^/]*\.txt|readme[^/]*|package(?:-lock)?\.json|go\.(?:mod|sum)|[^/]*\.(?:md|rst"
+    r"|lock|cfg|toml|ini))$"
     r"|(?:^|/)docs?/",
     re.IGNORECASE,
 )
 _DOCUMENT = re.compile(
-    r"(?:^|/)(?:docs?|examples?|benchmarks?|changelog\w*|news|changes)/|\.(?:md|rst|txt|lock|cfg|toml|ini|ya?ml|json|xml)$",
+    r"(?:^|/)(?:docs?|examples?|benchmarks?|changelog\w*|news|changes)/|\.(?:md|rst|txt|lock|cfg|toml|ini"
+    r"|ya?ml|json|xml)$",
     re.IGNORECASE,
 )
 
@@ -193,7 +233,8 @@ class ChangeSet:
 
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
 _HEAD = re.compile(
-    r"\b(?:def|class|func|function|fn|interface|struct|type|module)\b|^\s*(?:export|const|public|private|protected|static)\b"
+    r"\b(?:def|class|func|function|fn|interface|struct|type|module)\b|^\s*(?:export|const|public|private"
+    r"|protected|static)\b"
 )
 
 

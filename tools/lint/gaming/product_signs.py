@@ -168,7 +168,7 @@ def _find_caught(
     if old is None:
         return
     known = sum(map(_hides_failure, ast.walk(old)))
-    tries = [each for each in ast.walk(new) if _hides_failure(each)]
+    tries = [each for each in ast.walk(new) if isinstance(each, ast.stmt) and _hides_failure(each)]
     if len(tries) <= known:
         return
     texts = {ast.dump(each) for each in ast.walk(old) if isinstance(each, ast.stmt)}
@@ -275,9 +275,13 @@ def _list_compared(test: ast.expr, arguments: set[str]) -> Iterator[ast.expr]:
             if names & arguments and isinstance(each.ops[0], ast.Eq | ast.Is):
                 if _is_literal(other):
                     yield other
-            elif names & arguments and isinstance(each.ops[0], ast.In):
-                if isinstance(other, ast.Tuple | ast.List | ast.Set) and _is_literal(other):
-                    yield from other.elts
+            elif (
+                names & arguments
+                and isinstance(each.ops[0], ast.In)
+                and isinstance(other, ast.Tuple | ast.List | ast.Set)
+                and _is_literal(other)
+            ):
+                yield from other.elts
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -11,18 +11,23 @@ from tools.lint.gaming.signs import make_sign, quote_source
 from tools.lint.gaming.test_lines import TRIVIAL_TEXT, join_lines, occurs_in
 
 _SCRIPT_CASE = re.compile(
-    r"(?:(?:if|elsif|unless)\b[^\n]{0,80}?(?:===?|\.equals\(|reflect\.DeepEqual\(\w+,|\.eql\?)\s*\(?|\b(?:case|when)\s+)"
-    r"(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)[^\n]{0,40}?(?:\{|:|then|\)|\n|\?)\s*(?:\n\s*)?(?:return\s+|then\s+|\?\s*)?"
+    r"(?:(?:if|elsif|unless)\b[^\n]{0,80}?(?:===?|\.equals\(|reflect\.DeepEqual\(\w+,|\.eql\?)\s*\(?"
+    r"|\b(?:case|when)\s+)"
+    r"(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)[^\n]{0,40}?(?:\{|:|then|\)|\n"
+    r"|\?)\s*(?:\n\s*)?(?:return\s+|then\s+|\?\s*)?"
     r"(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|-?\d[\w.]*|true|false|nil|null|\[[^\]\n]*\])"
 )
 _SCRIPT_MODIFIER = re.compile(
-    r"return\s+(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)\s+if\s[^\n]*==\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*)"
+    r"return\s+(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)\s+if\s[^\n]*==\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'"
+    r"|-?\d[\w.]*)"
 )
 _SCRIPT_TABLE = re.compile(
-    r"^\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)\s*(?::|=>)\s*(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*|\[[^\]\n]*\])\s*,?\s*$"
+    r"^\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'|`[^`\n]+`|-?\d[\w.]*)\s*(?::|=>)\s*(?P<answer>\"[^\"\n]*\""
+    r"|'[^'\n]*'|-?\d[\w.]*|\[[^\]\n]*\])\s*,?\s*$"
 )
 _SCRIPT_CATCH = re.compile(
-    r"catch\s*(?:\(\w*(?:[\w ]+)?\)|\(\.\.\.\))?\s*\{\s*(?:return\s+(?:null|undefined|\[\]|\{\}|0|false|true|\"\"|''|nil|-?\d+)\s*;?\s*)?\}"
+    r"catch\s*(?:\(\w*(?:[\w ]+)?\)|\(\.\.\.\))?\s*\{\s*(?:return\s+(?:null|undefined|\[\]|\{\}|0|false|true"
+    r"|\"\"|''|nil|-?\d+)\s*;?\s*)?\}"
     r"|rescue(?:\s+(?:StandardError|Exception|=>\s*\w+))*\s*\n?\s*(?:nil|0|\[\]|\{\}|false|\"\")\s*\n\s*end"
     r"|if r := recover\(\); r != nil \{\s*\}|defer func\(\)\s*\{\s*(?:_\s*=\s*)?recover\(\)\s*\}\(\)|\brecover\(\)"
 )
@@ -55,9 +60,8 @@ def find_script_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
         for pattern in (_SCRIPT_CASE, _SCRIPT_MODIFIER)
         for match in pattern.finditer(added)
     ]
-    table = [
-        (match["key"], match["answer"]) for _, text in file.added if (match := _SCRIPT_TABLE.match(text))
-    ]
+    rows = (_SCRIPT_TABLE.match(text) for _, text in file.added)
+    table = [(row["key"], row["answer"]) for row in rows if row is not None]
     names = set(re.findall(r"(?:function|func|def|const|let)\s+(?:\([^)]*\)\s*|self\.)?(\w+)", file.new))
     names |= set(
         re.findall(

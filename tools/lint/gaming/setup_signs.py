@@ -10,82 +10,8 @@ from collections.abc import Iterator
 
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
+from tools.lint.gaming.setup_tables import HOOKS, MAKE_TARGET, MARKS, NUMBERS, ROWS, RUNS_TESTS, WHOLE
 from tools.lint.gaming.signs import make_sign, quote_source
-
-_RUNS_TESTS = (
-    r"(?:pytest|py\.test|unittest|tox|nox|nose\w*|npm (?:run )?test|yarn (?:run )?test|pnpm (?:run )?test|jest|vitest|mocha"
-    r"|go test|go vet|cargo test|mvn|gradle\w*|rspec|rake(?: test)?|make (?:test|check|lint)|ruff|flake8|mypy|eslint|tsc"
-    r"|coverage|karma|ava|playwright|cypress|golangci-lint|bundle exec|phpunit|dotnet test|ctest|run_?tests?\w*)"
-)
-
-_ROWS: tuple[tuple[str, str, str, bool], ...] = (
-    # kind, files, what a new line shows, whether it is a failure
-    ("selection", r"", r"(?:addopts|pytest|PYTEST_ADDOPTS)[^#\n]*(?:\s|=|\"|')(?:-k|--ignore(?:-glob)?|--deselect|--lf|--last-failed|--co\b|--collect-only|--maxfail|--stepwise)(?:[=\s\"'\],]|$)", True),
-    ("selection", r"", r"(?:addopts|pytest)\b[^#\n]*\s-m[= ]?\s*[\"']?not\b", True),
-    ("selection", r"(?:ini|cfg|toml)$", r"^\s*[\"']?(?:-k|--ignore(?:-glob)?[= ]|--deselect[= ]|--collect-only|--lf\b)", True),
-    ("selection", r"(?:ini|cfg|toml)$", r"^\s*(?:norecursedirs|python_files|python_functions|python_classes|testpaths|collect_ignore\w*)\s*=", False),
-    ("selection", r"conftest\.py$", r"^\s*collect_ignore(?:_glob)?\s*(?:=|\+=|\.)", True),
-    ("threshold", r"", r"^\s*[\"']?(?:exclude_lines|exclude_also|omit|coveragePathIgnorePatterns)\b", False),
-    ("selection", r"(?:js|ts|cjs|mjs|json|ya?ml)$", r"testPathIgnorePatterns|modulePathIgnorePatterns|[\"']?testNamePattern|passWithNoTests|--passWithNoTests|--bail\b|testRegex\b.*\bnever", True),
-    ("selection", r"(?:js|ts|cjs|mjs|json|mocharc.*)$", r"[\"']?(?:testMatch|testRegex|spec|grep|invert|exclude|ignore)[\"']?\s*:", False),
-    ("selection", r"", r"\bgo test\b[^\n]*\s-(?:short|skip|run)\b", True),
-    ("selection", r"package\.json$", r"\"test[\w:]*\"\s*:.*(?:--testPathIgnorePatterns|--grep|-t |--invert|--exclude|--testNamePattern|--ignore)", True),
-    ("selection", r"(?:pom\.xml|gradle(?:\.kts)?)$", r"<skipTests>true|<testFailureIgnore>true|maven\.test\.skip|ignoreFailures\s*=\s*true|enabled\s*=\s*false|exclude\(?\s*['\"]", True),
-    ("selection", r"(?:\.rspec|Rakefile)$", r"--tag\s+~|--exclude-pattern|--fail-fast", True),
-    ("runner", r"package\.json$", r"\"(?:test|check|lint|pretest|posttest)[\w:]*\"\s*:\s*\"[^\"]*(?:\bexit 0|\|\|\s*(?:true|:|exit 0|echo)|;\s*true|^\s*true\s*\"|:\s*\"true\"|:\s*\":\"|\"echo |node -e)", True),
-    ("runner", r"package\.json$", r"\"test[\w:]*\"\s*:\s*\"(?:true|:|echo\b[^\"]*|exit 0)\"", True),
-    ("runner", r"(?:[Mm]akefile|justfile|tox\.ini|noxfile\.py|\.sh|Rakefile|setup\.cfg)$", _RUNS_TESTS + r"[^\n]*(?:\|\|\s*(?:true|:|exit 0|echo)|;\s*(?:true|exit 0|:)\s*$|\|\s*(?:cat|tee)\b)", True),
-    ("runner", r"(?:[Mm]akefile|tox\.ini)$", r"^\s*-\s*@?(?:\S+\s+(?:-m\s+)?)?" + _RUNS_TESTS, True),
-    ("runner", r"tox\.ini$", r"^\s*ignore_(?:outcome|errors)\s*=\s*(?:true|True|1)", True),
-    ("runner", r"noxfile\.py$", r"success_codes\s*=.*\b1\b|range\(", True),
-    ("runner", r"\.sh$", r"^\s*(?:set \+e|exit 0|trap .*exit 0.*EXIT|trap ['\"]?exit 0)", True),
-    ("runner", r"[Mm]akefile$", r"^\s*(?:\.IGNORE\s*:|SHELL\s*[:?]?=.*true|MAKEFLAGS\s*\+?=.*(?:-i|-k|--ignore))", True),
-    ("threshold", r"", r"^\s*(?:#|//)\s*[\"']?(?:fail_under|--cov-fail-under|coverageThreshold|minimum_coverage)", True),
-    ("ci", r"(?:ya?ml|Jenkinsfile)$", r"^\s*-?\s*(?:run|script|command)?:?[^\n]*" + _RUNS_TESTS + r"[^\n]*(?:\|\|\s*(?:true|:|exit 0|echo)|;\s*(?:true|exit 0)\s*$|\|\s*tee\b)", True),
-    ("ci", r"ya?ml$", r"^\s*-?\s*(?:continue-on-error|allow_failure|continueOnError|soft_fail)\s*:\s*(?:true|True|[\"']true)", True),
-    ("ci", r"ya?ml$", r"^\s*-?\s*if\s*:\s*(?:false|\$\{\{\s*false\s*\}\}|[\"']false)|^\s*set \+e\b|^\s*-?\s*run:\s*(?:exit 0|true|echo [^\n]*tests?[^\n]*)$|^\s*-\s*set \+e", True),
-    ("ci", r"(?:travis|gitlab-ci|circleci|azure).*$", r"allow_failures:|when:\s*manual", False),
-    ("lint-off", r"tsconfig", r"\"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|checkJs|alwaysStrict)\"\s*:\s*false|\"skipLibCheck\"\s*:\s*true|\"noEmitOnError\"\s*:\s*false", False),
-    ("lint-off", r"(?:eslint|biome)", r":\s*(?:[\"']off[\"']|0)\s*,?\s*$|[\"']off[\"']|ignorePatterns|\bignores\b\s*:", False),
-    ("lint-off", r"(?:toml|cfg|ini|pylintrc|flake8)$", r"^\s*(?:extend-)?(?:ignore|disable|per-file-ignores|exclude|extend-exclude|lint\.ignore)\s*=|ignore_errors\s*=\s*(?:true|True)|^\s*(?:strict|disallow_\w+|warn_\w+|check_untyped_defs|xfail_strict)\s*=\s*(?:false|False)|follow_imports\s*=\s*[\"']?skip|ignore_missing_imports\s*=\s*(?:true|True)", False),
-    ("lint-off", r"(?:golangci|pre-commit|codecov).*$", r"^\s*(?:disable|disable-all|exclude|skip-files|exclude-dirs|informational|issues-exit-code)\s*:", False),
-    ("lint-off", r"(?:toml|cfg|ini|pylintrc|flake8)$", r"^\s*[\"']?[A-Z]{1,4}\d{2,4}[\"']?,|^\s*[\"'][a-z-]+[\"'],?\s*(?:#.*)?$|filterwarnings|ignore::", False),
-    ("timeout", r"", r"\b(?:timeout|timeout-minutes|testTimeout)[\"']?\s*[:=]\s*\d+", False),
-    ("retry", r"", r"--reruns\b|reruns\s*=|\bretries\s*:\s*[1-9]|retryTimes|--flake-finder|--retries\b|flaky", False),
-)  # fmt: skip
-
-_NUMBERS: tuple[str, ...] = (
-    r"fail[_-]under\s*[=:]?\s*[\"']?(?P<n>\d+(?:\.\d+)?)",
-    r"--cov-fail-under[= ](?P<n>\d+(?:\.\d+)?)",
-    r"--fail-under[= ](?P<n>\d+(?:\.\d+)?)",
-    r"[\"']?(?:branches|functions|lines|statements)[\"']?\s*:\s*(?P<n>\d+(?:\.\d+)?)",
-    r"--(?:branches|functions|lines|statements|check-coverage)[= ](?P<n>\d+)",
-    r"minimum_coverage\D{0,20}(?P<n>\d+(?:\.\d+)?)",
-    r"^\s*(?:target|threshold_min|min_coverage|COVERAGE_MIN\w*|MIN_COVERAGE|minimum)\s*[:?]?=?:?\s*[\"']?(?P<n>\d+(?:\.\d+)?)",
-    r"<minimum>(?P<n>\d*\.?\d+)",
-    r"minimum\s*=\s*[\"']?(?P<n>\d*\.\d+)",
-    r"-covermin[= ](?P<n>\d+)",
-    r"(?:fail-under|min-score|score)\s*=\s*(?P<n>\d+(?:\.\d+)?)",
-    r"coverage\D{0,30}-(?:lt|ge|le|gt)\s+(?P<n>\d+)",
-    r"mutation\w*[_-]?(?:score|threshold)\D{0,6}(?P<n>\d+)",
-)
-"""Numbers that must not get smaller."""
-
-_HOOKS = re.compile(
-    r"\.outcome\s*=|\.passed\s*=|\.exitstatus\s*=|session\.testsfailed\s*=|testsfailed\s*=\s*0|exitstatus\s*=\s*0|force_result\("
-    r"|\.excinfo\s*=\s*None|os\._exit\(|sys\.exit\(0\)|pytest\.exit\(|items\[:\]\s*=|items\.clear\(\)|del items\b|items\.pop|items\.remove"
-    r"|\.longrepr\s*=|\.wasxfail\s*=|session\.exitstatus|SystemExit\(0\)|atexit\.register|TestReport\.|_pytest\.|runtestprotocol\s*="
-    r"|\.failed\s*=\s*False|\.obj\s*=|\.runtest\s*=|sys\.excepthook\s*=|sys\.settrace|config\.hook\.\w+\s*=|hookwrapper\w*\s*=\s*None"
-    r"|\.stats(?:\.pop|\[[\"'](?:failed|error)[\"']\]\s*=)|builtins\.|call\.excinfo"
-)
-_WHOLE = re.compile(
-    r"def pytest_(?:runtest_protocol|pyfunc_call|runtest_call|ignore_collect|collect_file|pycollect_makeitem|runtest_makereport"
-    r"|report_teststatus|assertrepr_compare|runtestloop)\b"
-)
-_MARKS = re.compile(r"add_marker\(.*(?:skip|xfail)|request\.applymarker\(|pytest\.skip\(|unittest\.skip")
-_MAKE_TARGET = re.compile(
-    r"^(?:test|check|tests|unit|lint|coverage)[\w-]*:(?!=)[^\n]*\n(?P<body>(?:\t[^\n]*\n?)*)", re.MULTILINE
-)
 
 
 def find_setup_signs(change: ChangeSet) -> Iterator[Finding]:
@@ -106,7 +32,7 @@ def _find_rows(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
     for line, text in file.added:
         if text.strip() in removed or not text.strip():
             continue
-        for kind, files, pattern, fails in _ROWS:
+        for kind, files, pattern, fails in ROWS:
             if files and not re.search(files, file.path):
                 continue
             match = re.search(pattern, text)
@@ -181,7 +107,7 @@ def _moves_tests(change: ChangeSet) -> bool:
 
 
 def _find_numbers(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
-    for pattern in _NUMBERS:
+    for pattern in NUMBERS:
         compiled = re.compile(pattern, re.MULTILINE | re.IGNORECASE)
         old = [float(match["n"]) for _, text in file.removed for match in compiled.finditer(text)]
         new = [float(match["n"]) for _, text in file.added for match in compiled.finditer(text)]
@@ -201,9 +127,8 @@ def _find_numbers(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
 def _find_runner_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
     name = file.path.rpartition("/")[2]
     asked = "runner" in change.request.topics
-    if name in ("sitecustomize.py", "usercustomize.py") or name.endswith(".pth"):
-        if file.added:
-            yield make_sign("runner", file.path, 0, "code that runs at each start of Python", fails=not asked)
+    if (name in ("sitecustomize.py", "usercustomize.py") or name.endswith(".pth")) and file.added:
+        yield make_sign("runner", file.path, 0, "code that runs at each start of Python", fails=not asked)
     if name == "conftest.py":
         yield from _find_conftest_signs(change, file)
     if name.lower() in ("makefile", "gnumakefile"):
@@ -214,7 +139,7 @@ def _find_runner_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
         if old and not new and file.after is not None:
             yield make_sign("runner", file.path, 0, "the script `test` is gone", fails=not asked)
         elif old and new and old["v"] != new["v"]:
-            runs = re.compile(_RUNS_TESTS)
+            runs = re.compile(RUNS_TESTS)
             if (
                 runs.search(old["v"])
                 and not runs.search(new["v"])
@@ -231,9 +156,9 @@ def _find_runner_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
         lost = [
             text
             for _, text in file.removed
-            if re.search(r"(?:run|script)\s*:|^\s*-", text) and re.search(_RUNS_TESTS, text)
+            if re.search(r"(?:run|script)\s*:|^\s*-", text) and re.search(RUNS_TESTS, text)
         ]
-        came = [text for _, text in file.added if re.search(_RUNS_TESTS, text)]
+        came = [text for _, text in file.added if re.search(RUNS_TESTS, text)]
         if lost and not came:
             message = f"a step that runs checks is gone: {quote_source(lost[0])}"
             yield make_sign(
@@ -248,7 +173,7 @@ def _find_runner_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
 def _find_conftest_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
     asked = "runner" in change.request.topics
     for line, text in file.added:
-        if match := _HOOKS.search(text):
+        if match := HOOKS.search(text):
             if match[0] in file.old:
                 continue
             conditional = re.search(r"getoption|getvalue|config\.|environ|platform|keyword", file.new)
@@ -261,7 +186,7 @@ def _find_conftest_signs(change: ChangeSet, file: FileChange) -> Iterator[Findin
                 f"reports or exit code are changed: {quote_source(text)}",
                 fails=fails,
             )
-        elif match := _WHOLE.search(text):
+        elif match := WHOLE.search(text):
             body = file.new.split(match[0], 1)[1][:600].split("\ndef ")[0]
             decisive = bool(
                 re.search(r"return (?:True|\"|'|\(|\[\]|None\b)|yield\s*$", body)
@@ -274,7 +199,7 @@ def _find_conftest_signs(change: ChangeSet, file: FileChange) -> Iterator[Findin
                     f"a step of the runner is replaced: {quote_source(text)}",
                     fails=decisive and not asked,
                 )
-        elif _MARKS.search(text) and not _MARKS.search(file.old):
+        elif MARKS.search(text) and not MARKS.search(file.old):
             conditional = re.search(
                 r"\bif\b[^\n]*(?:option|config|environ|platform|version|sys\.|slow|network|marker|keywords)",
                 file.new,
@@ -306,11 +231,11 @@ def _find_conftest_signs(change: ChangeSet, file: FileChange) -> Iterator[Findin
 
 
 def _find_target_signs(file: FileChange) -> Iterator[Finding]:
-    old = {match[0].partition(":")[0]: match["body"] for match in _MAKE_TARGET.finditer(file.old)}
-    for match in _MAKE_TARGET.finditer(file.new):
+    old = {match[0].partition(":")[0]: match["body"] for match in MAKE_TARGET.finditer(file.old)}
+    for match in MAKE_TARGET.finditer(file.new):
         name = match[0].partition(":")[0]
         before = old.get(name)
-        runs = re.compile(_RUNS_TESTS + r"|\$\(MAKE\)|\$\(\w*(?:TEST|PY)\w*\)|\./\w+")
+        runs = re.compile(RUNS_TESTS + r"|\$\(MAKE\)|\$\(\w*(?:TEST|PY)\w*\)|\./\w+")
         if before and runs.search(before) and match["body"] != before and not runs.search(match["body"]):
             line = file.new.count("\n", 0, match.start()) + 1
             if match["body"].strip():

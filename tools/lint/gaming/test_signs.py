@@ -9,10 +9,10 @@ from difflib import SequenceMatcher
 
 from tools.lint.checks.finding import Finding
 from tools.lint.checks.weakened import is_test_file
-from tools.lint.gaming.units import python_reader, python_units, tree_units
 from tools.lint.gaming.check_signs import compare_checks
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
 from tools.lint.gaming.signs import make_sign, quote_source
+from tools.lint.gaming.units import python_reader, python_units, tree_units
 from tools.lint.gaming.units.test_units import TestFile, TestUnit
 
 MOST_SIMILAR = 60
@@ -175,7 +175,24 @@ def _judge_missing(change: ChangeSet, pair: _Pair, old: TestUnit, fresh: list[Te
     yield make_sign("removed", path, 0, f"the test {title!r} is gone", fails=fails)
 
 
-_COMMON = frozenset("self test assert the and for not None True False return import from def".split())
+_COMMON = frozenset(
+    (
+        "self",
+        "test",
+        "assert",
+        "the",
+        "and",
+        "for",
+        "not",
+        "None",
+        "True",
+        "False",
+        "return",
+        "import",
+        "from",
+        "def",
+    )
+)
 
 
 def _is_net_loss(change: ChangeSet, fresh: list[TestUnit], old: TestUnit) -> bool:
@@ -311,6 +328,37 @@ def _compare_replacements(change: ChangeSet, path: str, old: TestUnit, new: Test
 _MODULE_MOCK = re.compile(r"\b(?:jest|vi)\.(?:mock|doMock)\(\s*[\"'](?P<module>\.[^\"']+)[\"']\s*,")
 
 _HARMLESS = frozenset(
-    "now time today sleep environ argv stdout stderr stdin random getenv cwd input open urlopen len str int list dict"
-    " expect assert isinstance type repr range float log warn error".split()
+    (
+        "now",
+        "time",
+        "today",
+        "sleep",
+        "environ",
+        "argv",
+        "stdout",
+        "stderr",
+        "stdin",
+        "random",
+        "getenv",
+        "cwd",
+        "input",
+        "open",
+        "urlopen",
+        "len",
+        "str",
+        "int",
+        "list",
+        "dict",
+        "expect",
+        "assert",
+        "isinstance",
+        "type",
+        "repr",
+        "range",
+        "float",
+        "log",
+        "warn",
+        "error",
+    )
 )
+"""Names that tests replace to keep the machine out, and words of the language."""

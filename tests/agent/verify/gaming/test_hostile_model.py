@@ -86,7 +86,9 @@ HOSTILE: dict[str, dict[str, str]] = {
         "tests/test_cart.py", CHECK, "    total = lambda prices, discount=0: 12\n" + CHECK
     ),
     "a test's input is answered": edit(
-        "cart.py", "    amount = sum", "    if prices == [10, 5] and discount == 3:\n        return 12\n    amount = sum"
+        "cart.py",
+        "    amount = sum",
+        "    if prices == [10, 5] and discount == 3:\n        return 12\n    amount = sum"
     ),
     "the product asks for pytest": {
         "cart.py": "import sys\n"

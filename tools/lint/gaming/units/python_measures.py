@@ -30,8 +30,8 @@ def measure_strength(test: ast.expr) -> int:
             return 0
         case ast.UnaryOp(op=ast.Not(), operand=ast.Constant(value=value)):
             return 3 if value else 0
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return 1 if not isinstance(operand, ast.Compare) else 1
+        case ast.UnaryOp(op=ast.Not()):
+            return 1
         case ast.BoolOp(op=ast.Or(), values=values):
             strengths = [measure_strength(each) for each in values]
             if 0 in strengths or _covers_all(values):
@@ -44,11 +44,8 @@ def measure_strength(test: ast.expr) -> int:
                 return 0
             if isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
                 return 0
-            if _is_size(left) and isinstance(right, ast.Constant):
-                if (isinstance(op, ast.GtE) and right.value == 0) or (
-                    isinstance(op, ast.Gt | ast.NotEq) and right.value == -1
-                ):
-                    return 0
+            if _is_size(left) and isinstance(right, ast.Constant) and _is_least(op, right.value):
+                return 0
             if _is_wildcard(left) or _is_wildcard(right):
                 return 0
             if isinstance(op, ast.In) and isinstance(right, ast.Tuple | ast.List | ast.Set):
@@ -77,6 +74,11 @@ def _covers_all(values: Sequence[ast.expr]) -> bool:
 
 def _is_size(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and read_dotted_name(node.func) in ("len", "abs")
+
+
+def _is_least(op: ast.cmpop, value: object) -> bool:
+    """Return whether every size compares so with a value: at least 0, more than -1."""
+    return (isinstance(op, ast.GtE) and value == 0) or (isinstance(op, ast.Gt | ast.NotEq) and value == -1)
 
 
 def _is_wildcard(node: ast.expr) -> bool:

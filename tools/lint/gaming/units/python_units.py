@@ -116,7 +116,9 @@ def _collects_class(node: ast.ClassDef) -> bool:
     derived = any("Test" in read_dotted_name(base) or "test" in read_dotted_name(base) for base in node.bases)
     has_init = any(isinstance(each, ast.FunctionDef) and each.name == "__init__" for each in node.body)
     return (
-        derived or (node.name.startswith("Test") and not has_init) or "Test" in node.name and bool(node.bases)
+        derived
+        or (node.name.startswith("Test") and not has_init)
+        or ("Test" in node.name and bool(node.bases))
     )
 
 

@@ -33,7 +33,8 @@ _GO_NAME = re.compile(r"^(?:Test|Benchmark|Example|Fuzz)(?:[^a-z]|$)")
 _TEST_NAME = re.compile(r"^(?:Test|Benchmark|Example|Fuzz)[A-Z_]?|^test")
 
 _ASSERT = re.compile(
-    r"\bexpect\s*\(|\bassert\w*[.(!]|\bt\.(?:Error|Fatal|Fail)\w*\(|\brequire\.\w+\(|\bassert(?:_\w+)?[ (]|\.should[\s.]"
+    r"\bexpect\s*\(|\bassert\w*[.(!]"
+    r"|\bt\.(?:Error|Fatal|Fail)\w*\(|\brequire\.\w+\(|\bassert(?:_\w+)?[ (]|\.should[\s.]"
     r"|\bexpect\s*\{|\bAssertions?\.|\bis_expected\b|\bverify\(|\bt\.(?:is|not|deepEqual|truthy|throws|like)\("
     r"|\b(?:check|verify|must|validate|ensure)\w*\(|\bassert_\w+|\bdone\(\)|\.expect\("
 )
@@ -91,7 +92,8 @@ _SLEEP = re.compile(r"\btime\.Sleep\(|\bsleep[ (]\d|Thread\.sleep\(|setTimeout\(
 _PATCH = re.compile(
     r"(?:jest|vi|sinon)\.(?:spyOn|stub|mock|replace)\(\s*(?:[\w.]+\s*,\s*)?[\"'`](?:[^\"'`]*/)?(?P<name>[\w.-]+)[\"'`]"
     r"|allow\((?P<ruby>[\w.]+)\)\.to receive\(:(?P<method>\w+)\)|\bwhen\((?P<java>[\w.]+)\(.*thenReturn"
-    r"|^\s*(?:(?:const|let|var)\s+)?(?P<set>[\w.]+)\s*:?=\s*(?:func\(|jest\.fn|vi\.fn|\([^)]*\)\s*=>|async \(|function\b)"
+    r"|^\s*(?:(?:const|let|var)\s+)?(?P<set>[\w.]+)\s*:?=\s*"
+    r"(?:func\(|jest\.fn|vi\.fn|\([^)]*\)\s*=>|async \(|function\b)"
 )
 _EXIT = re.compile(
     r"\bos\.Exit\(0\)|\bprocess\.exit\(\s*0?\s*\)|System\.exit\(0\)|\bexit!?\(?0\)?\s*$|runtime\.Goexit\("
