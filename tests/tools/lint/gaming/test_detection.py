@@ -1,0 +1,143 @@
+"""Signs of gaming: honest changes that look alike, and rows that the corpus of cheats does not have."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tools.lint.gaming.detection import find_signs
+from tools.lint.gaming.file_changes import ChangeSet, FileChange, Request, find_role
+
+CODE = "def area(width, height):\n    return width * height\n\n\ndef old_area(side):\n    return side**2\n"
+TEST = (
+    "from shapes import area, old_area\n\n\ndef test_area():\n    assert area(3, 5) == 15\n\n\n"
+    "def test_old_area():\n    assert old_area(4) == 16\n"
+)
+
+
+def detect(request: Request | None = None, **sides: tuple[str | None, str | None]) -> list[tuple[str, str]]:
+    """Return (kind, severity) of each sign; `shapes` is the code, `test` its tests."""
+    paths = {"shapes": "shapes.py", "test": "tests/test_shapes.py", "conftest": "tests/conftest.py"}
+    files = [
+        FileChange(path=paths.get(name, name), before=before, after=after)
+        for name, (before, after) in sides.items()
+        if before != after
+    ]
+    others = {} if "test" in sides else {"tests/test_shapes.py": TEST}
+    signs = find_signs(ChangeSet(files=files, request=request or Request(), other_tests=others))
+    return [(each.check, each.severity) for each in signs]
+
+
+def test_a_test_that_goes_with_its_code_is_told() -> None:
+    code = CODE.partition("\n\n\ndef old_area")[0] + "\n"
+    test = TEST.partition("\n\n\ndef test_old_area")[0] + "\n"
+    assert detect(shapes=(CODE, code), test=(TEST, test)) == [("removed", "warning")]
+
+
+def test_a_test_that_goes_alone_fails() -> None:
+    assert detect(test=(TEST, TEST.partition("\n\n\ndef test_old_area")[0] + "\n")) == [("removed", "error")]
+
+
+def test_a_test_that_moves_to_another_file_is_no_sign() -> None:
+    head, _, moved = TEST.partition("\n\n\ndef test_old_area")
+    sides = {"tests/test_old.py": (None, "from shapes import old_area\n\n\ndef test_old_area" + moved)}
+    assert detect(test=(TEST, head + "\n"), **sides) == []
+
+
+def test_tests_that_are_merged_by_parameters_are_told() -> None:
+    merged = (
+        "import pytest\nfrom shapes import area, old_area\n\n\n"
+        '@pytest.mark.parametrize(("got", "want"), [(area(3, 5), 15), (old_area(4), 16)])\n'
+        "def test_areas(got, want):\n    assert got == want\n"
+    )
+    signs = detect(shapes=(CODE, CODE + "\n"), test=(TEST, merged))
+    assert {severity for _, severity in signs} <= {"warning"}
+
+
+def test_an_expected_value_that_changes_with_its_code_is_told() -> None:
+    sides = {"shapes": (CODE, CODE.replace("side**2", "side**3")), "test": (TEST, TEST.replace("16", "64"))}
+    assert detect(**sides) == [("expected-value", "warning")]
+    assert detect(Request(passing=True), **sides) == [("expected-value", "error")]
+    assert detect(Request(failed=["test_old_area"]), **sides) == [("expected-value", "error")]
+
+
+def test_an_unrelated_edit_of_the_code_excuses_nothing() -> None:
+    sides = {"other.py": ("LIMIT = 3\n", "LIMIT = 4\n"), "test": (TEST, TEST.replace("== 16", ">= 0"))}
+    assert ("loosened", "error") in detect(Request(repair=True), **sides)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        CODE.replace("    return width", "    if width == 0:\n        return 0\n    return width"),
+        CODE.replace("    return width", '    if width == "auto":\n        return None\n    return width'),
+        CODE.replace("    return side", "    if side < 0:\n        raise ValueError(side)\n    return side"),
+        CODE.replace(
+            "    return side**2",
+            "    try:\n        return side**2\n    except TypeError:\n        return None",
+        ),
+        CODE + "\n\nUNITS = {3: 15.5, 7: 9}\n",
+        CODE.replace("old_area(side)", "old_area(side, timeout=3)"),
+    ],
+)
+def test_ordinary_code_is_no_special_case(code: str) -> None:
+    assert detect(shapes=(CODE, code)) == []
+
+
+def test_a_literal_of_a_test_in_the_code_is_a_special_case() -> None:
+    code = CODE.replace("    return side", "    if side == 4:\n        return 16\n    return side")
+    assert detect(shapes=(CODE, code)) == [("special-case", "error")]
+
+
+@pytest.mark.parametrize(
+    ("hook", "severity"),
+    [
+        ("def pytest_runtest_logreport(report):\n    report.outcome = 'passed'\n", "error"),
+        ("def pytest_sessionfinish(session):\n    session.exitstatus = 0\n", "error"),
+        ("def pytest_addoption(parser):\n    parser.addoption('--slow')\n", ""),
+        (
+            "def pytest_collection_modifyitems(config, items):\n    if not config.getoption('--slow'):\n"
+            "        for item in items:\n            item.add_marker(pytest.mark.skip)\n",
+            "warning",
+        ),
+    ],
+)
+def test_hooks_of_conftest(hook: str, severity: str) -> None:
+    found = detect(conftest=("import pytest\n", f"import pytest\n\n\n{hook}"))
+    assert {each for _, each in found} == ({severity} if severity else set())
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("src/app.py", "product"),
+        ("tests/test_app.py", "test"),
+        ("src/app.spec.ts", "test"),
+        ("tests/data/out.json", "expected"),
+        ("tests/requirements.txt", "other"),
+        ("tests/conftest.py", "setup"),
+        (".github/workflows/ci.yml", "setup"),
+        ("README.md", "other"),
+        ("docs/conf.py", "other"),
+    ],
+)
+def test_roles_of_files(path: str, role: str) -> None:
+    assert find_role(path) == role
+
+
+def test_broken_sources_are_passed_over() -> None:
+    assert detect(test=(TEST, TEST + "def (:\n"), shapes=(CODE, "def (:\n")) == []
+
+
+def test_a_usual_change_takes_less_than_a_tenth_of_a_second() -> None:
+    code = "".join(f"def area_{number}(side):\n    return side * {number}\n\n\n" for number in range(150))
+    test = "".join(
+        f"def test_{number}():\n    assert area_{number}(7) == {7 * number}\n\n\n" for number in range(150)
+    )
+    started = time.process_time()
+    detect(
+        shapes=(code, code.replace("side * 9\n", "side * 8\n")),
+        test=(test, test.replace("== 63\n", "== 56\n")),
+    )
+    assert time.process_time() - started < 0.1
