@@ -115,7 +115,6 @@ ALLOWED = {
     "tools/lint/checks/syntax.py": "through Change.read_text: git's objects",
     "tools/lint/checks/weakened.py": "through Change.read_text: git's objects",
     "tools/git/messages/message_summary.py": "through Change.read_text: git's objects",
-    "agent/verify/weakened_tests.py": "through Change.read_text: git's objects",
     "agent/verify/changed_lines_lint.py": "through Change.read_text: git's objects",
 }
 """Modules that open files by themselves, and why these are none that a stranger's workspace decides."""

@@ -180,7 +180,7 @@ def play(tmp_path: Path, files: dict[str, str], *answers: str, runs: bool = True
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     calls = [call("put", name=name, content=text) for name, text in files.items()]
-    turns = [
+    turns: list[dict[str, object]] = [
         {"calls": [*calls, *([call("run_tests")] if runs else [])]},
         *({"text": each} for each in answers),
     ]
