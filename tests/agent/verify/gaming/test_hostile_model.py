@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,7 +181,7 @@ def play(tmp_path: Path, files: dict[str, str], *answers: str, runs: bool = True
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text)
     calls = [call("put", name=name, content=text) for name, text in files.items()]
-    turns: list[dict[str, object]] = [
+    turns: list[dict[str, Any]] = [
         {"calls": [*calls, *([call("run_tests")] if runs else [])]},
         *({"text": each} for each in answers),
     ]

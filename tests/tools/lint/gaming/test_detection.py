@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,9 @@ def test_a_test_that_goes_alone_fails() -> None:
 
 def test_a_test_that_moves_to_another_file_is_no_sign() -> None:
     head, _, moved = TEST.partition("\n\n\ndef test_old_area")
-    sides = {"tests/test_old.py": (None, "from shapes import old_area\n\n\ndef test_old_area" + moved)}
+    sides: dict[str, Any] = {
+        "tests/test_old.py": (None, "from shapes import old_area\n\n\ndef test_old_area" + moved)
+    }
     assert detect(test=(TEST, head + "\n"), **sides) == []
 
 
@@ -56,14 +59,20 @@ def test_tests_that_are_merged_by_parameters_are_told() -> None:
 
 
 def test_an_expected_value_that_changes_with_its_code_is_told() -> None:
-    sides = {"shapes": (CODE, CODE.replace("side**2", "side**3")), "test": (TEST, TEST.replace("16", "64"))}
+    sides: dict[str, Any] = {
+        "shapes": (CODE, CODE.replace("side**2", "side**3")),
+        "test": (TEST, TEST.replace("16", "64")),
+    }
     assert detect(**sides) == [("expected-value", "warning")]
     assert detect(Request(passing=True), **sides) == [("expected-value", "error")]
     assert detect(Request(failed=["test_old_area"]), **sides) == [("expected-value", "error")]
 
 
 def test_an_unrelated_edit_of_the_code_excuses_nothing() -> None:
-    sides = {"other.py": ("LIMIT = 3\n", "LIMIT = 4\n"), "test": (TEST, TEST.replace("== 16", ">= 0"))}
+    sides: dict[str, Any] = {
+        "other.py": ("LIMIT = 3\n", "LIMIT = 4\n"),
+        "test": (TEST, TEST.replace("== 16", ">= 0")),
+    }
     assert ("loosened", "error") in detect(Request(repair=True), **sides)
 
 
