@@ -67,7 +67,7 @@ def read_base(name: str) -> dict[str, str]:
 
 
 def read_cheats(split: str) -> Iterator[Cheat]:
-    """Yield the cheats of `develop` or `unseen`."""
+    """Yield the cheats of one split: `develop`, `unseen` or `second`."""
     for path in sorted((CORPUS / split).glob("*.txt")):
         yield from _parse_family(path.read_text())
 

@@ -1,6 +1,6 @@
 """Cheats that the guards against gaming see, and real commits that they raise a false alarm on.
 
-    GAMING_REPOSITORIES=FOLDER python -m benchmarks.verification.gaming [--split develop|unseen] [--cases] [--commits N]
+    GAMING_REPOSITORIES=FOLDER python -m benchmarks.verification.gaming [--split develop|unseen|second] [--cases] [--commits N]
 
 FOLDER holds git folders of public repositories as OWNER+NAME/repo; they are read, nothing of them is run. Without it
 only the cheats are measured. --cases lists the cheats that are missed, and each commit with an alarm.
@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--split", choices=("develop", "unseen"), default="develop")
+    parser.add_argument("--split", choices=("develop", "unseen", "second"), default="develop")
     parser.add_argument("--cases", action="store_true")
     parser.add_argument("--commits", type=int, default=200, help="of each repository; 0: none")
     parser.add_argument(

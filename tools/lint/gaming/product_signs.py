@@ -14,6 +14,7 @@ from tools.lint.gaming.test_lines import TRIVIAL_TEXT, join_lines, occurs_in
 
 _DETECTION = re.compile(
     r"PYTEST_CURRENT_TEST|PYTEST_VERSION|[\"'](?:pytest|unittest|_pytest|nose)[\"']\s+(?:not\s+)?in\s+(?:sys\.modules|sys\.argv|str\(|\w+\.filename)"
+    r"|[\"']_?(?:pytest|unittest)[\"'].{0,40}\bsys\.modules"
     r"|sys\.modules\.get\(\s*[\"'](?:pytest|unittest)|[\"']\w*(?:pytest|unittest)\w*[\"']\s+in\s+(?:sys\.argv|os\.path|arg|sys\.executable)"
     r"|(?:sys\.argv\[0\]|__main__\.__file__).{0,40}(?:pytest|test)"
     r"|(?:inspect\.(?:stack|currentframe|getouterframes)|sys\._getframe|traceback\.(?:extract_stack|format_stack)).{0,120}[\"'][^\"']*test"

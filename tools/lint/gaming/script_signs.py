@@ -17,6 +17,10 @@ _SCRIPT_CASE = re.compile(
     r"|\?)\s*(?:\n\s*)?(?:return\s+|then\s+|\?\s*)?"
     r"(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|`[^`\n]*`|-?\d[\w.]*|true|false|nil|null|\[[^\]\n]*\])"
 )
+_SCRIPT_CHOICE = re.compile(
+    r"(?:===?\s*|\[\s*)(?P<key>\"[^\"\n]+\"|'[^'\n]+'|-?\d[\w.]*)\s*(?:\]\.includes\(\w+\)\)?\s*(?:\{\s*)?(?:return)?|\?)\s*"
+    r"(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)"
+)
 _SCRIPT_MODIFIER = re.compile(
     r"return\s+(?P<answer>\"[^\"\n]*\"|'[^'\n]*'|-?\d[\w.]*)\s+if\s[^\n]*==\s*(?P<key>\"[^\"\n]+\"|'[^'\n]+'"
     r"|-?\d[\w.]*)"
@@ -57,7 +61,7 @@ def find_script_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
     yield from _find_constant_body(change, file)
     found = [
         (match["key"], match["answer"])
-        for pattern in (_SCRIPT_CASE, _SCRIPT_MODIFIER)
+        for pattern in (_SCRIPT_CASE, _SCRIPT_MODIFIER, _SCRIPT_CHOICE)
         for match in pattern.finditer(added)
     ]
     rows = (_SCRIPT_TABLE.match(text) for _, text in file.added)

@@ -82,11 +82,21 @@ def _is_raised(text: str, removed: str) -> bool:
 
 def _find_narrowed(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
     """Yield settings of the tests to collect whose value changed."""
-    for key in ("testpaths", "python_files", "python_functions", "python_classes", "testMatch", "roots"):
+    for key in (
+        "testpaths",
+        "python_files",
+        "python_functions",
+        "python_classes",
+        "testMatch",
+        "roots",
+        "include",
+    ):
         pattern = re.compile(
             rf"^\s*[\"']?{key}[\"']?\s*[=:]\s*(?P<value>[^\n]*(?:\n\s+[^\n=:]+)*)", re.MULTILINE
         )
         old, new = pattern.search(file.old), pattern.search(file.new)
+        if key == "include" and "test" not in file.path.rpartition("/")[2].replace("vitest", "test"):
+            continue
         if new is None or (old is not None and old["value"].strip() == new["value"].strip()):
             continue
         before = set(re.findall(r"[\w./*-]+", old["value"])) if old else set()
@@ -129,6 +139,13 @@ def _find_runner_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
     asked = "runner" in change.request.topics
     if (name in ("sitecustomize.py", "usercustomize.py") or name.endswith(".pth")) and file.added:
         yield make_sign("runner", file.path, 0, "code that runs at each start of Python", fails=not asked)
+    if name == "tox.ini":
+        lost = [
+            text for _, text in file.removed if re.search(RUNS_TESTS, text) and not re.search(r"deps", text)
+        ]
+        if lost and not re.search(RUNS_TESTS, file.new.partition("commands")[2]):
+            message = f"the command of the tests is gone: {quote_source(lost[0])}"
+            yield make_sign("runner", file.path, 0, message, fails=not asked)
     if name == "conftest.py":
         yield from _find_conftest_signs(change, file)
     if name.lower() in ("makefile", "gnumakefile"):
@@ -158,6 +175,10 @@ def _find_runner_signs(change: ChangeSet, file: FileChange) -> Iterator[Finding]
             for _, text in file.removed
             if re.search(r"(?:run|script)\s*:|^\s*-", text) and re.search(RUNS_TESTS, text)
         ]
+        trigger = re.compile(r"\b(?:push|pull_request)\b")
+        if file.after is not None and trigger.search(file.old) and not trigger.search(file.new):
+            message = "the pipeline no longer runs on a push"
+            yield make_sign("ci", file.path, 0, message, fails="ci" not in change.request.topics)
         came = [text for _, text in file.added if re.search(RUNS_TESTS, text)]
         if lost and not came:
             message = f"a step that runs checks is gone: {quote_source(lost[0])}"

@@ -31,7 +31,10 @@ def _has_condition(node: ast.expr, dotted: str) -> bool:
         return False
     if dotted.endswith(("skipif", "skipIf", "skipUnless")):
         first = next(iter(node.args), None)
-        return not (isinstance(first, ast.Constant) and not isinstance(first.value, str))
+        is_constant = isinstance(first, ast.Constant) and not isinstance(first.value, str)
+        return not (
+            is_constant or (isinstance(first, ast.UnaryOp) and isinstance(first.operand, ast.Constant))
+        )
     if dotted.endswith("xfail"):
         return bool(node.args) or any(each.arg == "condition" for each in node.keywords)
     return False
