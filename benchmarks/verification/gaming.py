@@ -1,6 +1,6 @@
 """Cheats that the guards against gaming see, and real commits that they raise a false alarm on.
 
-    GAMING_REPOSITORIES=FOLDER python -m benchmarks.verification.gaming [--split develop|unseen|second] [--cases] [--commits N]
+    GAMING_REPOSITORIES=FOLDER python -m benchmarks.verification.gaming [--split develop|unseen|second] [--cases]
 
 FOLDER holds git folders of public repositories as OWNER+NAME/repo; they are read, nothing of them is run. Without it
 only the cheats are measured. --cases lists the cheats that are missed, and each commit with an alarm.
