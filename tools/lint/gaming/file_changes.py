@@ -206,12 +206,13 @@ class ChangeSet:
 
     @cached_property
     def lost_words(self) -> frozenset[str]:
-        """Identifiers that the product had in removed lines and has no more in these files."""
+        """Identifiers that the product had in removed lines and has no more in these files: not renamed ones."""
         gone: set[str] = set()
         kept: set[str] = set()
         for each in self.list_files("product", "setup", "other"):
             gone.update(word for _, text in each.removed for word in _WORD.findall(text))
             kept.update(_WORD.findall(each.new))
+            kept.update(_list_renamed(each))
         return frozenset(gone - kept)
 
     @cached_property
@@ -236,6 +237,20 @@ _HEAD = re.compile(
     r"\b(?:def|class|func|function|fn|interface|struct|type|module)\b|^\s*(?:export|const|public|private"
     r"|protected|static)\b"
 )
+
+
+def _list_renamed(file: FileChange) -> Iterator[str]:
+    """Yield the names in removed heads of which an added head differs by this name only."""
+    masked = {
+        (_mask(text, word)) for _, text in file.added if _HEAD.search(text) for word in _WORD.findall(text)
+    }
+    for _, text in file.removed:
+        if _HEAD.search(text):
+            yield from (word for word in _WORD.findall(text) if _mask(text, word) in masked)
+
+
+def _mask(text: str, word: str) -> str:
+    return re.sub(rf"\b{word}\b", "…", text)
 
 
 def _list_enclosing(file: FileChange) -> Iterator[str]:

@@ -40,6 +40,12 @@ def test_a_test_that_goes_alone_fails() -> None:
     assert detect(test=(TEST, TEST.partition("\n\n\ndef test_old_area")[0] + "\n")) == [("removed", "error")]
 
 
+def test_a_test_that_goes_while_its_code_is_renamed_fails() -> None:
+    code = CODE.replace("def old_area", "def square_area")
+    test = TEST.partition("\n\n\ndef test_old_area")[0] + "\n"
+    assert detect(shapes=(CODE, code), test=(TEST, test)) == [("removed", "error")]
+
+
 def test_a_test_that_moves_to_another_file_is_no_sign() -> None:
     head, _, moved = TEST.partition("\n\n\ndef test_old_area")
     sides: dict[str, Any] = {
