@@ -171,7 +171,7 @@ def _judge_missing(change: ChangeSet, pair: _Pair, old: TestUnit, fresh: list[Te
         message = f"the test {title!r} is gone, with {', '.join(subject[:3])}"
         yield make_sign("removed", path, 0, message, fails=change.request.passing)
         return
-    fails = not change.request.tests and not change.request.removal and _is_net_loss(change, fresh, old)
+    fails = not change.request.tests and not change.request.removal and _is_net_loss(change, pair, old)
     yield make_sign("removed", path, 0, f"the test {title!r} is gone", fails=fails)
 
 
@@ -195,8 +195,10 @@ _COMMON = frozenset(
 )
 
 
-def _is_net_loss(change: ChangeSet, fresh: list[TestUnit], old: TestUnit) -> bool:
-    return change.is_suspect_test(old.base_name, old.words) or not any(each.is_test for each in fresh)
+def _is_net_loss(change: ChangeSet, pair: _Pair, old: TestUnit) -> bool:
+    """Return whether a missing test is not replaced: it is suspect, or its file has fewer tests than before."""
+    before, after = (sum(unit.is_test for unit in each.units.values()) for each in (pair.old, pair.new))
+    return change.is_suspect_test(old.base_name, old.words) or after < before
 
 
 def _find_commented(file: FileChange, old: TestUnit) -> int | None:
