@@ -17,6 +17,7 @@ import types
 from typing import TYPE_CHECKING
 
 from .function_compiler import Fuel, Outside
+from .nearby_values import iter_nearby_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,13 +44,13 @@ class Call:
     def iter_nearby_calls(self, constants: Sequence[Any]) -> Iterator[Call]:
         """Yield calls that differ in one argument each; the object of a method is unchanged."""
         ways = [
-            [self._replace_argument(place, each) for each in _iter_nearby_values(value, constants)]
+            [self._replace_argument(place, each) for each in iter_nearby_values(value, constants)]
             for place, value in enumerate(self.positional)
         ]
         ways += [
             [
                 Call(self.positional, {**self.named, name: each})
-                for each in _iter_nearby_values(value, constants)
+                for each in iter_nearby_values(value, constants)
             ]
             for name, value in self.named.items()
         ]
@@ -181,42 +182,6 @@ def _collect_constants(code: types.CodeType) -> list[Any]:
         elif type(each) in (int, str):
             found.append(each)
     return [each for each in dict.fromkeys(found) if type(each) is int or 0 < len(each) <= 10]
-
-
-def _iter_nearby_values(value: Any, constants: Sequence[Any]) -> Iterator[Any]:
-    """Yield values near one, of the same type; none for objects of unknown types."""
-    kind = type(value)
-    if kind is bool:
-        yield not value
-    elif kind is int:
-        numbers = [each for each in constants if type(each) is int]
-        yield from dict.fromkeys((value + 1, value - 1, 0, -value, *numbers))
-    elif kind is float:
-        yield from (0.0, -value, value * 2)
-    elif kind is str or kind is bytes:
-        yield from (value[:-1], value + value[-1:], kind(), value[1:])
-        if kind is str:
-            texts = [each for each in constants if type(each) is str]
-            yield from (
-                value.swapcase(),
-                *(value + each for each in texts),
-                *(each + value for each in texts),
-            )
-    elif kind in (list, tuple):
-        yield from (value[:-1], value + value[-1:], kind(), value[::-1])
-        for place, each in enumerate(value[:3]):
-            for other in itertools.islice(_iter_nearby_values(each, constants), 3):
-                yield kind([*value[:place], other, *value[place + 1 :]])
-    elif kind is dict:
-        yield {}
-        for key in list(value)[:3]:
-            yield {name: each for name, each in value.items() if name != key}
-            yield from (
-                {**value, key: other}
-                for other in itertools.islice(_iter_nearby_values(value[key], constants), 3)
-            )
-    elif kind is set:
-        yield from (set(), set(list(value)[1:]))
 
 
 def describe_value(value: Any, depth: int = DEEPEST) -> str:

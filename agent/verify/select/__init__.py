@@ -1,0 +1,1 @@
+"""Selection among candidate changes or programs by evidence, the strongest kind first."""

@@ -1,0 +1,130 @@
+"""Levels of evidence that need no model: checks, verdicts, behaviour, static signs, size."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.verify.select.agreement import (
+    BehaviourTable,
+    GeneratedTest,
+    Group,
+    form_groups,
+    keep_discriminating,
+)
+from agent.verify.select.selection import Rating
+from agent.verify.select.static_signs import StaticSigns
+from agent.verify.verdict import Evidence, Verdict
+
+CALIBRATION: Sequence[tuple[float, float]] = ((0.0, 0.1), (0.2, 0.3), (0.5, 0.6), (0.9, 0.85), (1.0, 0.9))
+"""(share of the best group's score, share of right choices), as measured on programs of models with their tests."""
+
+STATIC_CONFIDENCE = 0.4
+"""Share of right choices by static signs alone, among patches of which some are right and some wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictLevel:
+    """Verdicts of one verifier on each candidate.
+
+    failures: how many checks fail, where known: of candidates that all fail, the one with the fewest is ranked first
+    confidence: that one which passes is right, where others do not pass; None if this level says nothing of that
+    """
+
+    name: str
+    verdicts: Sequence[Verdict]
+    failures: Sequence[int] = ()
+    evidence: Evidence = "executed"
+    confidence: float | None = None
+
+    async def rate(self, members: Sequence[int]) -> Rating | None:
+        """See `Level.rate`. A candidate that fails executed checks is refused."""
+        order = {"pass": 1.0, "unknown": 0.5, "fail": 0.0}
+        values: dict[int, float] = {}
+        for each in members:
+            verdict = self.verdicts[each]
+            few = self.failures[each] if self.failures and verdict.outcome == "fail" else 0
+            values[each] = order[verdict.outcome] - few
+        if all(self.verdicts[each].outcome == "unknown" for each in members):
+            return None
+        refused = {each for each in members if self.verdicts[each].is_failure and self.evidence == "executed"}
+        details = {each: self.verdicts[each].detail or self.verdicts[each].outcome for each in members}
+        tells_apart = len(set(values.values())) > 1 and len(refused) < len(members)
+        return Rating(
+            values=values,
+            details=details,
+            confidence=self.confidence if tells_apart else None,
+            refused=frozenset(refused),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehaviourLevel:
+    """Groups of candidates by results, weighted by generated tests."""
+
+    table: BehaviourTable
+    tests: Sequence[GeneratedTest] = ()
+    name: str = "behaviour"
+    evidence: Evidence = "executed"
+
+    def list_groups(self, members: Sequence[int]) -> list[Group]:
+        """Return the groups of the members, the best first."""
+        return form_groups(self.table, self.tests, members)
+
+    async def rate(self, members: Sequence[int]) -> Rating | None:
+        """See `Level.rate`."""
+        if not self.table.calls:
+            return None
+        groups = self.list_groups(members)
+        kept = len(keep_discriminating(self.tests, members))
+        values: dict[int, float] = {}
+        details: dict[int, str] = {}
+        for group in groups:
+            for each in group.members:
+                values[each] = group.score
+                details[each] = _describe_group(group, kept, len(members))
+        note = f"{len(self.table.calls)} inputs; {kept} of {len(self.tests)} generated tests discriminate"
+        return Rating(values=values, details=details, confidence=calibrate(groups[0].share), note=note)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticLevel:
+    """Static signs of patches."""
+
+    signs: Sequence[StaticSigns]
+    name: str = "static signs"
+    evidence: Evidence = "static"
+
+    async def rate(self, members: Sequence[int]) -> Rating | None:
+        """See `Level.rate`."""
+        values = {each: round(self.signs[each].score, 6) for each in members}
+        details = {each: f"score {values[each]:.2f}" for each in members}
+        return Rating(values=values, details=details, confidence=STATIC_CONFIDENCE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeLevel:
+    """Smaller candidates first. sizes: lines"""
+
+    sizes: Sequence[int]
+    name: str = "size"
+    evidence: Evidence = "static"
+
+    async def rate(self, members: Sequence[int]) -> Rating | None:
+        """See `Level.rate`."""
+        values: Mapping[int, float] = {each: -float(self.sizes[each]) for each in members}
+        return Rating(values=values, details={each: f"{self.sizes[each]} lines" for each in members})
+
+
+def calibrate(share: float) -> float:
+    """Return the probability that a choice is right from its group's share, by linear interpolation."""
+    for (low, low_value), (high, high_value) in itertools.pairwise(CALIBRATION):
+        if share <= high:
+            return low_value + (high_value - low_value) * (share - low) / (high - low)
+    return CALIBRATION[-1][1]
+
+
+def _describe_group(group: Group, kept: int, number: int) -> str:
+    tests = f", passes {group.tests} of {kept} generated tests" if kept else ""
+    return f"{len(group.members)} of {number} behave alike{tests}"

@@ -1,0 +1,124 @@
+"""Candidate patches in copies of the project: applied exactly, with the tests that they weaken restored, and tested."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.verify.select.patch_text import PatchFile, build_patch_file
+from agent.verify.verdict import Verdict
+from sandbox.fs.private_files import create_private_folder
+from sandbox.fs.transaction.transactions import Transactions
+from tools.core.text import format_count
+from tools.core.workspace import Workspace
+from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, build_writes
+from tools.edit.apply.planner import plan_changes
+from tools.edit.edit_model import MalformedEdit
+from tools.edit.formats import parse_edits
+from tools.lint.checks import weakened
+from tools.lint.checks.finding import Finding
+from tools.testing.report import TestReport
+from tools.testing.suite_run import run_copy
+
+
+@dataclass(slots=True, kw_only=True)
+class PatchTrial:
+    """One patch in its copy.
+
+    problem: why it cannot be applied, "" if it was
+    files: what it changes; weakened: findings of weakened tests, which were restored before the suite ran
+    """
+
+    text: str
+    at: Workspace
+    problem: str = ""
+    planned: Sequence[PlannedFile] = ()
+    files: Sequence[PatchFile] = ()
+    weakened: Sequence[Finding] = ()
+    report: TestReport | None = field(default=None)
+
+    @property
+    def lines(self) -> int:
+        """Number of changed lines."""
+        return sum(len(each.added) + len(each.removed) for each in self.files)
+
+    @property
+    def failures(self) -> int:
+        """Number of failing tests, as far as they were counted."""
+        return 0 if self.report is None else self.report.failed + self.report.errors
+
+    def build_verdict(self, baseline: TestReport | None) -> Verdict:
+        """Return the verdict of the suite. baseline: of the project without a patch, whose failures do not count"""
+        if self.problem:
+            return Verdict(outcome="fail", evidence="executed", name="suite", detail=self.problem)
+        if self.report is None or self.report.outcome in ("no-tests", "no-runner"):
+            return Verdict(outcome="unknown", evidence="executed", name="suite", detail="no tests ran")
+        outcome = self.report.outcome
+        missing = (baseline.passed if baseline is not None else 0) - self.report.passed
+        detail = f"{self.report.passed} passed, {self.failures} failed"
+        if outcome == "passed" and missing > 0 and not self.report.failed:
+            lost = f"{detail}; {format_count(missing, 'test')} that passed before did not run"
+            return Verdict(outcome="fail", evidence="executed", name="suite", detail=lost)
+        if outcome == "passed":
+            return Verdict(outcome="pass", evidence="executed", name="suite", detail=detail)
+        if outcome in ("timeout", "broken"):
+            return Verdict(
+                outcome="fail", evidence="executed", name="suite", detail=f"{outcome}: {self.report.note}"
+            )
+        if baseline is not None and _list_failures(self.report) <= _list_failures(baseline):
+            same = f"{detail}, all of which fail without the patch, too"
+            return Verdict(outcome="unknown", evidence="executed", name="suite", detail=same)
+        return Verdict(outcome="fail", evidence="executed", name="suite", detail=detail)
+
+
+async def try_patch(text: str, at: Workspace, original: Path, seconds: float) -> PatchTrial:
+    """Apply a patch to a copy of the project and run the suite there.
+
+    original: the project's root, whose files of the patch the suite cannot read: an editable installation leads there
+    """
+    trial = PatchTrial(text=text, at=at)
+    try:
+        await asyncio.to_thread(_apply, trial)
+    except (MalformedEdit, PlanRefused, ValueError, OSError) as problem:
+        trial.problem = f"it does not apply: {str(problem).splitlines()[0] if str(problem) else 'no edit'}"
+        return trial
+    denied = [original / each.path for each in trial.files if (original / each.path).is_file()]
+    trial.report = await run_copy(at, seconds, denied=denied)
+    return trial
+
+
+def _apply(trial: PatchTrial) -> None:
+    """Write the patch to its copy; test files that it weakens keep their old content. Raises PlanRefused and others."""
+    tree = trial.at.files
+    trial.planned = plan_changes(tree, parse_edits(trial.text), strictest=True)
+    trial.files = [
+        build_patch_file(each.path, each.before, each.after) for each in trial.planned if each.has_changes
+    ]
+    trial.weakened = _find_weakened(trial.planned)
+    spoiled = {each.path for each in trial.weakened}
+    kept = [each for each in trial.planned if each.path not in spoiled]
+    journal = trial.at.root.parent / "journal"
+    create_private_folder(journal.parent)
+    transactions = Transactions(tree, journal)
+    with transactions.lock_tree():
+        transactions.commit(build_writes(kept))
+
+
+def _find_weakened(planned: Sequence[PlannedFile]) -> list[Finding]:
+    from tools.git.diff_hunks import diff_texts
+    from tools.git.git_change import Change
+    from tools.git.git_process import Git
+
+    sides = {each.path: (each.before, each.after) for each in planned if weakened.is_test_file(each.path)}
+    if not sides:
+        return []
+    change = Change.from_contents(Git(Path.cwd(), alone=True), sides)
+    for file in change.files:
+        file.hunks = diff_texts(file.path, change.read_text(file.old), change.read_text(file.new))
+    return list(weakened.check(change))
+
+
+def _list_failures(report: TestReport) -> set[str]:
+    return {each.id for each in report.failures} or {"unnamed"}

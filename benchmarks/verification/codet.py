@@ -1,0 +1,84 @@
+"""CodeT's pool (Chen et al. 2022): HumanEval programs and tests, both sampled from CodeGen-16B.
+
+Baselines in the same run: a random program, the most tests passed, CodeT's consensus sets, the prompt's examples and
+then CodeT, and an oracle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from agent.verify.select.checks import Check, parse_assertion, parse_examples
+from benchmarks.verification.pools import (
+    PRELUDE,
+    find_repository,
+    is_development,
+    read_blob,
+    read_humaneval,
+    read_json_lines,
+)
+from benchmarks.verification.runs import Task
+
+FOLDER = "CodeT/data/generated_data/HumanEval_codegen16B_temp0.8_topp0.95_num100_max300_"
+MOST_TESTS = 100
+"""Different tests of a task: the most frequent ones."""
+
+
+def read_tasks(mirrors: Path, samples: int) -> Iterator[Task]:
+    """Yield the tasks of the development half with their first samples."""
+    repository = find_repository(mirrors, "microsoft/CodeT")
+    base = {each["entry_point"]: each for each in read_humaneval(mirrors).values()}
+    solutions = read_json_lines(read_blob(repository, FOLDER + "code_solution.jsonl"))
+    written = {
+        _find_entry(each["prompt"], base): each["samples"]
+        for each in read_json_lines(read_blob(repository, FOLDER + "test_case.jsonl"))
+    }
+    for record in solutions:
+        entry = _find_entry(record["prompt"], base)
+        if entry and entry in written and is_development(base[entry]["task_id"]):
+            sources = [PRELUDE + record["prompt"] + _cut_body(each) + "\n" for each in record["samples"]]
+            yield Task(
+                name=base[entry]["task_id"],
+                function=entry,
+                prompt=PRELUDE + record["prompt"],
+                names=[str(number) for number in range(len(sources[:samples]))],
+                sources=sources[:samples],
+                given=_read_examples(base[entry]["prompt"], entry),
+                suggested=list(_collect_tests(written[entry], entry)),
+                truth=f"{base[entry]['test']}\ncheck({entry})",
+            )
+
+
+def _find_entry(prompt: str, base: dict[str, Any]) -> str:
+    names = [each for each in re.findall(r"def (\w+)\s*\(", prompt) if each in base]
+    return names[-1] if names else ""
+
+
+def _cut_body(sample: str) -> str:
+    """Return a sample up to the first line that does not belong to the function."""
+    return re.split(r"\n(?=\S)", sample)[0]
+
+
+def _read_examples(prompt: str, entry: str) -> list[Check]:
+    found = {(each.call, each.expected): each for each in parse_examples(prompt, entry)}
+    return list(found.values())
+
+
+def _collect_tests(samples: Sequence[str], entry: str) -> Iterator[Check]:
+    """Yield the most frequent assertions of the samples."""
+    counts: Counter[str] = Counter()
+    for sample in samples:
+        for part in f"assert {sample}".split("\nassert"):
+            text = re.sub(r"^\s*assert\s*", "", part).strip().split("\n\n")[0]
+            if f"{entry}(" in text:
+                counts[text] += 1
+    number = 0
+    for text, count in sorted(counts.items(), key=lambda pair: -pair[1]):
+        check = parse_assertion(f"assert {text}", entry)
+        if check is not None and number < MOST_TESTS:
+            number += 1
+            yield Check(text=check.text, call=check.call, expected=check.expected, count=count)
