@@ -1,7 +1,7 @@
 """HumanEval solutions of 22 models that HumanEval+ finds right in less than 90 % of the tasks.
 
-The base tests are the suite, HumanEval+ (Liu et al. 2023) is the truth. What a suite cannot tell apart, the behaviour on
-generated inputs may.
+The base tests are the suite, HumanEval+ (Liu et al. 2023) is the truth. What a suite cannot tell apart, the behaviour
+on generated inputs may.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ POOL, TRUTH = "JueH-96/Code-Quality-HumanEval", "evalplus/humanevalplus_release"
 def read_tasks(mirrors: Path) -> Iterator[Task]:
     """Yield the tasks of the development half with the solutions of all models, in the order of their names."""
     base = read_humaneval(mirrors)
-    plus = read_json_lines(
-        read_blob(find_repository(mirrors, TRUTH), "HumanEvalPlus-OriginFmt.jsonl.gz")
-    )
+    plus = read_json_lines(read_blob(find_repository(mirrors, TRUTH), "HumanEvalPlus-OriginFmt.jsonl.gz"))
     repository = find_repository(mirrors, POOL)
     files: dict[str, list[tuple[str, str]]] = {}
     for path in list_files(repository):

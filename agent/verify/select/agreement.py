@@ -9,14 +9,21 @@ nothing and are left out (EvoSyn: only checks that discriminate are kept).
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.verify.select.behaviour import has_value
 
-WITHOUT_TESTS = 0.02
-"""Share of the tests' weight that a program without any passed test still has: tests may be wrong themselves."""
+SIZE, CONSTANT, UNREAD = 0.5, 2.0, 1.0
+"""Exponents: of a group's size (√size is CodeT's), and against constant results and parameters that are not read.
+
+Round numbers, chosen on the development half of CodeT's pool (benchmarks/results/2026-11-25-selection.md); neighbouring
+ones differ by about a point.
+"""
+
+LEAST_TESTS, LEAST_SUPPORT = 0.5, 0.02
+"""Passed tests, and share of agreeing members, that even a candidate without any is given: both may be wrong."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,9 +33,9 @@ class BehaviourTable:
     calls: Sequence[str]
     keys: Sequence[Sequence[str]]
 
-    def get_column(self, call: int) -> list[str]:
-        """Return the results of all candidates on one call."""
-        return [row[call] for row in self.keys]
+    def count_alike(self, candidate: int, members: Sequence[int]) -> int:
+        """Return how many of the members have the same results on all calls."""
+        return sum(self.keys[each] == self.keys[candidate] for each in members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,25 +65,36 @@ def keep_discriminating(tests: Sequence[GeneratedTest], members: Sequence[int]) 
     return [each for each in tests if len({each.passed[member] for member in members}) == 2]
 
 
-def form_groups(table: BehaviourTable, tests: Sequence[GeneratedTest], members: Sequence[int]) -> list[Group]:
-    """Return the groups of the members, the best first; equal ones in the order of their first members."""
+def form_groups(
+    table: BehaviourTable,
+    tests: Sequence[GeneratedTest],
+    members: Sequence[int],
+    unread: Mapping[int, float] | None = None,
+) -> list[Group]:
+    """Return the groups of the members, the best first; equal ones in the order of their first members.
+
+    unread: share of its parameters that a candidate never reads; members of one behaviour but another share of these
+    form groups of their own
+    """
     kept = keep_discriminating(tests, members)
-    together: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    together: dict[tuple[float, tuple[str, ...]], list[int]] = defaultdict(list)
+    sizes: Counter[tuple[str, ...]] = Counter()
     for member in members:
-        together[tuple(table.keys[member])].append(member)
+        row = tuple(table.keys[member])
+        sizes[row] += 1
+        together[(unread or {}).get(member, 0.0), row].append(member)
     support = _measure_support(table, members)
-    scores = {
-        row: _score_group(group, kept, support[group[0]], len(members)) for row, group in together.items()
-    }
-    total = sum(scores.values()) or 1.0
+    scores = []
+    for (share, row), group in together.items():
+        passed = sum(each.passed[group[0]] for each in kept)
+        score = (sizes[row] / len(members)) ** SIZE * (support[group[0]] + LEAST_SUPPORT)
+        score *= (passed + LEAST_TESTS) / (len(kept) + LEAST_TESTS)
+        score *= math.exp(-CONSTANT * _measure_constancy(row) - UNREAD * share)
+        scores.append((score, passed, group))
+    total = sum(score for score, _, _ in scores)
     groups = [
-        Group(
-            members=tuple(group),
-            tests=sum(each.passed[group[0]] for each in kept),
-            score=scores[row],
-            share=scores[row] / total,
-        )
-        for row, group in together.items()
+        Group(members=tuple(group), tests=passed, score=score, share=score / total)
+        for score, passed, group in scores
     ]
     return sorted(groups, key=lambda each: (-each.score, each.members))
 
@@ -96,12 +114,10 @@ def find_distinguishing_call(table: BehaviourTable, one: int, other: int) -> int
     return min(found)[2] if found else None
 
 
-def _score_group(
-    members: Sequence[int], tests: Sequence[GeneratedTest], support: float, number: int
-) -> float:
-    """Return √size × share of the tests, as in CodeT; a group is also supported by those that mostly agree."""
-    share = sum(each.passed[members[0]] for each in tests) / len(tests) if tests else 1.0
-    return math.sqrt(len(members) / number) * (share + WITHOUT_TESTS) * support
+def _measure_constancy(row: Sequence[str]) -> float:
+    """Return the share of the most frequent value among the returned ones."""
+    values = [each for each in row if has_value(each)]
+    return Counter(values).most_common(1)[0][1] / len(values) if values else 1.0
 
 
 def _measure_support(table: BehaviourTable, members: Sequence[int]) -> Mapping[int, float]:

@@ -122,6 +122,20 @@ def find_signature(sources: Sequence[str], function: str) -> ast.arguments | Non
     return None
 
 
+def measure_unread(source: str, function: str) -> float:
+    """Return the share of a function's parameters that its body never mentions; 0 if it cannot be found."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return 0.0
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:
+            given = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            read = {each.id for part in node.body for each in ast.walk(part) if isinstance(each, ast.Name)}
+            return sum(name not in read for name in given) / len(given) if given else 0.0
+    return 0.0
+
+
 def _select_usual_shape(calls: Sequence[Call]) -> list[Call]:
     """Return the calls with the most frequent types of arguments."""
     shapes = [tuple(_describe_shape(each) for each in call[0]) + tuple(sorted(call[1])) for call in calls]

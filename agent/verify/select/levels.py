@@ -17,8 +17,16 @@ from agent.verify.select.selection import Rating
 from agent.verify.select.static_signs import StaticSigns
 from agent.verify.verdict import Evidence, Verdict
 
-CALIBRATION: Sequence[tuple[float, float]] = ((0.0, 0.1), (0.2, 0.3), (0.5, 0.6), (0.9, 0.85), (1.0, 0.9))
-"""(share of the best group's score, share of right choices), as measured on programs of models with their tests."""
+CALIBRATION: Sequence[tuple[float, float]] = (
+    (0.0, 0.1),
+    (0.1, 0.2),
+    (0.2, 0.4),
+    (0.3, 0.57),
+    (0.6, 0.7),
+    (0.9, 0.8),
+    (1.0, 0.95),
+)
+"""(share of the best group's score, share of right choices), as measured on programs of a model with its tests."""
 
 STATIC_CONFIDENCE = 0.4
 """Share of right choices by static signs alone, among patches of which some are right and some wrong."""
@@ -61,16 +69,17 @@ class VerdictLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BehaviourLevel:
-    """Groups of candidates by results, weighted by generated tests."""
+    """Groups of candidates by results, weighted by generated tests. unread: see `form_groups`"""
 
     table: BehaviourTable
     tests: Sequence[GeneratedTest] = ()
+    unread: Sequence[float] = ()
     name: str = "behaviour"
     evidence: Evidence = "executed"
 
     def list_groups(self, members: Sequence[int]) -> list[Group]:
         """Return the groups of the members, the best first."""
-        return form_groups(self.table, self.tests, members)
+        return form_groups(self.table, self.tests, members, dict(enumerate(self.unread)))
 
     async def rate(self, members: Sequence[int]) -> Rating | None:
         """See `Level.rate`."""
@@ -83,7 +92,8 @@ class BehaviourLevel:
         for group in groups:
             for each in group.members:
                 values[each] = group.score
-                details[each] = _describe_group(group, kept, len(members))
+                alike = self.table.count_alike(each, members)
+                details[each] = _describe_group(group, alike, kept, len(members))
         note = f"{len(self.table.calls)} inputs; {kept} of {len(self.tests)} generated tests discriminate"
         return Rating(values=values, details=details, confidence=calibrate(groups[0].share), note=note)
 
@@ -125,6 +135,6 @@ def calibrate(share: float) -> float:
     return CALIBRATION[-1][1]
 
 
-def _describe_group(group: Group, kept: int, number: int) -> str:
+def _describe_group(group: Group, alike: int, kept: int, number: int) -> str:
     tests = f", passes {group.tests} of {kept} generated tests" if kept else ""
-    return f"{len(group.members)} of {number} behave alike{tests}"
+    return f"{alike} of {number} behave alike{tests}"

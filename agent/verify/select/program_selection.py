@@ -14,6 +14,7 @@ from agent.verify.select.input_generation import (
     find_signature,
     generate_inputs,
     iter_smaller_calls,
+    measure_unread,
 )
 from agent.verify.select.levels import BehaviourLevel, SizeLevel, VerdictLevel
 from agent.verify.select.program_runner import Program, ProgramRun, ProgramRunner
@@ -85,7 +86,11 @@ async def select_program(
     runs = await runner.run_programs(programs, calls, [each.text for each in raw])
     table = BehaviourTable(calls=calls, keys=[[compute_key(each) for each in run.calls] for run in runs])
     judge = CheckJudge(table=table, raw={each.text: place for place, each in enumerate(raw)}, runs=runs)
-    behaviour = BehaviourLevel(table=table, tests=judge.rate_suggested(evidence.suggested))
+    behaviour = BehaviourLevel(
+        table=table,
+        tests=judge.rate_suggested(evidence.suggested),
+        unread=[measure_unread(each.source, each.function) for each in programs],
+    )
     shown = texts or [each.source for each in programs]
     levels: list[Level] = [*before]
     if evidence.checks:

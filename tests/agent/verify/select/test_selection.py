@@ -1,0 +1,125 @@
+"""The order of the evidence, the groups of behaviour, the opinions of a model, and when nothing is chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from agent.verify.select.agreement import (
+    BehaviourTable,
+    GeneratedTest,
+    find_distinguishing_call,
+    form_groups,
+    keep_discriminating,
+)
+from agent.verify.select.levels import BehaviourLevel, SizeLevel, VerdictLevel, calibrate
+from agent.verify.select.selection import Choice, Level, choose_candidate
+from agent.verify.select.tournament import OpinionLevel
+from agent.verify.verdict import Verdict, VerdictOutcome
+
+
+def choose(number: int, *levels: Level, least: float = 0.0) -> Choice:
+    return asyncio.run(choose_candidate(number, levels, least_confidence=least))
+
+
+def suite(*outcomes: VerdictOutcome, failures: Sequence[int] = (), sure: float | None = 0.75) -> VerdictLevel:
+    verdicts = [Verdict(outcome=each, evidence="executed", name="suite") for each in outcomes]
+    return VerdictLevel(name="suite", verdicts=verdicts, failures=failures, confidence=sure)
+
+
+def behave(*rows: str, tests: Sequence[GeneratedTest] = ()) -> BehaviourLevel:
+    table = BehaviourTable(
+        calls=[f"([{n}], {{}})" for n in range(len(rows[0]))], keys=[list(each) for each in rows]
+    )
+    return BehaviourLevel(table=table, tests=tests)
+
+
+def test_the_suite_comes_before_behaviour_and_size() -> None:
+    choice = choose(3, suite("fail", "fail", "pass"), behave("a", "a", "b"), SizeLevel(sizes=[1, 1, 9]))
+    assert (choice.winner, choice.decided_by, choice.confidence) == (2, "suite", 0.75)
+    assert [each.name for each in choice.levels] == ["suite"]
+
+
+def test_behaviour_comes_before_size_and_size_decides_among_equals() -> None:
+    choice = choose(3, suite("pass", "pass", "pass"), behave("aa", "bb", "bb"), SizeLevel(sizes=[1, 9, 8]))
+    assert (choice.winner, choice.decided_by) == (2, "size")
+    assert list(choice.ranking) == [2, 1, 0]
+    assert choice.confidence == calibrate(form_groups(*_table("aa", "bb", "bb"))[0].share)
+
+
+def _table(*rows: str) -> tuple[BehaviourTable, list[GeneratedTest], range]:
+    return behave(*rows).table, [], range(len(rows))
+
+
+def test_a_group_that_passes_more_tests_beats_a_larger_one() -> None:
+    tests = [GeneratedTest(text=str(n), passed=[False, False, True]) for n in range(5)]
+    assert choose(3, behave("aa", "aa", "bb", tests=tests)).winner == 2
+    assert choose(3, behave("aa", "aa", "bb")).winner == 0
+
+
+def test_tests_that_all_or_none_pass_are_left_out() -> None:
+    useless = [GeneratedTest(text="all", passed=[True] * 3), GeneratedTest(text="none", passed=[False] * 3)]
+    useful = GeneratedTest(text="some", passed=[True, False, True])
+    assert keep_discriminating([*useless, useful], range(3)) == [useful]
+
+
+def test_nothing_is_chosen_if_all_fail_and_the_one_with_the_fewest_failures_is_first() -> None:
+    choice = choose(2, suite("fail", "fail", failures=[3, 1]), SizeLevel(sizes=[1, 2]))
+    assert (choice.winner, choice.best, choice.is_refused) == (None, 1, True)
+    assert "no candidate passes" in choice.abstained
+
+
+def test_nothing_is_chosen_below_the_wanted_confidence() -> None:
+    levels = (behave("a", "b", "c"), SizeLevel(sizes=[3, 2, 1]))
+    choice = choose(3, *levels, least=0.5)
+    assert (choice.winner, choice.best, choice.is_refused) == (None, 2, False)
+    assert "too weak" in choice.abstained
+    assert choose(3, *levels, least=0.1).winner == 2
+
+
+def test_the_clearest_difference_is_shown() -> None:
+    table = BehaviourTable(
+        calls=["([1], {})", "([22], {})", "([3], {})"],
+        keys=[["<fails>", '"a"', '"a"'], ['"x"', '"b"', '"a"']],
+    )
+    assert find_distinguishing_call(table, 0, 1) == 1
+    assert find_distinguishing_call(table, 0, 0) is None
+
+
+@pytest.mark.parametrize(("share", "low", "high"), [(0.0, 0.0, 0.4), (0.5, 0.3, 0.9), (1.0, 0.7, 1.0)])
+def test_confidence_grows_with_the_share(share: float, low: float, high: float) -> None:
+    assert low <= calibrate(share) <= high
+    assert calibrate(share) <= calibrate(min(1.0, share + 0.1))
+
+
+def judge(answer: str | dict[str, str]) -> OpinionLevel:
+    """A model with one answer, or one that prefers what holds the word."""
+
+    async def ask(prompt: str) -> str:
+        if isinstance(answer, str):
+            return answer
+        first, second = prompt.split("Candidate B:")
+        return next((letter for word, letter in answer.items() if word in first), "B" if second else "")
+
+    return OpinionLevel(texts=["plain", "good", "plain too"], ask=ask, task="do it")
+
+
+def test_an_opinion_counts_only_if_it_stays_the_same_when_the_order_is_swapped() -> None:
+    steady = choose(3, judge({"good": "A"}), SizeLevel(sizes=[1, 5, 1]))
+    assert (steady.best, steady.decided_by) == (1, "opinions")
+    swayed = choose(3, judge("A"), SizeLevel(sizes=[3, 5, 1]))
+    assert (swayed.best, swayed.decided_by) == (2, "size")
+    assert swayed.levels[0].note == "3 of 3 answers followed the order and were dropped"
+
+
+@pytest.mark.parametrize("answer", ["", "I prefer not to say"])
+def test_without_an_answer_there_is_no_opinion(answer: str) -> None:
+    choice = choose(3, judge(answer), SizeLevel(sizes=[3, 5, 1]))
+    assert [each.name for each in choice.levels] == ["size"]
+
+
+def test_an_opinion_never_outweighs_what_was_executed() -> None:
+    choice = choose(3, suite("pass", "fail", "fail"), judge({"good": "A"}))
+    assert (choice.best, choice.decided_by) == (0, "suite")

@@ -1,0 +1,127 @@
+"""`patchwright select`: programs and patches, as text and as JSON, with and without a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import run
+from tests.support.confined import needs_confinement
+from tests.support.loopback import Loopback
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+MEDIAN = """\
+def median(xs):
+    xs = sorted(xs)
+    n = len(xs)
+    return xs[n // 2] if n % 2 else (xs[n // 2 - 1] + xs[n // 2]) / 2
+"""
+LIBRARY = "import statistics\n\n\ndef median(xs):\n    return statistics.median(xs)\n"
+UNSORTED = "def median(xs):\n    return xs[len(xs) // 2]\n"
+GENERATED = "assert median([3, 1, 2]) == 2\nassert median([1, 2, 3, 4]) == 2.5\nassert median([1, 2]) == 2\n"
+
+CART = "def total(items):\n    return sum(items[1:])\n"
+TESTS = """\
+from cart import total
+
+
+def test_total():
+    assert total([1, 2]) == 3
+
+
+def test_empty():
+    assert total([]) == 0
+"""
+
+
+def put(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+
+
+def patch(path: str, old: str, new: str, line: int = 2) -> str:
+    return f"--- a/{path}\n+++ b/{path}\n@@ -{line} +{line} @@\n-{old}\n+{new}\n"
+
+
+def test_programs_are_chosen_by_behaviour_and_the_difference_is_shown(tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
+    put(tmp_path, a__py=MEDIAN, b__py=UNSORTED, c__py=LIBRARY, g__txt=GENERATED)
+    names = ("a.py", "b.py", "c.py", "--function", "median")
+    done = run("select", *names, "--generated", "g.txt", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["chosen"] in ("a.py", "c.py")
+    assert found["ranking"][-1] == "b.py"
+    assert found["levels"][0]["details"]["b.py"] == "1 of 3 behave alike, passes 1 of 3 generated tests"
+    assert found["difference"]["other"] == "b.py"
+    assert len(found["difference"]["call"]) <= len("([1, 2, 3])")
+    told = run("select", *names, "--checks", "g.txt", cwd=tmp_path)
+    assert told.code == 1
+    assert "abstained: no candidate passes the executed checks" in told.out
+    assert "a.py: 2 of 3 checks hold" in told.out
+
+
+def test_a_model_is_asked_only_about_equals(tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
+    put(tmp_path, a__py=MEDIAN, b__py=UNSORTED, c__py=LIBRARY, g__txt=GENERATED)
+    options = ("--function", "median", "--generated", "g.txt", "--task", "The middle value.", "--json")
+    with Loopback([{"text": "B"}, {"text": "A"}]) as server:
+        told = ("--model", "openai/test", "--api-base", server.url)
+        key = {"OPENAI_API_KEY": "k"}
+        done = run("select", "a.py", "b.py", "c.py", *options, *told, cwd=tmp_path, env=key)
+    asked = [json.dumps(each.body) for each in server.requests]
+    assert len(asked) == 2
+    assert all("The middle value." in each and "statistics" in each for each in asked)
+    assert not any("xs[len(xs) // 2]" in each for each in asked)
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert (found["chosen"], found["decided_by"]) == ("c.py", "opinions")
+    assert found["levels"][-1]["details"]["c.py"] == "preferred 1 times, in both orders"
+
+
+def test_patches_are_tried_in_copies_and_tests_that_one_weakens_still_count(tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    put(shop, cart__py=CART, test_cart__py=TESTS)
+    put(tmp_path, right__diff=patch("cart.py", "    return sum(items[1:])", "    return sum(items)"))
+    put(tmp_path, again__diff=patch("cart.py", "    return sum(items[1:])", "    return sum(list(items))"))
+    put(tmp_path, literal__diff=patch("cart.py", "    return sum(items[1:])", "    return 3 if items else 0"))
+    put(
+        tmp_path,
+        cheat__diff=patch("test_cart.py", "    assert total([1, 2]) == 3", "    assert True", line=5),
+    )
+    put(tmp_path, other__diff=patch("cart.py", "    return sum(items[2:])", "    return sum(items)"))
+    names = [f"../{each}.diff" for each in ("literal", "cheat", "again", "other", "right")]
+    done = run("select", *names, "--json", cwd=shop)
+    assert done.code == 0, done.out + done.err
+    found = json.loads(done.out)
+    suite, *_ = found["levels"]
+    assert suite["left"] == ["../literal.diff", "../again.diff", "../right.diff"]
+    assert "fail without the patch" in suite["details"]["../cheat.diff"]
+    assert suite["details"]["../other.diff"].startswith("it does not apply")
+    assert (shop / "cart.py").read_text() == CART
+    done = run("select", *[names[each] for each in (0, 2, 4)], cwd=shop)
+    assert done.code == 0, done.out + done.err
+    assert "behaviour, executed" in done.out
+    assert "../literal.diff: 1 of 3 behave alike" in done.out
+    assert "chosen: ../literal.diff" not in done.out
+    assert {each.name for each in shop.iterdir()} <= {"cart.py", "test_cart.py"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("a.py",), "nothing to choose"),
+        (("a.py", "b.py", "--checks", "g.txt"), "are for programs"),
+        (("a.py", "none.py", "--function", "median"), "no such file: 'none.py'"),
+        (("a.py", "b.py", "--function", "median", "--checks", "a.py"), "has no assertion or example"),
+    ],
+)
+def test_a_wrong_call_says_what_is_missing(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    put(tmp_path, a__py=MEDIAN, b__py=UNSORTED, g__txt=GENERATED)
+    done = run("select", *arguments, cwd=tmp_path)
+    assert (done.code, message in done.err) == (2, True), done.err
