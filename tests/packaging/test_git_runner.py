@@ -27,6 +27,7 @@ MAY_START = {
     "sandbox.backends.bubblewrap": "tries whether bwrap works, on an empty command",
     "sandbox.backends.container": "docker or podman",
     "agent.children.process.process_executor": "Patchwright itself, for a child session",
+    "agent.verify.select.program_worker": "runs inside a sandbox",
     "cli.hooks.pre_push": "Patchwright itself",
     "cli.commands.setup.doctor": "asks programs outside the workspace for their versions",
     "tools.repair.patchwright_worker.entry": "runs inside a sandbox",

@@ -1,8 +1,8 @@
 """Static signs of patches: what their texts say when nothing can be executed.
 
-Where patches of the same task agree in place and lines they are more often right; scripts and tests on the side, wide
-scope and lines without relation to the task speak against one. The weights were fitted on patches of several agents for
-SWE-bench Lite (benchmarks/results/2026-11-25-selection.md).
+Patches of one task that change the same places are more often right, as are those that change files which the task
+names and those that change more than one place; changed tests and leftovers speak against one. The weights are round
+numbers, chosen on patches of several agents for SWE-bench Lite (benchmarks/results/2026-11-25-selection.md).
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ from tools.lint.checks.weakened import is_test_file
 NEAR = 3
 """Lines between two changes that are still of the same place: the context of a hunk."""
 
+MOST_PLACES = 3
+"""Hunks beyond which more of them are no better sign: a repair is seldom wider."""
+
 WEIGHTS: Mapping[str, float] = {
-    "same files": 0.0,
-    "same places": 0.0,
-    "same lines": 0.0,
-    "named in the task": 0.0,
-    "words of the task": 0.0,
-    "size": 0.0,
-    "places": 0.0,
-    "only adds": 0.0,
-    "tests changed": 0.0,
-    "leftovers": 0.0,
+    "same places": 1.0,
+    "named in the task": 1.0,
+    "places": 1.0,
+    "tests changed": -0.25,
+    "leftovers": -0.25,
 }
 """Weight of each sign in the score of a patch."""
 
@@ -59,56 +57,20 @@ def measure_signs(patches: Sequence[Sequence[PatchFile]], task: str = "") -> lis
 
 def _compare_patches(patch: Sequence[PatchFile], every: Sequence[Sequence[PatchFile]]) -> dict[str, float]:
     others = [each for each in every if each is not patch]
-    if not others:
-        return {"same files": 0.0, "same places": 0.0, "same lines": 0.0}
-    shares = [
-        (
-            _compute_overlap(_list_paths(patch), _list_paths(other)),
-            _compute_place_overlap(patch, other),
-            _compute_overlap(_list_lines(patch), _list_lines(other)),
-        )
-        for other in others
-    ]
-    names = ("same files", "same places", "same lines")
-    return {name: sum(each[place] for each in shares) / len(shares) for place, name in enumerate(names)}
+    shares = [_compute_place_overlap(patch, other) for other in others]
+    return {"same places": sum(shares) / len(shares) if shares else 0.0}
 
 
 def _describe_patch(patch: Sequence[PatchFile], words: set[str]) -> dict[str, float]:
-    added = [line for file in patch for line in file.added]
-    removed = [line for file in patch for line in file.removed]
     product = [file for file in patch if not is_test_file(file.path)]
-    used = {
-        word.lower()
-        for file in product
-        for line in (*file.added, *file.removed)
-        for word in _WORD.findall(line)
-    }
     stems = {part.lower() for file in product for part in re.split(r"[/.]", file.path) if len(part) > 2}
-    hunks = sum(len(file.hunks) for file in patch)
+    hunks = sum(len(file.hunks) for file in product)
     return {
         "named in the task": len(stems & words) / len(stems) if stems and words else 0.0,
-        "words of the task": len(used & words) / len(used) if used and words else 0.0,
-        "size": math.log1p(len(added) + len(removed)) / 4,
-        "places": math.log1p(hunks) / 2,
-        "only adds": float(bool(added) and not removed),
-        "tests changed": float(any(is_test_file(file.path) for file in patch)),
-        "leftovers": float(any(_LEFTOVER.search(line) for line in added)),
+        "places": math.log1p(min(hunks, MOST_PLACES)) / 2,
+        "tests changed": float(len(product) < len(patch)),
+        "leftovers": float(any(_LEFTOVER.search(line) for file in product for line in file.added)),
     }
-
-
-def _list_paths(patch: Sequence[PatchFile]) -> set[str]:
-    return {file.path for file in patch}
-
-
-def _list_lines(patch: Sequence[PatchFile]) -> set[str]:
-    """Return the changed lines with their sign, without blanks and comments."""
-    lines = {f"+{re.sub(r'[ ]+#.*', '', each).strip()}" for file in patch for each in file.added}
-    lines |= {f"-{re.sub(r'[ ]+#.*', '', each).strip()}" for file in patch for each in file.removed}
-    return {each for each in lines if len(each) > 1 and not each[1:].startswith("#")}
-
-
-def _compute_overlap(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 1.0
 
 
 def _compute_place_overlap(patch: Sequence[PatchFile], other: Sequence[PatchFile]) -> float:
