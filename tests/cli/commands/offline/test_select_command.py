@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import run
+from tests.support.cli import CHECKOUT, run
 from tests.support.confined import needs_confinement
 from tests.support.loopback import Loopback
 
@@ -125,3 +127,16 @@ def test_a_wrong_call_says_what_is_missing(tmp_path: Path, arguments: tuple[str,
     put(tmp_path, a__py=MEDIAN, b__py=UNSORTED, g__txt=GENERATED)
     done = run("select", *arguments, cwd=tmp_path)
     assert (done.code, message in done.err) == (2, True), done.err
+
+
+def test_the_example_of_the_documentation_runs(tmp_path: Path) -> None:
+    needs_confinement(tmp_path)
+    page = (CHECKOUT / "docs/selection.md").read_text("utf-8")
+    for name, text in re.findall(r"^```python\n# (\S+)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        (tmp_path / name).write_text(text)
+    [line] = re.findall(r"^```sh\n(.*?)\n```", page, re.DOTALL | re.MULTILINE)
+    done = run(*shlex.split(line)[1:], cwd=tmp_path)
+    assert done.code == 0, done.err
+    [head] = re.findall(r"^```\n(chosen: .*?\n)```", page, re.MULTILINE)
+    assert done.out.startswith(head)
+    assert re.search(r"median\(.+\) → .+ by three.py, .+ by one.py", done.out)
