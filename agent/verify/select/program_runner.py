@@ -41,8 +41,8 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """Limits of one program: seconds for loading, each call and each check, losses (hangs, exits) until it is
-    given up, bytes of memory, seconds in all."""
+    """Limits of one program: processor seconds for loading, each call and each check, losses (hangs, exits) until it
+    is given up, bytes of memory, wall seconds in all."""
 
     load_seconds: float = 3.0
     call_seconds: float = 0.5
