@@ -70,7 +70,7 @@ def test_a_model_is_asked_only_about_equals(tmp_path: Path) -> None:
     needs_confinement(tmp_path)
     put(tmp_path, a__py=MEDIAN, b__py=UNSORTED, c__py=LIBRARY, g__txt=GENERATED)
     options = ("--function", "median", "--generated", "g.txt", "--task", "The middle value.", "--json")
-    with Loopback([{"text": "B"}, {"text": "A"}]) as server:
+    with Loopback([{"text": "B", "repeat": 2}]) as server:
         told = ("--model", "openai/test", "--api-base", server.url)
         key = {"OPENAI_API_KEY": "k"}
         done = run("select", "a.py", "b.py", "c.py", *options, *told, cwd=tmp_path, env=key)
@@ -80,8 +80,10 @@ def test_a_model_is_asked_only_about_equals(tmp_path: Path) -> None:
     assert not any("xs[len(xs) // 2]" in each for each in asked)
     assert done.code == 0, done.err
     found = json.loads(done.out)
-    assert (found["chosen"], found["decided_by"]) == ("c.py", "opinions")
-    assert found["levels"][-1]["details"]["c.py"] == "preferred 1 times, in both orders"
+    opinions = found["levels"][1]
+    assert (opinions["name"], opinions["evidence"]) == ("opinions", "opinion")
+    assert opinions["note"] == "1 of 1 answers followed the order and were dropped"
+    assert (found["chosen"], found["decided_by"]) == ("a.py", "size")
 
 
 def test_patches_are_tried_in_copies_and_tests_that_one_weakens_still_count(tmp_path: Path) -> None:
