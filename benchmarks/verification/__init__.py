@@ -1,1 +1,1 @@
-"""Benchmarks of the checks at the end of a turn, and of the selection among candidates."""
+"""Benchmarks of the checks that decide whether a change is believed."""

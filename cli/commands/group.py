@@ -24,6 +24,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "sessions.context": ("context",),
     "offline.apply": ("apply",),
     "offline.repair": ("repair",),
+    "offline.reproduce": ("reproduce",),
     "offline.select": ("select",),
     "sessions.undo": ("undo", "redo", "rewind"),
     "git.commit": ("commit",),

@@ -81,7 +81,7 @@ def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool)
     from tools.repair.engine.repair_engine import localize_faults
     from tools.repair.result import format_failure_trace
 
-    with _open_workspace(folder) as at:
+    with open_workspace(folder) as at:
         result, _ = asyncio.run(localize_faults(at, _select_targets(tests), LOCALIZE_SECONDS))
     if as_json:
         print(json.dumps(result.as_data()))
@@ -111,8 +111,8 @@ def repair_failing_tests(
     from tools.repair.engine import repair_engine
     from tools.repair.engine.candidates.ranking import select_confident_fixes
 
-    seconds = _parse_seconds(budget)
-    with _open_workspace(folder) as at:
+    seconds = parse_seconds(budget)
+    with open_workspace(folder) as at:
         told = (lambda line: None) if as_json else lambda line: write_error(sanitize_text(line) + "\n")
         result = asyncio.run(
             repair_engine.repair(
@@ -143,7 +143,7 @@ def _select_targets(tests: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _open_workspace(folder: Path) -> Iterator[Workspace]:
+def open_workspace(folder: Path) -> Iterator[Workspace]:
     """Open the folder as a workspace with sandboxed commands; temporary files are removed afterwards."""
     import tempfile
 
@@ -178,7 +178,7 @@ def _open_workspace(folder: Path) -> Iterator[Workspace]:
         shutil.rmtree(place, ignore_errors=True)  # leftovers are only a cache
 
 
-def _parse_seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Parse "90", "90s", "2m" or "1h" to seconds."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", text.strip())
     seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0.0

@@ -1,0 +1,1 @@
+"""Fields of a bug report, read from Markdown, reStructuredText or plain text."""
