@@ -43,7 +43,7 @@ from agent.session.log import Session
 from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
-from agent.turn.loop import Loop
+from agent.turn.loop import HarnessText, Loop
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.side_calls import PastSummaries, SideCalls
@@ -206,6 +206,8 @@ class Runtime:
                 text, images = attach_images(prompt, self.workspace.root, self.session.folder)
                 strategy = work.settings if work is not None else None
                 self.session.append(Prompt(text=text, images=images, strategy=strategy))
+                if told := await self.conclusion.prepare_turn(text):
+                    self.loop.inbox.append(HarnessText(told))
             else:
                 cut_off = self._restore_interrupted_turn()
             await self.start_mcp_servers()

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.budget.limits import Tally
 from agent.events import (
@@ -38,6 +38,9 @@ from sandbox.secrets.child_environment import redact
 from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
 from tools.session.finish import PROPOSED
+
+if TYPE_CHECKING:
+    from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
 
 MOST_ADVICE = 3
 """How often one verifier may return a turn to the model; what it still has to say then is left to the user."""
@@ -77,6 +80,7 @@ class TurnConclusion:
     rules: the user's; those on tests have a verifier each
     weakened_tests: the guard against weakened tests
     verifiers: asked in this order; `suite` and the one of the weakened tests are the first
+    reproduction: makes a script of the prompt's bug report; None where the settings do not want it
     verdicts: their last answers; answer: the model's text that they judged
     """
 
@@ -90,6 +94,7 @@ class TurnConclusion:
     weakened_tests: WeakenedTests = field(init=False)
     suite: SuiteVerifier = field(init=False)
     verifiers: list[Verifier] = field(init=False)
+    reproduction: ReproductionVerifier | None = None
     verdicts: list[Verdict] = field(default_factory=list)
     answer: str = ""
     _prompt: str = ""
@@ -114,8 +119,22 @@ class TurnConclusion:
             from agent.verify.changed_lines_lint import ChangedLinesLint
 
             self.verifiers.append(ChangedLinesLint(workspace=self.workspace))
+        if self.settings.reproduce:
+            from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
+
+            self.reproduction = ReproductionVerifier(workspace=self.workspace)
+            self.verifiers.append(self.reproduction)
         if self.rules:
             self._add_required_tests()
+
+    async def prepare_turn(self, prompt: str) -> str:
+        """Reproduce the bug that a prompt reports, where the settings want it; return text for the model."""
+        if self.reproduction is None:
+            return ""
+        told = await self.reproduction.reproduce_prompt(prompt)
+        if told.detail:
+            self.session.append(Signal(name="reproduction", detail=told.detail))
+        return told.text
 
     def _add_required_tests(self) -> None:
         from agent.rules.required_tests import RequiredTests

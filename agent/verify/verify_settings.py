@@ -13,9 +13,11 @@ class VerifySettings:
 
     baseline: a test that failed before the turn in the same way is no failure of the turn
     lint: the project's linters must not complain about changed lines
+    reproduce: a prompt that holds a bug report's code is reproduced first, and the script must pass at the end
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
 
     baseline: bool = True
     lint: bool = False
+    reproduce: bool = False

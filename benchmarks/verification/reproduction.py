@@ -101,6 +101,12 @@ def main() -> None:
 
 def measure(instance: Mapping[str, Any], project: Project, scratch: Path) -> Result:
     """Reproduce one issue at its base, and run the script again with its patch."""
+    text = instance["problem_statement"]
+    if not extract_report(text).has_code:
+        return Result(
+            name=instance["instance_id"], repo=instance["repo"], has_code=False, outcome="not-reproduced", kind="",
+            reason="no snippet and no trace", after="", script="", rejected=[], runs=0, seconds=0.0,
+        )  # fmt: skip
     name = instance["repo"].split("/")[1]
     root = (scratch / name).resolve()
     if not root.exists():
@@ -108,7 +114,6 @@ def measure(instance: Mapping[str, Any], project: Project, scratch: Path) -> Res
     _git(root, "checkout", "-q", "-f", instance["base_commit"])
     _git(root, "clean", "-fdq")
     os.environ["VIRTUAL_ENV"] = str(project.python.parent.parent)
-    text = instance["problem_statement"]
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         at = _open_workspace(root, Path(folder), scratch / "cache")

@@ -46,7 +46,8 @@ _CANNOT = "this needs a model: the offline engine repairs bugs that make tests f
 _CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
 _NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
 _NEED_TEST = (
-    "If no test shows the bug yet, write one that fails because of it (in a test file), and say: "
+    "If no test shows the bug yet, write one that fails because of it (in a test file; from a report with a snippet or "
+    "a trace: patchwright reproduce --file REPORT --write-test tests/test_bug.py), and say: "
     '"make the failing tests pass".'
 )
 _HOW_TO_SET_UP = (

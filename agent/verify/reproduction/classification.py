@@ -144,7 +144,10 @@ def _find_outputs(draft: Draft, exchanges: Sequence[Exchange], run: RunSeen) -> 
     roles: list[str] = []
     unmatched = 0
     for place, each in enumerate(exchanges):
-        if not each.output or place < draft.first or place >= len(run.steps):
+        if place < draft.first or place >= len(run.steps):
+            continue
+        if not each.output:
+            unmatched += each.error is not None and run.steps[place].error is None
             continue
         way, text = match_output(each.output, run.steps[place])
         if not way and place == len(exchanges) - 1:

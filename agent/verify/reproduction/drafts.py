@@ -62,7 +62,11 @@ def build_drafts(report: Report) -> list[Draft]:
             )
         else:
             drafts.append(alone)
-    told = [each for each in snippets if _rank(each) in (0, 1) and any(e.output for e in each.exchanges)]
+    told = [
+        each
+        for each in snippets
+        if _rank(each) in (0, 1) and any(e.output or e.error for e in each.exchanges)
+    ]
     if len(told) > 1:
         joint = Draft(exchanges=tuple(e for each in told for e in each.exchanges), origin="all snippets")
         first = sum(any(e.error for e in each.exchanges) for each in snippets)

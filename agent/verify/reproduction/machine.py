@@ -302,13 +302,16 @@ def make_draft(source: str) -> Draft:
 
 def is_told_failure(returncode: int, output: str, failure: Failure) -> bool:
     """Return whether a script ended with the failure: by the exception at the end of its output."""
+    return is_failure_of(returncode, output, failure.kind, failure.error_type)
+
+
+def is_failure_of(returncode: int, output: str, kind: str, error_type: str) -> bool:
+    """Return whether a script ended with an exception of the type that a kind of failure has."""
     if returncode != 1:
         return False
-    wanted = failure.error_type if failure.kind == "exception" else "AssertionError"
-    return any(
-        line.partition(":")[0].rpartition(".")[2].strip() == wanted
-        for line in output.strip().splitlines()[-40:]
-    )
+    wanted = error_type if kind == "exception" else "AssertionError"
+    lines = output.strip().splitlines()[-40:]
+    return any(line.partition(":")[0].rpartition(".")[2].strip() == wanted for line in lines)
 
 
 async def reproduce(

@@ -12,7 +12,7 @@ from agent.verify.reproduction.drafts import bind_names, read_names
 from agent.verify.reproduction.report.report_fields import Exchange
 from agent.verify.reproduction.report.text_elements import parse_code
 
-MOST_TRIALS = 10
+MOST_TRIALS = 6
 """Runs that a minimisation may cost."""
 
 Keeps = Callable[[Sequence[int]], Awaitable[bool]]

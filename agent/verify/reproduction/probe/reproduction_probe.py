@@ -10,6 +10,7 @@ import builtins
 import importlib
 import importlib.machinery
 import importlib.util
+import inspect
 import io
 import json
 import os
@@ -73,6 +74,25 @@ def install_mutant(path: str, text: str) -> None:
         return plain(loader, fullname)
 
     importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
+
+
+def explain_assertion(node: ast.stmt) -> list[ast.stmt]:
+    """Return an assertion with the values in its message: a run with other values has another result."""
+    if not isinstance(node, ast.Assert) or node.msg is not None:
+        return [node]
+    test = node.test
+    parts: list[ast.expr] = [test]
+    check: ast.expr = ast.Name("seen_1", ast.Load())
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        parts = [test.left, test.comparators[0]]
+        check = ast.Compare(check, test.ops, [ast.Name("seen_2", ast.Load())])
+    names = ["seen_%d" % number for number in range(1, len(parts) + 1)]
+    message = ast.parse("repr((%s,))[:2000]" % ", ".join(names), mode="eval").body
+    made: list[ast.stmt] = [
+        ast.Assign([ast.Name(name, ast.Store())], part) for name, part in zip(names, parts)
+    ]
+    made.append(ast.Assert(check, message))
+    return [ast.fix_missing_locations(ast.copy_location(each, node)) for each in made]
 
 
 class Runner:
@@ -183,6 +203,7 @@ class Runner:
 
     def execute(self, tree: ast.Module, step: dict[str, Any]) -> None:
         """Run a statement; record its value as a session would show it."""
+        tree.body = [each for node in tree.body for each in explain_assertion(node)]
         body = tree.body
         last: ast.Expression | None = None
         if body and isinstance(body[-1], ast.Expr):
@@ -221,7 +242,7 @@ class Runner:
                 return
             seen.add(code)
             path = os.path.realpath(code.co_filename)
-            if path.startswith(root) and code.co_name != "<module>":
+            if path.startswith(root) and code.co_flags & inspect.CO_OPTIMIZED:  # no module, no class body
                 calls.add((path[len(root) :], code.co_firstlineno, code.co_name))
 
         return record

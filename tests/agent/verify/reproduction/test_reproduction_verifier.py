@@ -1,0 +1,100 @@
+"""A turn with `verify.reproduce`: the script is made before it, and has to pass at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.events import Signal, VerdictEvent
+from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
+from sandbox.backends.selection import choose_sandbox
+from tests.support.bench import Bench, bench
+from tests.support.cli import call
+from tests.support.repo import remember_original
+from tools.core.action import Observation
+from tools.core.registry import tool
+from tools.core.workspace import Workspace
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+CART = "def average(prices):\n    return sum(prices) / len(prices)\n"
+REPORT = """\
+Fix this bug:
+
+>>> from cart import average
+>>> average([])
+Traceback (most recent call last):
+  File "cart.py", line 2, in average
+ZeroDivisionError: division by zero
+"""
+
+
+@tool("write")
+async def put(text: str, *, at: Workspace) -> Observation:
+    """Write the module."""
+    remember_original(at, "cart.py")
+    at.files.write("cart.py", text.encode())
+    return Observation(text="written")
+
+
+@tool("execute")
+async def run_tests(*, at: Workspace) -> Observation:
+    """Pass."""
+    return Observation(text="1 passed", data={"report": {"outcome": "passed", "passed": 1}})
+
+
+def start(tmp_path: Path, turns: list[dict[str, Any]]) -> Bench:
+    it = bench(tmp_path, turns, [put, run_tests])
+    at = it.runtime.workspace
+    (at.root / "cart.py").write_text(CART)
+    at.sandbox = choose_sandbox(at.root, spill=tmp_path / "sessions")
+    verifier = ReproductionVerifier(workspace=at)
+    it.runtime.conclusion.reproduction = verifier
+    it.runtime.conclusion.verifiers.append(verifier)
+    return it
+
+
+def list_verdicts(it: Bench) -> list[tuple[str, str]]:
+    return [
+        (e.outcome, e.evidence) for e in it.events if isinstance(e, VerdictEvent) and e.name == "reproduction"
+    ]
+
+
+def test_a_turn_that_does_not_fix_the_reported_bug_goes_back_to_the_model(tmp_path: Path) -> None:
+    other = CART.replace("average(prices)", "average(prices, unused=0)")
+    fixed = CART.replace("/ len(prices)", "/ (len(prices) or 1)")
+    it = start(
+        tmp_path,
+        [
+            {"calls": [call("put", text=other)], "expect": ["reported bug is reproduced", "average([])"]},
+            {"text": "It works now."},  # a claim that is not so
+            {"calls": [call("put", text=fixed)], "expect": ["the reported bug is still there"]},
+            {"text": "Done."},
+        ],
+    )
+    end = it.turn(REPORT)
+    assert end.outcome == "done"
+    assert list_verdicts(it) == [("fail", "executed"), ("pass", "executed")]
+    [told] = [e.detail for e in it.events if isinstance(e, Signal) and e.name == "reproduction"]
+    resumed = ReproductionVerifier(workspace=it.runtime.workspace)
+    for event in it.events:
+        resumed.track_event(event)
+    assert resumed.kept is not None
+    assert told.startswith(resumed.kept.ref)
+    assert "average([])" in resumed.kept.script
+
+
+def test_another_failure_than_the_told_one_is_no_verdict(tmp_path: Path) -> None:
+    other = "def average(prices):\n    raise NotImplementedError\n"
+    it = start(tmp_path, [{"calls": [call("put", text=other)]}, {"text": "Done."}])
+    it.turn(REPORT)
+    assert list_verdicts(it) == [("unknown", "executed")]
+
+
+def test_a_prompt_without_a_report_costs_nothing(tmp_path: Path) -> None:
+    it = start(tmp_path, [{"calls": [call("put", text=CART + "\n")]}, {"text": "Done."}])
+    it.turn("add an empty line to cart.py")
+    assert list_verdicts(it) == []
+    assert not [e for e in it.events if isinstance(e, Signal) and e.name == "reproduction"]
