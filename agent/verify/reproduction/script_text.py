@@ -31,9 +31,9 @@ def render_script(
     if failure.checks:
         lines += _render_checks(failure.checks)
     head = [*dict.fromkeys(line for each in (*setup, *imports, *hoisted) for line in [each])]
-    parts = [f'"""Reproduction: {_quote_title(title)}"""', *head]
+    parts = [f'"""Reproduction: {_quote_title(title)}"""', "", *head]
     if any("redirect_stdout" in line for line in lines):
-        parts.insert(1, "import contextlib\nimport io")
+        parts.insert(2, "import contextlib\nimport io")
     code = "\n".join(lines) or "pass"
     if _needs_module_names(statements):
         parts += ["", f"CODE = {_literal(code)}", "", f"\ndef {TEST}():", "    exec(CODE, globals())"]

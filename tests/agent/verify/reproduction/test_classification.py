@@ -1,0 +1,73 @@
+"""Classification of runs, without running anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.verify.reproduction.classification import Failure, Rejection, classify_run
+from agent.verify.reproduction.drafts import build_drafts, find_undefined_names
+from agent.verify.reproduction.observation import ErrorSeen, RunSeen, StepSeen
+from agent.verify.reproduction.report.extract import extract_report
+
+CALL = ("shop/cart.py", 3, "total")
+TWO_RESULTS = """\
+Symbols have a dict
+
+>>> a.slots
+('name',)
+>>> a.dict
+Traceback (most recent call last):
+AttributeError: no attribute 'dict'
+"""
+
+
+def show(text: str) -> StepSeen:
+    return StepSeen(shows={"repr": text, "str": text}, calls=[CALL])
+
+
+def fail(type_: str, message: str, *, inside: bool = True) -> StepSeen:
+    frames = [("shop/cart.py", 4, "total", inside)]
+    return StepSeen(error=ErrorSeen(type=type_, types=[type_], message=message, frames=frames), calls=[CALL])
+
+
+def classify(text: str, *steps: StepSeen) -> Failure | Rejection:
+    report = extract_report(text)
+    draft = build_drafts(report)[0]
+    return classify_run(draft, draft.exchanges, report, RunSeen(steps=list(steps)))
+
+
+def test_an_output_does_not_count_beside_a_told_error_that_is_not_seen() -> None:
+    assert classify(TWO_RESULTS, show("('name',)"), show("{}")) == Rejection(reason="not seen")
+    found = classify(TWO_RESULTS, show("('name',)"), fail("AttributeError", "no attribute 'dict'"))
+    assert isinstance(found, Failure)
+    assert found.kind == "exception"
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (fail("KeyError", "'a'"), "not seen"),
+        (fail("ModuleNotFoundError", "No module named 'x'"), "import"),
+        (fail("PermissionError", "no"), "environment"),
+        (fail("ZeroDivisionError", "division by zero", inside=False), "not seen"),
+    ],
+)
+def test_another_failure_than_the_told_one_is_rejected(step: StepSeen, reason: str) -> None:
+    told = '>>> total()\nTraceback (most recent call last):\n  File "a.py", line 3, in total\nZeroDivisionError: division by zero\n'
+    found = classify(told, step)
+    assert isinstance(found, Rejection)
+    assert found.reason == reason
+
+
+def test_all_told_outputs_together_are_the_failure() -> None:
+    text = ">>> f(1)\n2\n>>> f(2)\n3\n"
+    found = classify(text, show("2"), show("3"))
+    assert isinstance(found, Failure)
+    assert [each.text for each in found.checks] == ["2", "3"]
+    assert isinstance(classify(text, show("2"), show("4")), Rejection)
+
+
+def test_names_that_code_lacks_are_found_in_order() -> None:
+    assert find_undefined_names("from a import b\nx = b(y)\nfor i in range(z): print(i, x)") == ["y", "z"]
+    assert find_undefined_names("var('p q')\np + q") == ["var"]
+    assert find_undefined_names("x = x + 1") == ["x"]
