@@ -53,7 +53,10 @@ def test_an_output_does_not_count_beside_a_told_error_that_is_not_seen() -> None
     ],
 )
 def test_another_failure_than_the_told_one_is_rejected(step: StepSeen, reason: str) -> None:
-    told = '>>> total()\nTraceback (most recent call last):\n  File "a.py", line 3, in total\nZeroDivisionError: division by zero\n'
+    told = (
+        ">>> total()\nTraceback (most recent call last):\n"
+        '  File "a.py", line 3, in total\nZeroDivisionError: division by zero\n'
+    )
     found = classify(told, step)
     assert isinstance(found, Rejection)
     assert found.reason == reason
