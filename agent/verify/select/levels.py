@@ -95,7 +95,11 @@ class BehaviourLevel:
                 alike = self.table.count_alike(each, members)
                 details[each] = _describe_group(group, alike, kept, len(members))
         note = f"{len(self.table.calls)} inputs; {kept} of {len(self.tests)} generated tests discriminate"
-        return Rating(values=values, details=details, confidence=calibrate(groups[0].share), note=note)
+        rows = {
+            tuple(self.table.keys[group.members[0]]) for group in groups if group.score == groups[0].score
+        }
+        confidence = min(calibrate(groups[0].share), 1 / len(rows))  # of equally good behaviours one is right
+        return Rating(values=values, details=details, confidence=confidence, note=note)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
