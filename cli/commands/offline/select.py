@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -97,8 +95,12 @@ def print_selection(folder: Path, request: _Request, flags: Mapping[str, Any], *
         raise UserError(Fault.USAGE, "--checks and --generated are for programs", "Name their --function.")
     texts = [_read_text(each) for each in request.candidates]
     root, _ = find_workspace_root(folder, need_git=False)
+    import asyncio
+
     found = asyncio.run(_select(root, request, texts, flags))
     if as_json:
+        import json
+
         print(sanitize_json(json.dumps(_build_data(request, found), ensure_ascii=False)))
     else:
         print(sanitize_text("\n".join(_format_selection(request, found))))
