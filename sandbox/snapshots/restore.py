@@ -13,7 +13,7 @@ from sandbox.snapshots.folder_modes import restore_folder_modes
 from sandbox.snapshots.newly_visible import compute_covered_changes
 from sandbox.snapshots.object_store import Store
 from sandbox.snapshots.path_state import GIT_NESTED, Change, State
-from sandbox.snapshots.reverted_state import Clash, compute_reverted_state
+from sandbox.snapshots.reverted_state import NESTED, Clash, compute_reverted_state
 from sandbox.snapshots.snapshot_view import View
 from sandbox.snapshots.working_tree import WorkingTree
 
@@ -90,7 +90,7 @@ def _plan_steps(
         try:
             wanted = compute_reverted_state(workspace, store, path, changes, present, merge=merge)
         except Clash as clash:
-            clashes[path] = str(clash)
+            clashes[path] = NESTED if _lies_in_repository(workspace, path) else str(clash)
             continue
         except OSError as error:  # exchanged or closed while it was read
             clashes[path] = (error.strerror or "cannot be read").lower()
@@ -105,6 +105,12 @@ def _plan_steps(
         clashes |= blocked
         steps = {path: step for path, step in steps.items() if path not in blocked}
     return list(steps.values()), clashes
+
+
+def _lies_in_repository(workspace: WorkingTree, path: str) -> bool:
+    """Whether a parent is a repository of its own: snapshots do not cover it, so nothing is known of the path since."""
+    states = map(workspace.read_state, _list_parents(path))
+    return any(state is not None and state.mode == GIT_NESTED for state in states)
 
 
 def _keep_used_repositories(workspace: WorkingTree, steps: dict[str, _Step], clashes: dict[str, str]) -> None:

@@ -11,6 +11,9 @@ from sandbox.snapshots.object_store import Store
 from sandbox.snapshots.path_state import GIT_NESTED, Change, State
 from sandbox.snapshots.working_tree import WorkingTree
 
+NESTED = "a nested repository: undo it there"
+"""Why a path is left alone that is, or lies in, a repository of its own."""
+
 
 class Clash(Exception):
     """The change cannot be reverted without affecting a later change by others."""
@@ -42,7 +45,7 @@ def _revert_state(
 ) -> State | None:
     before, after = change.before, change.after
     if GIT_NESTED in (state.mode for state in (before, after, now) if state):
-        raise Clash("a nested repository: undo it there")
+        raise Clash(NESTED)
     # Where `now` is `before` already, it was reverted by hand, or by an undo that was killed half-way.
     merge_files = partial(_merge_files, workspace, store, path, after, now, before, merge=merge)
     wanted = merge_values(after, now, before, merge_files)

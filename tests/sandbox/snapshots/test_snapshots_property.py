@@ -20,6 +20,12 @@ CHECKOUT = Path(__file__).parents[3]
 NOBODY = 65534
 
 
+@pytest.mark.parametrize("sequence", ["20261125 3213"])
+def test_sequences_that_went_wrong_once(sequence: str) -> None:
+    """3213: a link became part of a repository that was made around it, and was said to be somebody else's change."""
+    undo_sequences.check(sequence)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 def test_all_that_a_step_changed_is_taken_back_or_named_and_nothing_of_a_persons_is_lost() -> None:
