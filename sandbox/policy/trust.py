@@ -87,7 +87,7 @@ class TrustStore:
 
         try:
             found = json.loads(self.file.read_bytes())
-        except FileNotFoundError:  # no trust granted yet
+        except (FileNotFoundError, NotADirectoryError):  # no trust granted yet
             return {}
         except (OSError, ValueError) as error:
             raise UserError(

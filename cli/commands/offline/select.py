@@ -61,7 +61,7 @@ def select(
     api_base: ApiBase = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Choose the best of several patches or programs, by tests, behaviour and static signs.
+    """Choose the best of several patches or programs by evidence.
 
     Each candidate runs in the sandbox. A model, if one is set up, is asked only about those that evidence leaves equal.
     """

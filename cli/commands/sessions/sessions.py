@@ -31,7 +31,10 @@ def sessions(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """List the sessions of this project, the newest first, with the sessions that each started."""
+    """List the sessions of this project, the newest first.
+
+    Sessions that a session started are shown below it.
+    """
     raise typer.Exit(list_sessions(folder, all_projects=all_projects, flat=flat, as_json=as_json))
 
 

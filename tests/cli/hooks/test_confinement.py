@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from cli.commands.offline.repair import _open_workspace
+from cli.commands.offline.repair import open_workspace
 from cli.hooks.confinement import choose_confinement
 from sandbox.process.command import Command
 
@@ -29,5 +29,5 @@ def test_linters_and_the_offline_engine_see_what_the_user_shows(
     config.mkdir(parents=True, exist_ok=True)
     (config / "settings.toml").write_text(f"visible_paths = [{str(shown)!r}]\n")
     assert asyncio.run(choose_confinement(root).run(read)).stdout.text() == "shared rules"
-    with _open_workspace(root) as at:
+    with open_workspace(root) as at:
         assert asyncio.run(at.sandbox.run(read)).stdout.text() == "shared rules"

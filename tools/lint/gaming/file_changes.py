@@ -19,7 +19,7 @@ LARGEST_DIFF = 4_000_000
 
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|e2e|unit_?tests?)/")
 _EXPECTED = re.compile(
-    r"(?:^|/)(?:__snapshots__|snapshots?|goldens?|testdata|fixtures?|cassettes|expected|baselines?|data)/"
+    r"(?:^|/)(?:__snapshots__|snapshots?|goldens?|testdata|fixtures?|cassettes|expected|baselines?)/"
     r"|\.(?:snap|ambr|golden|approved\.\w+|expected|out)$",
     re.IGNORECASE,
 )

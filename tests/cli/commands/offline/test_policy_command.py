@@ -58,8 +58,8 @@ def test_a_project_sets_no_rules(home: Home, tmp_path: Path) -> None:
 
 
 def test_settings_cannot_name_what_is_made_of_them(home: Home) -> None:
-    write(home, "rules = []\n")
-    with pytest.raises(UserError, match="rules"):
+    write(home, "flags = {}\n")
+    with pytest.raises(UserError, match="flags"):
         load_settings(home, None, {})
 
 
