@@ -177,17 +177,19 @@ def _closes(rule: UserRule | ParsedOrder, pattern: EventPattern) -> bool:
     match rule:
         case ProtectRule():
             kinds = ("edit", "create", "edit-test", *(("read",) if rule.access == "read" else ()))
-            return bool(pattern.pattern) and pattern.name in kinds and _covered(pattern, "edit", rule.paths)
+            return (
+                bool(pattern.pattern) and pattern.name in kinds and _is_covered(pattern, "edit", rule.paths)
+            )
         case CommandsRule():
             return (
                 pattern.name == "shell"
                 and bool(pattern.pattern)
-                and _covered(pattern, "shell", rule.commands)
+                and _is_covered(pattern, "shell", rule.commands)
             )
     return False
 
 
-def _covered(pattern: EventPattern, name: str, patterns: Sequence[str]) -> bool:
+def _is_covered(pattern: EventPattern, name: str, patterns: Sequence[str]) -> bool:
     return any(covers(EventPattern(name=name, pattern=each), pattern.pattern) for each in patterns)
 
 
@@ -225,7 +227,9 @@ def _find_frozen_need(rules: Sequence[UserRule], tools: Collection[str]) -> str:
         if order.forbids or not after_tests or len(needs) < len(order.decisive):
             continue
         for other in frozen:
-            if not other.paths or all(each.pattern and _covered(each, "edit", other.paths) for each in needs):
+            if not other.paths or all(
+                each.pattern and _is_covered(each, "edit", other.paths) for each in needs
+            ):
                 why = f"{' or '.join(map(str, needs))} is needed again after the tests, and frozen then"
                 return f"{_name_all([rule, other])}: {why}"
     return ""

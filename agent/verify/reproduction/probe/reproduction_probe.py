@@ -166,7 +166,7 @@ class Runner:
         for module in self.job["stars"]:
             try:
                 found = importlib.import_module(module)
-            except BaseException:
+            except BaseException:  # a module that cannot be imported, or that exits, brings no names
                 continue
             if name in getattr(found, "__all__", ()) or (
                 not hasattr(found, "__all__") and hasattr(found, name)
@@ -256,7 +256,7 @@ class Runner:
             frames.append([path[len(self.root) :] if inside else path, frame.lineno or 0, frame.name, inside])
         try:
             message = str(error)
-        except Exception:
+        except Exception:  # __str__ is code of the project, and may raise
             message = "(cannot be shown)"
         return {
             "type": type(error).__name__,
