@@ -18,7 +18,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from agent.model.http.error_responses import is_overflow
+from agent.model.http.error_responses import is_overflow, mask_key, parse_prompt_size, parse_window
 from agent.model.http.retry import PASSING, TRIES, RetryBudget, parse_retry_after
 from agent.model.protocol import ContextOverflow, CutOff, Delta, Request, Usage
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
@@ -173,8 +173,8 @@ class LiteLLMModel:
         if status == 404:
             raise UserError(Fault.CONFIGURATION, said, "Check the model's name and the API base") from None
         if is_overflow(status or 0, type(error).__name__, said):
-            hint = "Start a new session, or use a model with a larger window"
-            raise ContextOverflow(Fault.CONFIGURATION, said, hint) from None
+            limit, sent = parse_window(said), parse_prompt_size(said)
+            raise ContextOverflow(Fault.CONFIGURATION, said, limit=limit, sent=sent) from None
         if status is not None and status not in PASSING:
             hint = "Another model, or a shorter session, may do"
             raise UserError(Fault.CONFIGURATION, said, hint) from None
@@ -244,9 +244,9 @@ def _look_up_window(litellm: ModuleType, model: str) -> int:
 
 
 def _format_error(error: Exception, key: str) -> str:
-    """Return an error on one line, without litellm's class name prefixes and the key."""
+    """Return an error on one line, without litellm's class name prefixes and the key (see `mask_key`)."""
     text = " ".join(str(error).split())
     while _CLASS.match(text):
         text = _CLASS.sub("", text)
-    text = text.replace(key, "…") if key else text
+    text = mask_key(text, key)
     return text if len(text) <= 300 else text[:299] + "…"

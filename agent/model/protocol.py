@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
-from sandbox.errors import UserError
+from sandbox.errors import Fault, UserError
 from tools.core.action import Action
 
 
@@ -148,11 +148,26 @@ def compute_price(model: object, usage: Usage) -> float | None:
 
 
 class CutOff(UserError):
-    """The answer broke off after some text was streamed: that text can be kept, and the rest requested."""
+    """The answer broke off after some text was streamed: that text can be kept, and the rest requested.
+
+    text: what came, set by whoever collects the stream
+    """
+
+    text: str = ""
 
 
 class ContextOverflow(UserError):
-    """The request is longer than the model's window; a shorter one may fit."""
+    """The request is longer than the model's window; a shorter one may fit.
+
+    limit, sent: tokens that the server accepts and has counted, None if it did not say
+    """
+
+    def __init__(
+        self, fault: Fault, message: str, hint: str = "", *, limit: int | None = None, sent: int | None = None
+    ) -> None:
+        super().__init__(fault, message, hint)
+        self.limit = limit
+        self.sent = sent
 
 
 class ToolsRefused(UserError):

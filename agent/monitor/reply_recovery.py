@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from agent.events import Signal
+from agent.events import Event, Prompt, Signal
 from agent.model.protocol import ContextOverflow, CutOff, Reply
 from agent.monitor.answers import GO_ON, GoOn, Retry, StopTurn, TellModel, TurnEnd
 from agent.monitor.monitor import Monitor, Turn
+from agent.monitor.unfinished_answer import UnfinishedAnswer
 from sandbox.errors import UserError
 
 PATIENCE = 3
@@ -25,6 +26,11 @@ class ReplyRecovery(Monitor):
         self._last: tuple[object, ...] = ()
         self._told_at = SAME
         self._compacted = False
+        self._answer = UnfinishedAnswer()
+
+    def handle_event(self, event: Event) -> None:
+        if isinstance(event, Prompt):
+            self._answer.discard()
 
     def before_step(self, turn: Turn) -> GoOn:
         self._compacted = False
@@ -38,14 +44,25 @@ class ReplyRecovery(Monitor):
     def after_reply(self, reply: Reply) -> GoOn | TellModel | StopTurn:
         repeated = self._track_reply(reply)
         if reply.actions:
+            self._answer.discard()
             return repeated or GO_ON
         if reply.stop == "refusal":
             return StopTurn(TurnEnd(reason="refusal", text=reply.text or "The model refused to answer."))
         if (message := self._check_answer(reply)) is not None:
+            self._answer.add_part(reply.text)
             return message
-        if not reply.text.strip():
-            return StopTurn(TurnEnd(reason="empty", text="The model gave no answer, asked again and again."))
+        if reply.stop == "length" or not reply.text.strip():
+            return StopTurn(TurnEnd(reason="empty", text=self._describe_failure(reply)))
+        if self._answer.is_begun:
+            return StopTurn(TurnEnd(reason="answer", text=self._answer.complete(reply.text)))
         return GO_ON
+
+    def _describe_failure(self, reply: Reply) -> str:
+        """Return the text of a turn that ends without a finished answer, with what came of it."""
+        came = self._answer.complete(reply.text).strip()
+        if not came:
+            return "The model gave no answer, asked again and again."
+        return f"{came}\n\n(The answer is not finished: the model reached its output limit again and again.)"
 
     async def _shorten_request(self, turn: Turn, error: ContextOverflow) -> GoOn | Retry:
         """Compact the past of a request that is too long for the model, once a step."""
@@ -68,6 +85,7 @@ class ReplyRecovery(Monitor):
         if self._cut >= PATIENCE:
             self._cut = 0  # the turn ends; the next one counts from zero
             return GO_ON
+        self._answer.add_part(error.text)
         text = (
             "Your last reply was cut off by the connection; what came of it stands above. Go on from there."
         )

@@ -53,6 +53,7 @@ class Loop:
     inbox: deque[str] = field(default_factory=deque)
     _step: asyncio.Task[TurnEnd | None] | None = None
     _stop: bool = False
+    _acts: bool = False
     _interrupts: int = 0
 
     async def run(self) -> TurnEnd:
@@ -70,6 +71,7 @@ class Loop:
             if isinstance(answer := self.monitors.before_step(self), StopTurn):
                 return answer.end
             self._deliver_inbox()
+            self._acts = False
             self._step = asyncio.ensure_future(self._run_step())
             alarm = asyncio.get_running_loop().call_later(
                 self.purse.compute_seconds_left(), self._step.cancel
@@ -83,7 +85,9 @@ class Loop:
                 if reached := self.purse.find_timeout_reason():
                     return TurnEnd(reason="limit", detail=reached)
                 self.session.append(Signal(name="interrupt", detail="the user stopped this step"))
-                if not self._stop:
+                if not self._acts and not self.inbox:
+                    self._stop = True  # only an answer was stopped: asking for it again is the user's to do
+                elif not self._stop:
                     self.inbox.appendleft(
                         HarnessText("I stopped that step. Do not repeat it; go on with what I asked.")
                     )
@@ -105,8 +109,13 @@ class Loop:
         """Whether a step is running (and not a check of the harness between steps)."""
         return self._step is not None
 
+    @property
+    def is_acting(self) -> bool:
+        """Whether actions of a reply are running, so that an interrupt stops them and not the turn."""
+        return self.is_stepping and self._acts
+
     def interrupt(self) -> None:
-        """Cancel the running step; a second call before a step completes stops the turn."""
+        """Cancel the running step: its actions, or the reply and with it the turn; a second call stops the turn."""
         self._interrupts += 1
         if self._interrupts > 1:
             self.stop()
@@ -140,6 +149,7 @@ class Loop:
         answer = self.monitors.after_reply(reply)
         if isinstance(answer, StopTurn):
             return answer.end
+        self._acts = bool(reply.actions)
         observations = await self.gateway.run(reply.actions) if reply.actions else []
         if isinstance(answer, TellModel):
             self._queue_message(answer)

@@ -12,9 +12,19 @@ from typing import Any
 from agent.budget.cost_budget import CostBudget, describe_remaining_limits, estimate_partial_usage
 from agent.budget.limits import Tally
 from agent.context.compression.compressor import Compressor
+from agent.context.compression.window_overflow import describe_overflow, find_overflow
 from agent.context.projection.message_slots import count_bytes
 from agent.events import AskedAction, MessageEvent, UsageRecord
-from agent.model.protocol import CutOff, Delta, Model, ReasoningDelta, Reply, Request, TextDelta
+from agent.model.protocol import (
+    ContextOverflow,
+    CutOff,
+    Delta,
+    Model,
+    ReasoningDelta,
+    Reply,
+    Request,
+    TextDelta,
+)
 from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
@@ -41,11 +51,15 @@ class ReplyStream:
         """Stream one reply into the log; text received before an interruption is logged as a partial message."""
         purse, tally = self.budget.purse, self.budget.purse.tally
         request, record = self._build_request(tally)
+        if error := find_overflow(self.compressor, model.name):
+            raise error
         started = time.monotonic()
         received = _Received()
         try:
             await self._receive(model.stream(request), received)
-        except (asyncio.CancelledError, CutOff):
+        except (asyncio.CancelledError, CutOff) as ended:
+            if isinstance(ended, CutOff):
+                ended.text = "".join(received.text)
             used = estimate_partial_usage(
                 model, self.compressor.total_tokens, self._estimate_tokens(received.bytes), tally.last_usage
             )
@@ -58,6 +72,8 @@ class ReplyStream:
                 )
             )
             raise
+        except ContextOverflow as error:
+            raise describe_overflow(self.compressor, error) from None
         reply = received.reply
         assert reply is not None, "a model's stream ends with a Reply"
         reply = self._ids.ensure_unique_ids(reply, self.compressor.projection.messages)

@@ -38,9 +38,11 @@ class Hurried(RetryBudget):
         return None if pause is None else 0.0
 
 
-def model(kind: str, server: Loopback, *, dialect: object = None, **options: Any) -> HttpModel:
+def model(
+    kind: str, server: Loopback, *, dialect: object = None, key: str = "sk-secret", **options: Any
+) -> HttpModel:
     """A model of a kind at the server, with a key."""
-    place = ModelAddress(name=f"{kind}/tiny", model="tiny", base=server.url, key="sk-secret")
+    place = ModelAddress(name=f"{kind}/tiny", model="tiny", base=server.url, key=key)
     return HttpModel(place, wire=KINDS[kind]("tiny", dialect), **{"patience": Hurried, **options})
 
 

@@ -34,6 +34,16 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 
+_SENT = re.compile(
+    r"(?:resulted in|requested|you passed|prompt is|request \(|has|contains|input(?: length)? of)\s*"
+    r"([0-9][0-9,_]*)\s*(?:input |prompt )?tokens|([0-9][0-9,_]*) tokens >",
+    re.IGNORECASE,
+)
+"""Wordings in which a refusal tells the size of the request."""
+
+SHORTEST_KEY = 8
+"""Characters of the shortest key that is masked. A placeholder such as "x" stands in every other word."""
+
 _NO_CREDIT = (
     "insufficient_quota",
     "invalid_api_key",
@@ -65,16 +75,17 @@ class RequestTarget:
 def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
     """Return the exception for an answer other than 200: TransientError, ContextOverflow or another UserError."""
     code, text = parse_error_body(body)
-    text = text.replace(asked.key, "…") if asked.key else text
-    words = f": {text}" if text else ""
+    words = f": {mask_key(text, asked.key)}" if text else ""
     if status in (401, 403) or code in _NO_CREDIT:
         variable = asked.variable or "the API key"
         hint = f"Check {variable}: is it for this provider, still valid, and paid for?"
         return UserError(Fault.CREDENTIALS, f"{asked.url} refuses access ({status}){words}", hint)
     if is_overflow(status, code, text):
         message = f"the request is too long for {asked.model!r} ({status}){words}"
-        hint = "Start a new session, or use a model with a larger window"
-        return ContextOverflow(Fault.CONFIGURATION, message, hint)
+        hint = "Use a model or a server setting with a larger window"
+        return ContextOverflow(
+            Fault.CONFIGURATION, message, hint, limit=parse_window(text), sent=parse_prompt_size(text)
+        )
     if status in (400, 404, 422, 500, 501) and _NO_TOOLS.search(text):
         return ToolsRefused(
             Fault.CONFIGURATION, f"{asked.url} takes no tools ({status}){words}", "Another model may do"
@@ -92,6 +103,11 @@ def classify_failure(asked: RequestTarget, status: int, headers: Mapping[str, st
     return UserError(Fault.CONFIGURATION, f"{asked.url} refuses the request ({status}){words}", hint)
 
 
+def mask_key(text: str, key: str) -> str:
+    """Return `text` for a message, with the key taken out where it is long enough to be one."""
+    return text.replace(key, "…") if len(key) >= SHORTEST_KEY else text
+
+
 def is_overflow(status: int, code: str, text: str) -> bool:
     """Return whether a refusal is about the length of the request."""
     if status in (401, 403, 404, 429):  # a tokens-per-minute limit mentions too many tokens, too
@@ -103,6 +119,12 @@ def parse_window(text: str) -> int | None:
     """Return the context window in tokens that a refusal names, None if it names none."""
     found = [int(re.sub("[,_]", "", match)) for match in _LIMIT.findall(text)]
     return min((each for each in found if each >= 512), default=None)
+
+
+def parse_prompt_size(text: str) -> int | None:
+    """Return the tokens that a refusal counted in the request, None if it names none."""
+    found = [int(re.sub("[,_]", "", next(filter(None, match)))) for match in _SENT.findall(text)]
+    return max(found, default=None)
 
 
 def parse_error_body(body: bytes) -> tuple[str, str]:

@@ -274,7 +274,7 @@ _ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER,
 
 
 def _handle_interrupt(runtime: Runtime) -> None:
-    if runtime.loop.is_stepping:
+    if runtime.loop.is_acting:
         write_error("patchwright: stopping this step; Ctrl-C again ends the turn\n")
     runtime.interrupt()
 

@@ -130,7 +130,10 @@ class Chat:
         if self._work is None:
             return False
         if self.runtime.loop.is_stepping:
-            self.front.show_activity("stopping this step (Ctrl-C again ends the turn)")
+            acting = self.runtime.loop.is_acting
+            self.front.show_activity(
+                "stopping this step (Ctrl-C again ends the turn)" if acting else "stopping"
+            )
             self.runtime.interrupt()
         elif self.runtime.is_turn_running:
             self.runtime.interrupt()

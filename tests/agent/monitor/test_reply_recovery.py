@@ -56,8 +56,25 @@ def test_an_empty_answer_is_asked_again_and_a_turn_of_nothing_else_ends_unachiev
 
 def test_an_answer_that_reached_its_limit_is_gone_on_with(tmp_path: Path) -> None:
     it = bench(tmp_path, [{"text": "first half", "stop": "length"}, {"text": "second half"}], [])
-    assert it.turn("go").summary == "second half"
+    assert it.turn("go").summary == "first half second half"
     assert "output limit" in told(it)[0]
+
+
+def test_an_answer_that_never_gets_finished_is_not_done_and_all_of_it_is_kept(tmp_path: Path) -> None:
+    turns = [{"text": f"part {number}.\n", "stop": "length"} for number in (1, 2, 3)]
+    end = bench(tmp_path, turns, []).turn("go")
+    assert (end.outcome, end.exit_code, end.steps) == ("not-achieved", 13, 3)
+    assert end.summary.startswith("part 1.\npart 2.\npart 3.")
+    assert "not finished" in end.summary
+
+
+def test_the_parts_of_one_answer_are_not_part_of_the_next(tmp_path: Path) -> None:
+    cut = {"text": "I look first", "stop": "length"}
+    it = bench(
+        tmp_path, [cut, {"calls": [call("look", name="a")]}, {"text": "It is a."}, {"text": "Two."}], [look]
+    )
+    assert it.turn("go").summary == "It is a."
+    assert it.turn("and?").summary == "Two."
 
 
 def test_a_refusal_ends_the_turn_with_what_the_model_said(tmp_path: Path) -> None:
@@ -115,7 +132,8 @@ def test_what_came_before_a_broken_connection_is_kept_and_gone_on_from(tmp_path:
     with Loopback([{"text": words}, {"text": "the rest"}], troubles=[Trouble(cut_after=4000)]) as server:
         use(it, "chat", server)
         end = it.turn("go")
-        assert end.summary == "the rest"
+        assert end.summary.startswith("word word")
+        assert end.summary.endswith("word the rest")
         sent = server.requests[1].body["messages"]
     assert sent[2]["role"] == "assistant"
     assert sent[2]["content"].startswith("word word")
@@ -180,9 +198,34 @@ def test_too_long_a_request_is_compressed_and_sent_once_more(tmp_path: Path) -> 
     assert it.runtime.workspace.facts["looked"] == [str(number) for number in range(6)], "nothing ran twice"
 
 
-def test_a_request_that_stays_too_long_ends_the_turn(tmp_path: Path) -> None:
+def test_a_request_that_stays_too_long_ends_the_turn_with_both_sizes(tmp_path: Path) -> None:
     it = bench(tmp_path, [], [look])
     with Loopback(troubles=[Trouble(status=400, body=OVERFLOW["chat"])] * 5) as server:
         use(it, "chat", server)
-        assert it.turn("go").outcome == "configuration"
+        end = it.turn("go")
+        assert end.outcome == "configuration"
         assert len(server.requests) == 1
+    assert "(9,000 tokens; the window has 8,192)" in end.summary
+    assert [event.hint for event in it.events if isinstance(event, ErrorEvent)] == [
+        "Shorten the prompt, or use a model, or a setting of the server, with a larger window"
+    ]
+
+
+def test_a_key_of_one_letter_does_not_hide_that_the_request_is_too_long(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    turns = [{"calls": [call("look", name=str(number))]} for number in range(6)] + [{"text": "done"}]
+    body = '{"error":{"message":"the request exceeds the available context size (8192 tokens)","code":400}}'
+    with Loopback(turns, troubles=[None] * 6 + [Trouble(status=400, body=body)]) as server:
+        use(it, "chat", server, key="x")
+        assert it.turn("go").summary == "done"
+        assert "compaction" in it.kinds()
+
+
+def test_a_request_that_no_window_holds_is_not_sent(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    with Loopback([{"text": "done"}]) as server:
+        use(it, "chat", server, window=10)
+        end = it.turn("go")
+        assert end.outcome == "configuration"
+        assert server.requests == []
+    assert "the window has 10)" in end.summary

@@ -171,6 +171,27 @@ def test_what_had_streamed_before_an_interrupt_is_kept(tmp_path: Path) -> None:
     assert "half a thought".startswith(kept[0].strip()) or kept[0] == "half a thought"
 
 
+@pytest.mark.parametrize(("steering", "requests"), [("", 1), ("in French, please", 2)])
+def test_an_interrupted_answer_ends_the_turn_unless_the_user_has_said_more(
+    steering: str, requests: int, tmp_path: Path
+) -> None:
+    it = bench(tmp_path, [{"text": "half a thought"}, {"text": "oui"}, {"text": "again"}], TOOLS)
+
+    async def interrupt(runtime: Runtime) -> None:
+        def stop_once(delta: object) -> None:
+            runtime.on_delta = lambda delta: None
+            if steering:
+                runtime.loop.inbox.append(steering)
+            runtime.interrupt()
+
+        runtime.on_delta = stop_once
+
+    end = it.turn("go", interrupt)
+    assert (end.outcome, end.exit_code) == (("done", 0) if steering else ("interrupted", 130))
+    assert len([event for event in it.events if isinstance(event, MessageEvent)]) == requests
+    assert it.turn("again").outcome == "done"
+
+
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
