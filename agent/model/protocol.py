@@ -156,6 +156,10 @@ class CutOff(UserError):
     text: str = ""
 
 
+class LoopingReply(CutOff):
+    """The reply repeated one passage without end, so that it was stopped; `text` holds the passage once."""
+
+
 class ContextOverflow(UserError):
     """The request is longer than the model's window; a shorter one may fit.
 

@@ -71,5 +71,5 @@ GO_ON = GoOn()
 ActionAnswer = GoOn | TellModel | TellPerson | Refuse | Ask | StopTurn
 RequestAnswer = TellModel | TellPerson | StopTurn
 StepAnswer = GoOn | TellPerson | StopTurn
-FailureAnswer = GoOn | TellModel | TellPerson | Retry
+FailureAnswer = GoOn | TellModel | TellPerson | Retry | StopTurn
 ReplyAnswer = GoOn | TellModel | TellPerson | StopTurn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.events import Event, Prompt, Signal
-from agent.model.protocol import ContextOverflow, CutOff, Reply
+from agent.model.protocol import ContextOverflow, CutOff, LoopingReply, Reply
 from agent.monitor.answers import GO_ON, GoOn, Retry, StopTurn, TellModel, TurnEnd
 from agent.monitor.monitor import Monitor, Turn
 from agent.monitor.unfinished_answer import UnfinishedAnswer
@@ -13,7 +13,12 @@ PATIENCE = 3
 """Empty or cut-off replies in a row before the turn ends: a third is no accident."""
 
 SAME = 3
-"""Equal replies in a row before the model is notified; repeated whenever the count has tripled."""
+"""Equal replies in a row before the model is notified; repeated after as many again."""
+
+STUCK = 12
+"""Equal replies in a row after which it is told only now and then: it does not listen, and waiting may be meant."""
+
+_RARELY = 99
 
 
 class ReplyRecovery(Monitor):
@@ -21,10 +26,10 @@ class ReplyRecovery(Monitor):
 
     def __init__(self) -> None:
         self._cut = 0
+        self._loops = 0
         self._empty = 0
         self._same = 0
         self._last: tuple[object, ...] = ()
-        self._told_at = SAME
         self._compacted = False
         self._answer = UnfinishedAnswer()
 
@@ -36,16 +41,18 @@ class ReplyRecovery(Monitor):
         self._compacted = False
         return GO_ON
 
-    async def after_failure(self, turn: Turn, error: UserError) -> GoOn | TellModel | Retry:
+    async def after_failure(self, turn: Turn, error: UserError) -> GoOn | TellModel | Retry | StopTurn:
         if isinstance(error, ContextOverflow):
             return await self._shorten_request(turn, error)
+        if isinstance(error, LoopingReply):
+            return self._handle_loop(error)
         return self._handle_cut_off(error) if isinstance(error, CutOff) else GO_ON
 
     def after_reply(self, reply: Reply) -> GoOn | TellModel | StopTurn:
         repeated = self._track_reply(reply)
         if reply.actions:
             self._answer.discard()
-            return repeated or GO_ON
+            return repeated
         if reply.stop == "refusal":
             return StopTurn(TurnEnd(reason="refusal", text=reply.text or "The model refused to answer."))
         if (message := self._check_answer(reply)) is not None:
@@ -91,6 +98,19 @@ class ReplyRecovery(Monitor):
         )
         return TellModel(note=f"{error.message}; what came is kept, going on", text=text)
 
+    def _handle_loop(self, error: LoopingReply) -> TellModel | StopTurn:
+        """Handle a reply that was stopped because it looped; the turn ends after PATIENCE in a row."""
+        self._loops += 1
+        if self._loops >= PATIENCE:
+            self._loops = 0
+            text = f"{error.text.strip()}\n\n(The model repeated itself without end, asked again and again.)"
+            return StopTurn(TurnEnd(reason="empty", text=text.strip()))
+        text = (
+            "Your last reply repeated one passage without end and was stopped; the passage stands above, once."
+            " Do not write it again: take the next step with a tool, or end with a short answer."
+        )
+        return TellModel(note=f"{error.message}: stopped, asking again", text=text)
+
     def _check_answer(self, reply: Reply) -> TellModel | None:
         """Return the message after a reply without actions that is no answer; None if it is one."""
         if reply.stop == "length":
@@ -105,19 +125,16 @@ class ReplyRecovery(Monitor):
             )
         return None
 
-    def _track_reply(self, reply: Reply) -> TellModel | None:
-        """Count a complete reply; return a message if the model repeats itself."""
-        self._cut = 0
+    def _track_reply(self, reply: Reply) -> GoOn | TellModel:
+        """Count a complete reply; return what to do if the model repeats itself."""
+        self._cut = self._loops = 0
         if reply.actions or (reply.text.strip() and reply.stop != "length"):
             self._empty = 0
         now = (reply.text, *((each.tool, repr(each.arguments), each.raw) for each in reply.actions))
         self._same = self._same + 1 if now == self._last else 1
-        if self._same == 1:
-            self._told_at = SAME
         self._last = now
-        if not reply.actions or self._same < self._told_at:
-            return None
-        self._told_at *= 3
+        if not reply.actions or self._same % (SAME if self._same <= STUCK else _RARELY):
+            return GO_ON
         return TellModel(
             note=f"the model repeats itself ({self._same} equal replies)",
             text=f"You have now asked for exactly the same {self._same} times in a row. The result will not change:"

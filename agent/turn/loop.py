@@ -144,8 +144,9 @@ class Loop:
             self.session.append(Steer(text=text, by="harness"))
         async for event in self.compressor.compact_if_due():
             self.session.append(event)
-        if (reply := await self._request_reply()) is None:
-            return None
+        reply = await self._request_reply()
+        if not isinstance(reply, Reply):
+            return reply
         answer = self.monitors.after_reply(reply)
         if isinstance(answer, StopTurn):
             return answer.end
@@ -157,8 +158,8 @@ class Loop:
             return self._find_end(reply, observations)
         return None if isinstance(answer, TellModel) else TurnEnd(reason="answer", text=reply.text)
 
-    async def _request_reply(self) -> Reply | None:
-        """Return the reply; None if the model is asked again in another step."""
+    async def _request_reply(self) -> Reply | TurnEnd | None:
+        """Return the reply, the end of the turn, or None if the model is asked again in another step."""
         while True:
             try:
                 return await self.replies.request_reply(self.model)
@@ -167,6 +168,8 @@ class Loop:
                 if isinstance(answer, TellModel):
                     self._queue_message(answer)
                     return None
+                if isinstance(answer, StopTurn):
+                    return answer.end
                 if not isinstance(answer, Retry):
                     raise
 

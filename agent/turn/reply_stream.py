@@ -19,6 +19,7 @@ from agent.model.protocol import (
     ContextOverflow,
     CutOff,
     Delta,
+    LoopingReply,
     Model,
     ReasoningDelta,
     Reply,
@@ -29,7 +30,9 @@ from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
 from agent.turn.cooperative_yield import YieldTimer
+from agent.turn.repetition_detector import RepetitionDetector
 from agent.turn.side_calls import convert_usage
+from sandbox.errors import Fault
 from tools.core.action import Action
 
 
@@ -54,7 +57,7 @@ class ReplyStream:
         if error := find_overflow(self.compressor, model.name):
             raise error
         started = time.monotonic()
-        received = _Received()
+        received = _Received(self._find_prompt())
         try:
             await self._receive(model.stream(request), received)
         except (asyncio.CancelledError, CutOff) as ended:
@@ -86,6 +89,11 @@ class ReplyStream:
         self.session.append(_create_message_event(reply, reply.model or model.name, usage, record))
         return reply
 
+    def _find_prompt(self) -> str:
+        """Return the text of the user's last prompt."""
+        slots = self.compressor.projection.slots
+        return next((str(slot.message.text) for slot in reversed(slots) if slot.is_from_person), "")
+
     def _build_request(self, tally: Tally) -> tuple[Request, dict[str, Any]]:
         """Return the request and its record for the log."""
         remaining = describe_remaining_limits(self.budget.purse.limits, tally)
@@ -100,32 +108,45 @@ class ReplyStream:
             async for delta in stream:
                 self.on_delta(delta)
                 received.add_delta(delta)
+                if received.loops:
+                    raise LoopingReply(Fault.MODEL_UNREACHABLE, "the reply repeated itself without end")
                 await yields.yield_if_due()
 
     def _estimate_tokens(self, size: int) -> int:
         return self.compressor.projection.estimate_tokens(size)
 
 
-@dataclass(slots=True)
 class _Received:
-    """Parts of a reply so far. thought: bytes of its reasoning"""
+    """Parts of a reply so far.
 
-    text: list[str] = field(default_factory=list)
-    thought: int = 0
-    reply: Reply | None = None
+    asked: text of the user, parts of which may be repeated on purpose
+    loops: whether the reply has begun to repeat one passage; then `text` ends with its first occurrence
+    """
+
+    def __init__(self, asked: str) -> None:
+        self.text: list[str] = []
+        self.reply: Reply | None = None
+        self.loops = False
+        self._thought = 0
+        self._in_text = RepetitionDetector(asked)
+        self._in_reasoning = RepetitionDetector(asked)
 
     def add_delta(self, delta: Delta) -> None:
         if isinstance(delta, TextDelta):
             self.text.append(delta.text)
+            if (kept := self._in_text.feed(delta.text)) is not None:
+                self.loops = True
+                self.text = ["".join(self.text)[:kept]]
         elif isinstance(delta, Reply):
             self.reply = delta
         else:
             assert isinstance(delta, ReasoningDelta)
-            self.thought += count_bytes(delta.text)
+            self._thought += count_bytes(delta.text)
+            self.loops = self._in_reasoning.feed(delta.text) is not None
 
     @property
     def bytes(self) -> int:
-        return count_bytes("".join(self.text)) + self.thought
+        return count_bytes("".join(self.text)) + self._thought
 
 
 def _count_reply_bytes(reply: Reply) -> int:

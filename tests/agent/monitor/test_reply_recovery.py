@@ -92,6 +92,38 @@ def test_a_model_that_repeats_itself_is_told_so_and_goes_on(tmp_path: Path) -> N
     assert kinds[5:9] == [AssistantMessage, ToolMessage, NoteMessage, AssistantMessage]
 
 
+def test_a_model_that_does_not_listen_is_told_four_times_and_then_rarely(tmp_path: Path) -> None:
+    it = bench(tmp_path, [{"calls": [call("look", name="a")], "repeat": 110}, {"text": "enough"}], [look])
+    assert it.turn("go").summary == "enough"
+    assert len(told(it)) == 5
+
+
+LOOP = "I will look at the file and then I will fix the bug in the function. "
+
+
+@pytest.mark.parametrize("kind", ["chat", "anthropic"])
+def test_a_reply_that_loops_is_stopped_and_its_text_kept_once(kind: str, tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    with Loopback([{"text": "Well. " + LOOP * 300}, {"text": "Mended."}]) as server:
+        use(it, kind, server)
+        end = it.turn("go")
+    assert (end.outcome, end.summary) == ("done", "Mended.")
+    assert "repeated one passage" in told(it)[0]
+    stopped = next(event for event in it.events if isinstance(event, MessageEvent))
+    assert stopped.partial
+    assert stopped.text.count("I will look at the file") in (1, 2)
+
+
+def test_a_model_that_only_loops_ends_the_turn_as_not_achieved(tmp_path: Path) -> None:
+    it = bench(tmp_path, [], [look])
+    with Loopback([{"text": LOOP * 300, "repeat": 9}]) as server:
+        use(it, "chat", server)
+        end = it.turn("go")
+        assert len(server.requests) == 3
+    assert (end.outcome, end.exit_code) == ("not-achieved", 13)
+    assert "repeated itself without end" in end.summary
+
+
 @pytest.fixture(autouse=True)
 def closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every model made here is closed."""
