@@ -76,6 +76,10 @@ class ModelSelection:
         self.check_price(name)
         return create_model(name, self._build_config(name, tell, apply_doubtful=apply_doubtful))
 
+    def build_config(self, name: str) -> ModelConfig:
+        """Return the configuration with which the model called `name` would be created."""
+        return self._build_config(name)
+
     def build_role_makers(self, tell: Notice = _ignore_notice) -> Mapping[Role, Callable[[], Model]]:
         """Return factories of the models that the settings name for other roles."""
         models = self.settings.models

@@ -25,6 +25,7 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
     compute_price,
+    prepare_model,
 )
 from tools.core.action import Action
 from tools.core.registry import Tool
@@ -67,6 +68,12 @@ class CodeActions:
         sent = replace(request, system=system, messages=self._translate_messages(request.messages), tools=())
         async for delta in self.inner.stream(sent):
             yield self._add_block_actions(delta) if isinstance(delta, Reply) else delta
+        self.window = self.inner.window
+
+    async def prepare(self) -> None:
+        """See `prepare_model`."""
+        await prepare_model(self.inner)
+        self.window = self.inner.window
 
     async def close(self) -> None:
         """See `Model.close`."""

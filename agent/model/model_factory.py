@@ -12,6 +12,7 @@ from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM, 
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
+    from agent.model.http.http_model import ModelAddress
     from agent.model.providers.model_catalog import Listing
     from agent.model.wire_formats.wire_protocol import Wire
 
@@ -144,20 +145,67 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
         "responses": lambda: _create_responses_wire(model, context, sticky),
         "anthropic": lambda: _create_anthropic_wire(model, context, token=variable in endpoint.tokens),
     }
-    made = HttpModel(
-        place,
-        wire=makers[wire](),
-        window=(known.window or None) if known else None,
-        listing=lambda: catalog.find(names),
-        on_notice=context.on_notice,
-        instead=(lambda: _create_responses_wire(model, context)) if wire == "chat" else None,
-    )
-    if wire != "chat" or (endpoint.listed == "openai" and at_home):
-        return made
+    window = (known.window or None) if known else None
+    if wire != "chat" or (endpoint.keys and at_home):
+        made = HttpModel(
+            place,
+            wire=makers[wire](),
+            window=window,
+            listing=lambda: catalog.find(names),
+            on_notice=context.on_notice,
+            instead=(lambda: _create_responses_wire(model, context)) if wire == "chat" else None,
+        )
+        if wire != "chat" or endpoint.listed == "openai":
+            return made
+        from agent.model.text_tools import TextTools
+
+        return TextTools(made, always=known is not None and not known.tools, on_notice=context.on_notice)
+    return _create_server_model(place, makers["chat"](), known, lambda: catalog.find(names), context)
+
+
+def _create_server_model(
+    place: ModelAddress,
+    wire: Wire,
+    known: Listing | None,
+    listing: Callable[[], Listing | None],
+    context: ModelConfig,
+) -> Model:
+    """Create a model on a server of which only its answers tell what it is.
+
+    It may serve anything, including models that were never trained to call tools, in any window.
+    """
+    from functools import partial
+
+    from agent.model.http.http_model import HttpModel
+    from agent.model.servers.server_facts import ServerFacts, ServerMemory
     from agent.model.text_tools import TextTools
 
-    # Such a server may serve anything, including models that were never trained to call tools.
-    return TextTools(made, always=known is not None and not known.tools, on_notice=context.on_notice)
+    memory = ServerMemory(context.cache)
+    remember = partial(memory.remember, place.base, place.model)
+    facts = memory.find(place.base, place.model) or ServerFacts()
+
+    async def ask_server() -> ServerFacts | None:
+        from agent.model.servers.server_probe import probe_server
+
+        return await probe_server(place.base, place.model, place.key)
+
+    def remember_refusal() -> None:
+        remember(ServerFacts(tools=False, tools_source="a refusal"))
+
+    made = HttpModel(
+        place,
+        wire=wire,
+        window=(known.window or None) if known else None,
+        listing=listing,
+        on_notice=context.on_notice,
+        instead=lambda: _create_responses_wire(place.model, context),
+        ask_server=ask_server,
+        on_learned=remember,
+    )
+    if facts.window and known is None:
+        made.window = facts.window  # until the server is asked, or if it does not say
+    always = (known is not None and not known.tools) or facts.tools is False
+    return TextTools(made, always=always, on_notice=context.on_notice, on_refusal=remember_refusal)
 
 
 def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: str, *, at_home: bool) -> Wire:

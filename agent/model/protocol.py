@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -145,6 +145,13 @@ def compute_price(model: object, usage: Usage) -> float | None:
     """Return the US dollars of a call of `model` with this usage; None if not known."""
     offered: Callable[[Usage], float | None] | None = getattr(model, "price", None)
     return offered(usage) if offered is not None else None
+
+
+async def prepare_model(model: object) -> None:
+    """Let a model learn, before the first request, what it does not know of its server. Raises nothing."""
+    offered: Callable[[], Awaitable[None]] | None = getattr(model, "prepare", None)
+    if offered is not None:
+        await offered()
 
 
 class CutOff(UserError):

@@ -27,6 +27,7 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
     compute_price,
+    prepare_model,
 )
 from agent.model.stream_filter import StreamFilter
 from agent.model.wire_formats.wire_protocol import encode_json
@@ -39,16 +40,23 @@ class TextTools:
 
     always: never try to send tools
     on_notice: receives one line when the model turns out to need the protocol
+    on_refusal: called when the endpoint refuses tools
     """
 
     def __init__(
-        self, model: Model, *, always: bool = False, on_notice: Callable[[str], None] = lambda text: None
+        self,
+        model: Model,
+        *,
+        always: bool = False,
+        on_notice: Callable[[str], None] = lambda text: None,
+        on_refusal: Callable[[], None] = lambda: None,
     ) -> None:
         self.inner = model
         self.name = model.name
         self.window = model.window
         self.as_text = always
         self._on_notice = on_notice
+        self._on_refusal = on_refusal
         self._told = False
         self._translated = _TextTranslation()
         self._returned = _ToolOutputs()
@@ -57,6 +65,13 @@ class TextTools:
     async def close(self) -> None:
         """See `Model.close`."""
         await self.inner.close()
+
+    async def prepare(self) -> None:
+        """See `prepare_model`."""
+        await prepare_model(self.inner)
+        self.window = self.inner.window
+        if getattr(self.inner, "takes_tools", None) is False:
+            self.as_text = True
 
     def price(self, usage: Usage) -> float | None:
         """Return the US dollars of a call with this usage, None if not known."""
@@ -81,6 +96,7 @@ class TextTools:
             except ToolsRefused:  # raised before any text: nothing has been shown
                 self._on_notice(f"{self.name} takes no tools: they are described to it in words")
                 self.as_text = True
+                self._on_refusal()
         if not request.tools:
             async with aclosing(self.inner.stream(request)) as stream:  # type: ignore[type-var]
                 async for delta in stream:

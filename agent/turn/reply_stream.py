@@ -6,15 +6,20 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.budget.cost_budget import CostBudget, describe_remaining_limits, estimate_partial_usage
 from agent.budget.limits import Tally
 from agent.context.compression.compressor import Compressor
-from agent.context.compression.window_overflow import describe_overflow, find_overflow
+from agent.context.compression.window_overflow import (
+    TruncationWatch,
+    compute_output_limit,
+    describe_overflow,
+    find_overflow,
+)
 from agent.context.projection.message_slots import count_bytes
-from agent.events import AskedAction, MessageEvent, UsageRecord
+from agent.events import AskedAction, MessageEvent, Signal, UsageRecord
 from agent.model.protocol import (
     ContextOverflow,
     CutOff,
@@ -45,6 +50,7 @@ class ReplyStream:
     budget: CostBudget
     on_delta: Callable[[Delta], None] = lambda delta: None
     _ids: ActionIds = field(default_factory=ActionIds)
+    _truncation: TruncationWatch = field(default_factory=TruncationWatch)
     _recorder: RequestRecorder = field(default_factory=RequestRecorder)
 
     def __post_init__(self) -> None:
@@ -85,9 +91,23 @@ class ReplyStream:
         )
         usage = convert_usage(counted, time.monotonic() - started)
         purse.add_step(usage, reply.model or model.name)
-        self.compressor.projection.calibrate_estimate(reply.usage.input)
+        self._watch_prompt_tokens(model.name, reply.usage.input)
         self.session.append(_create_message_event(reply, reply.model or model.name, usage, record))
         return reply
+
+    def _watch_prompt_tokens(self, model: str, counted: int) -> None:
+        """Correct the estimates by the tokens that the server counted; notice a request that it has cut."""
+        projection = self.compressor.projection
+        window = self._truncation.find_window(projection.request_bytes, counted)
+        if window is None:
+            projection.calibrate_estimate(counted)
+        elif window < self.compressor.find_window():
+            self.compressor.window_limit = window
+            detail = (
+                f"{model} seems to read only the last {window:,} tokens of a request: earlier steps are compressed to"
+                " fit; give the server a larger window (Ollama: num_ctx or OLLAMA_CONTEXT_LENGTH)"
+            )
+            self.session.append(Signal(name="model", detail=detail))
 
     def _find_prompt(self) -> str:
         """Return the text of the user's last prompt."""
@@ -99,7 +119,9 @@ class ReplyStream:
         remaining = describe_remaining_limits(self.budget.purse.limits, tally)
         running = list(self.compressor.list_running_commands())
         state = self.compressor.render_state(remaining, running)
-        request = self.budget.limit_output(self.compressor.projection.build_request(state=state))
+        whole = self.compressor.projection.build_request(state=state)
+        most = compute_output_limit(self.compressor.find_window())
+        request = self.budget.limit_output(replace(whole, max_output=most) if most else whole)
         return request, self._recorder.describe_request(request, left=remaining, running=running)
 
     async def _receive(self, deltas: AsyncIterator[Delta], received: _Received) -> None:

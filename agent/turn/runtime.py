@@ -32,7 +32,7 @@ from agent.events import (
     Verification,
 )
 from agent.exit_codes import Exit
-from agent.model.protocol import Delta, Model
+from agent.model.protocol import Delta, Model, prepare_model
 from agent.model.routing.roles import Role, Roles
 from agent.monitor.answers import TurnEnd
 from agent.monitor.build_monitors import build_monitors
@@ -211,6 +211,7 @@ class Runtime:
             else:
                 cut_off = self._restore_interrupted_turn()
             await self.start_mcp_servers()
+            await prepare_model(self.model)
             end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off, work)
         except asyncio.CancelledError:
             if self._task is not None:
@@ -257,6 +258,7 @@ class Runtime:
         old, self.model = self.model, self.apply_action_format(model)
         self.loop.model = self.model
         self.loop.compressor.cold = True
+        self.loop.compressor.window_limit = None
         self.workspace.facts["model"] = model.name
         await old.close()
 

@@ -49,6 +49,7 @@ class Compressor:
     summarise: asks a model for a summary; None: summaries are built by code
     summarise_here: the same at the end of the conversation, by its own model; None if another model summarises
     list_running_commands: background processes, one short description each
+    window_limit: what the server was seen to read at most, None if it reads all
     cold: the provider's cache holds nothing of the history (after a switch of the model or a resumed session)
     """
 
@@ -59,6 +60,7 @@ class Compressor:
     summarise: Summarise | None = None
     summarise_here: Callable[[], Summarise | None] = lambda: None
     list_running_commands: Callable[[], Iterable[str]] = tuple
+    window_limit: int | None = None
     cold: bool = False
     _tried_at: int = 0
     _looked_at: int = 0
@@ -159,8 +161,13 @@ class Compressor:
         """Let the history grow by a batch before the next unforced compaction, after the user undid one."""
         self._tried_at = self.projection.raw_tokens + self.compute_budget().batch_tokens
 
+    def find_window(self) -> int:
+        """Return the tokens of a request and its answer that the model can read."""
+        window = self.window()
+        return window if self.window_limit is None else min(window, self.window_limit)
+
     def compute_budget(self) -> Budget:
-        return Budget(window=self.window(), fixed=self.projection.fixed_tokens, settings=self.settings)
+        return Budget(window=self.find_window(), fixed=self.projection.fixed_tokens, settings=self.settings)
 
     @property
     def total_tokens(self) -> int:

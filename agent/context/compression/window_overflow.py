@@ -6,6 +6,9 @@ from agent.context.compression.compressor import Compressor
 from agent.model.protocol import ContextOverflow
 from sandbox.errors import Fault
 
+SMALL_WINDOW = 32_768
+"""Tokens of the largest window for which the length of a reply is limited."""
+
 SURE = 1.25
 """Times the window that a request must be estimated at to be refused unsent: estimates err by a fifth."""
 
@@ -15,7 +18,7 @@ def find_overflow(compressor: Compressor, model: str) -> ContextOverflow | None:
 
     It is raised before anything is sent: some servers cut such a request without a word.
     """
-    window = compressor.window()
+    window = compressor.find_window()
     if compressor.total_tokens <= window * SURE:
         return None
     message = f"the request is too long for {model!r}"
@@ -24,7 +27,7 @@ def find_overflow(compressor: Compressor, model: str) -> ContextOverflow | None:
 
 def describe_overflow(compressor: Compressor, error: ContextOverflow) -> ContextOverflow:
     """Return the error with the size of the request, the limit, and what would help."""
-    limit = error.limit or compressor.window()
+    limit = error.limit or compressor.find_window()
     fixed = compressor.projection.fixed_tokens
     sent = f"{error.sent:,}" if error.sent else f"about {compressor.total_tokens:,}"
     if fixed >= limit:
@@ -38,3 +41,45 @@ def describe_overflow(compressor: Compressor, error: ContextOverflow) -> Context
         hint = "/compact, start a new session, or use a model with a larger window"
     message = f"{error.message} ({sent} tokens; the window has {limit:,})"
     return ContextOverflow(error.fault, message, hint, limit=error.limit, sent=error.sent)
+
+
+def compute_output_limit(window: int) -> int | None:
+    """Return the output tokens to ask for in a small window, None in a large one: the provider's default applies.
+
+    Local servers have no limit of their own: a reply that loops would go on until the window is full.
+    """
+    return max(window // 4, 256) if window <= SMALL_WINDOW else None
+
+
+class TruncationWatch:
+    """Notices a server that silently cuts requests: they grow, and the tokens that it counts do not.
+
+    (Ollama keeps the last `num_ctx` tokens of a longer request and says nothing.)
+    """
+
+    def __init__(self) -> None:
+        self._sent = 0
+        self._counted = 0
+
+    def find_window(self, sent: int, counted: int) -> int | None:
+        """Return the window in tokens that the server seems to have; None if all of the request was read.
+
+        sent: bytes of the request; counted: its tokens as the server reports them, 0 if it does not
+        """
+        grown = sent - self._sent
+        last, self._sent, self._counted = self._counted, sent, counted
+        if not last or counted < LEAST_COUNT or grown < LEAST_GROWTH:
+            return None
+        # A server that counts only what its cache did not hold reports far less than before, not about the same.
+        is_cut = 0.4 * last <= counted <= last + grown * LEAST_RATIO
+        return max(counted, last) if is_cut else None
+
+
+LEAST_COUNT = 1_024
+"""Tokens: no server has a smaller window by default."""
+
+LEAST_GROWTH = 2_000
+"""Bytes that a request must have grown by since the last one: a count may vary by a few tokens."""
+
+LEAST_RATIO = 0.02
+"""Tokens per byte: no tokenizer makes fewer of source code, prose or logs."""

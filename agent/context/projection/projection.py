@@ -202,6 +202,11 @@ class Projection:
         """Estimated tokens of the system prompt and the tools."""
         return self.estimate_tokens(self._count_fixed_bytes())
 
+    @property
+    def request_bytes(self) -> int:
+        """Bytes of the messages, the system prompt and the tools."""
+        return self._bytes + self._count_fixed_bytes()
+
     def estimate_tokens(self, size_: int) -> int:
         """Return the estimated tokens of `size_` bytes."""
         return int(size_ * self._tokens_per_byte)
@@ -225,7 +230,7 @@ class Projection:
 
     def calibrate_estimate(self, reported: int) -> None:
         """Correct the estimate by a provider's count of the input tokens of the last request."""
-        sent = self._bytes + self._count_fixed_bytes()
+        sent = self.request_bytes
         if sent > 8000 and reported:  # below that, overheads of the wire format would dominate the ratio
             self._tokens_per_byte = min(max(reported / sent, 0.1), 1.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -14,7 +14,6 @@ from agent.model.http.error_responses import (
     RequestTarget,
     TransientError,
     classify_failure,
-    parse_window,
     sanitize_line,
 )
 from agent.model.http.http_client import IDLE_TIMEOUT, Answer, HttpClient, WireError
@@ -31,6 +30,7 @@ from agent.model.protocol import (
     Usage,
 )
 from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
+from agent.model.servers.server_facts import ServerFacts
 from agent.model.wire_formats.wire_protocol import Assembler, EventParser, Wire
 from sandbox.errors import Fault, UserError
 
@@ -62,6 +62,8 @@ class HttpModel:
     listing: looks up window and prices; called once, after the first reply
     on_notice: receives one line for every wait before a retry
     instead: creates the format to use if the endpoint says that it serves the model in that one only
+    ask_server: asks the server about the model; called once, before the first request, if the window is not known
+    on_learned: receives facts that a request or an answer has shown
     idle_timeout: seconds of silence after which an answer is given up
     patience: number and length of waits for one request
     """
@@ -75,13 +77,15 @@ class HttpModel:
         listing: Callable[[], Listing | None] = lambda: None,
         on_notice: Callable[[str], None] = lambda text: None,
         instead: Callable[[], Wire] | None = None,
+        ask_server: Callable[[], Awaitable[ServerFacts | None]] | None = None,
+        on_learned: Callable[[ServerFacts], None] = lambda facts: None,
         idle_timeout: float = IDLE_TIMEOUT,
         patience: Callable[[], RetryBudget] = RetryBudget,
     ) -> None:
         self.name = place.name
         self.window = window or DEFAULT_WINDOW
         self.on_notice = on_notice
-        self._place = place
+        self.address = place
         self._base = place.base.rstrip("/").removesuffix(wire.path)
         self._key = _validate_key(place.key, place.key_variable)
         self._window_known = window is not None
@@ -89,6 +93,9 @@ class HttpModel:
         self._listing: Listing | None = None
         self._looked_up = False
         self._instead = instead
+        self._ask_server = ask_server
+        self._on_learned = on_learned
+        self.takes_tools: bool | None = None
         self._idle_timeout = idle_timeout
         self._patience = patience
         self._use_wire(wire)
@@ -96,11 +103,21 @@ class HttpModel:
     def _use_wire(self, wire: Wire) -> None:
         self._wire = wire
         self.url = self._base + wire.path
-        place = self._place
+        place = self.address
         self._asked = RequestTarget(
             url=self.url, model=place.model, key=self._key, variable=place.key_variable
         )
         self._client = HttpClient(self.url, idle_timeout=self._idle_timeout)
+
+    async def prepare(self) -> None:
+        """Learn the window from the server, once, if nobody has told it (see `prepare_model`)."""
+        ask, self._ask_server = self._ask_server, None
+        if ask is None or self._window_known or (facts := await ask()) is None:
+            return
+        self.takes_tools = facts.tools
+        if facts.window:
+            self.window, self._window_known = facts.window, True
+        self._on_learned(facts)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`. Retries up to three times, while no part of an answer can have been shown."""
@@ -295,8 +312,9 @@ class HttpModel:
 
     def _classify_failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
         error = classify_failure(self._asked, status, headers, body)
-        if isinstance(error, ContextOverflow) and (window := parse_window(error.message)):
-            self.window, self._window_known = window, True
+        if isinstance(error, ContextOverflow) and error.limit:
+            self.window, self._window_known = error.limit, True
+            self._on_learned(ServerFacts(window=error.limit, window_source="a refusal"))
         return error
 
 

@@ -11,7 +11,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from agent.model.protocol import CutOff, Delta, Model, Reply, Request, TextDelta, Usage, compute_price
+from agent.model.protocol import (
+    CutOff,
+    Delta,
+    Model,
+    Reply,
+    Request,
+    TextDelta,
+    Usage,
+    compute_price,
+    prepare_model,
+)
 from sandbox.errors import Fault, UserError
 
 REST = 60.0
@@ -86,6 +96,11 @@ class Fallback:
         for link in self._links:
             if link.model is not None:
                 await link.model.close()
+
+    async def prepare(self) -> None:
+        """See `prepare_model`; the later models are not created for it."""
+        await prepare_model(self._links[0].model)
+        self.window = getattr(self._links[0].model, "window", self.window)
 
     def price(self, usage: Usage) -> float | None:
         """Return the US dollars of a call with this usage, None if not known."""

@@ -22,6 +22,7 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
     compute_price,
+    prepare_model,
 )
 
 LEAD = 3
@@ -60,6 +61,12 @@ class PlannerExecutor:
                     self.window = min(self._strong.window, self._cheap.window)
                     delta = replace(delta, model=delta.model or model.name)
                 yield delta
+
+    async def prepare(self) -> None:
+        """See `prepare_model`."""
+        await prepare_model(self._strong)
+        await prepare_model(self._cheap)
+        self.window = min(self._strong.window, self._cheap.window)
 
     async def close(self) -> None:
         """See `Model.close`."""

@@ -13,7 +13,7 @@ import typer
 
 from agent.app_dirs import Home, make_private_folder
 from agent.exit_codes import Exit
-from cli.commands.options import Folder
+from cli.commands.options import ApiBase, Folder
 from sandbox.errors import UserError
 from sandbox.sanitize import sanitize_json, sanitize_text
 
@@ -32,8 +32,17 @@ def doctor(
     folder: Folder = Path("."),
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     sandbox: Annotated[bool, typer.Option("--sandbox", help="List what commands can see, and why.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="NAME", help="Ask a model's server what it can do."),
+    ] = None,
+    api_base: ApiBase = None,
 ) -> None:
     """Check this machine; report missing parts and how to get them."""
+    if model is not None:
+        from cli.commands.setup.doctor_model import run_model_report
+
+        raise typer.Exit(run_model_report(folder, model, api_base, as_json=as_json))
     if sandbox:
         from cli.commands.setup.doctor_sandbox import run_sandbox_report
 

@@ -1,0 +1,86 @@
+"""What is known of a model before it is used: its address, window, tools and price, each with its source."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+from dataclasses import dataclass
+
+from agent.model.model_factory import ModelConfig, create_model, find_listing
+from agent.model.protocol import Model, prepare_model
+from agent.model.providers.model_catalog import DEFAULT_WINDOW
+from agent.model.servers.server_facts import ServerMemory
+from sandbox.errors import UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReport:
+    """Facts about a model.
+
+    url: "" for a model that is not reached by HTTP directly; reachable: None where nothing was tried
+    tools: whether the endpoint takes tools, None if not known
+    input, output: US dollars per million tokens, None if not known
+    """
+
+    name: str
+    url: str
+    reachable: bool | None
+    program: str
+    window: int
+    window_source: str
+    tools: bool | None
+    tools_source: str
+    input: float | None
+    output: float | None
+
+
+async def build_report(name: str, config: ModelConfig) -> ModelReport:
+    """Ask the model's server, if it is not a provider of the catalog. Raises UserError as `create_model` does."""
+    model = create_model(name, config)
+    try:
+        await prepare_model(model)
+        return await _build_report(name, model, config)
+    finally:
+        await model.close()
+
+
+async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelReport:
+    inner = getattr(model, "inner", model)
+    url = str(getattr(inner, "url", ""))
+    address = getattr(inner, "address", None)
+    known = find_listing(name, config) if url else None
+    facts = ServerMemory(config.cache).find(address.base, address.model) if address is not None else None
+    window, source = model.window, "assumed: nobody says"
+    if known is not None and known.window:
+        window, source = known.window, "your settings" if name in config.listings else "litellm's data file"
+    elif facts is not None and facts.window:
+        window, source = facts.window, facts.window_source
+    elif not url or window != DEFAULT_WINDOW:
+        source = "the model itself"
+    price = known.prices[0] if known is not None and known.prices else None
+    tools = facts.tools if facts is not None and facts.tools is not None else known.tools if known else None
+    return ModelReport(
+        name=name,
+        url=url,
+        reachable=await asyncio.to_thread(_is_reachable, url) if url else None,
+        program=facts.program if facts is not None else "",
+        window=window,
+        window_source=source,
+        tools=tools,
+        tools_source=facts.tools_source if facts is not None and facts.tools is not None else "",
+        input=price.input * 1e6 if price is not None else None,
+        output=price.output * 1e6 if price is not None else None,
+    )
+
+
+def _is_reachable(url: str) -> bool:
+    """Return whether a connection to the host of `url` can be opened; nothing is sent."""
+    from agent.model.http.http_route import resolve_route
+
+    try:
+        connection = resolve_route(url, 3.0, 3.0).create_connection()
+        connection.connect()
+    except (UserError, OSError, http.client.HTTPException):
+        return False
+    connection.close()
+    return True
