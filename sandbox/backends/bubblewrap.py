@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sandbox.backends.constraints import Constraints
 from sandbox.backends.mount_options import SEAL, Mounts, build_mount_options
 from sandbox.backends.namespace import LimitsRefusedError, Namespace
-from sandbox.backends.seccomp import build_call_filter
+from sandbox.backends.seccomp import build_call_filter, build_empty_filter
 from sandbox.errors import Fault, UserError
 from sandbox.fs.placeholders import hold_placeholders
 from sandbox.fs.protected_paths import HELD, ProtectedPaths
@@ -119,7 +119,6 @@ class Bubblewrap:
             writes = command.scope == "workspace"
             to_hold = [folder for folder in places.folders if writes and folder.name in HELD]
             placeholders = stack.enter_context(hold_placeholders(self.root, to_hold))
-            seccomp = self._open_seccomp_filter(stack)
             mounts = self._collect_mounts(command, env, places, placeholders)
             self._bounds.check_program(program, command, mounts.view)
             settings = _open_git_settings(stack, mounts.view.emptied)
@@ -130,7 +129,6 @@ class Bubblewrap:
                 *own_network,
                 *(word for each in loading.items() for word in ("--setenv", *each)),
                 *namespace.options,
-                *(option for each in seccomp for option in ("--seccomp", str(each))),
                 *build_mount_options(mounts),
                 *(
                     option
@@ -149,7 +147,6 @@ class Bubblewrap:
                 cwd=Path("/"),
                 pass_fds=(
                     *namespace.descriptors,
-                    *seccomp,
                     *settings,
                     *way_out.descriptors,
                     *command.descriptors,
@@ -182,7 +179,7 @@ class Bubblewrap:
             if self._sets_limits_inside
             else compute_resource_limits(limits, processes=self._compute_process_limit(limits))
         )
-        namespace = Namespace(set_by_us, prepare)
+        namespace = Namespace(set_by_us, prepare, self._filter or build_empty_filter())
         stack.callback(namespace.close)
         return namespace
 
@@ -193,16 +190,6 @@ class Bubblewrap:
 
     def _compute_process_limit(self, limits: Limits) -> int:
         return limits.processes if self._counts_apart else compute_user_process_limit(limits)
-
-    def _open_seccomp_filter(self, stack: AsyncExitStack) -> list[int]:
-        """Return a descriptor to read the filter from, if this architecture has one."""
-        if not self._filter:
-            return []
-        descriptor = os.memfd_create("filter")
-        stack.callback(os.close, descriptor)
-        os.write(descriptor, self._filter)
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        return [descriptor]
 
     def _collect_mounts(
         self,

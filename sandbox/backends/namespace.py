@@ -6,7 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from sandbox.process.spawn import (
     DEATH_SECONDS,
@@ -16,6 +16,7 @@ from sandbox.process.spawn import (
     wait_until_readable,
     wait_with_timeout,
 )
+from sandbox.process.watchdog import watch_group
 
 
 class LimitsRefusedError(Exception):
@@ -28,28 +29,37 @@ class Namespace:
     bwrap makes the mounts, then waits until we have set the limits of its first process, which all others inherit. A
     shell in front of the command would set them as well, and take as long as the rest of our work.
 
+    It reads two pipes that we alone write to: our death ends them, so it never waits for us in vain.
+    - Further options: it does not fork before the watchdog knows its process group. Its child waits for it then, for
+      ever if it dies: of our death (`--die-with-parent`), or of a report that nobody reads any more. So the report is
+      asked for by these options; they are empty if we die before.
+    - The system call filter, which it reads last: it does not go on before the limits are set. If we die instead, the
+      filter is empty, the kernel refuses it, and the command is not run. (At the end of `--block-fd` it would be.)
+
     limits: hard resource limits by number; empty where we may not set them (a setuid bwrap)
     prepare: called once, while bwrap makes the mounts
+    filter_: the system call filter, not empty; at most as long as a pipe holds
     """
 
-    def __init__(self, limits: Mapping[int, int], prepare: Callable[[], None]) -> None:
+    def __init__(self, limits: Mapping[int, int], prepare: Callable[[], None], filter_: bytes) -> None:
         self._limits = limits
         self._prepare = prepare
+        self._filter = filter_
+        self._watched = ExitStack()
         self._group = 0
         self._report = b""
-        self._status, self._status_write = os.pipe()
-        os.set_blocking(self._status, False)
-        self._gate = _open_gate()
+        self._status, self._options, self._filter_pipe = _Pipe(), _Pipe(), _Pipe()
+        os.set_blocking(self._status.read_end, False)
 
     @property
     def descriptors(self) -> tuple[int, ...]:
         """Descriptors that bwrap needs."""
-        return self._status_write, self._gate
+        return self._status.write_end, self._options.read_end, self._filter_pipe.read_end
 
     @property
     def options(self) -> tuple[str, ...]:
         """Options of bwrap."""
-        return "--json-status-fd", str(self._status_write), "--block-fd", str(self._gate)
+        return "--args", str(self._options.read_end), "--seccomp", str(self._filter_pipe.read_end)
 
     @property
     def has_started(self) -> bool:
@@ -58,9 +68,9 @@ class Namespace:
 
     def close(self) -> None:
         """Close our descriptors."""
-        self._close_status_write()
-        os.close(self._status)
-        os.close(self._gate)
+        self._watched.close()
+        for each in (self._status, self._options, self._filter_pipe):
+            each.close()
 
     def kill(self, leader: int) -> None:
         """See `ProcessTree.kill`."""
@@ -71,12 +81,15 @@ class Namespace:
 
     async def open(self, leader: int, join_group: Callable[[int], None]) -> None:
         """See `StartGate.open`. Raises LimitsRefusedError if the limits cannot be set."""
-        self._close_status_write()  # then the report ends if bwrap does
+        self._options.write_all(b"--json-status-fd\0%d\0" % self._status.write_end)
+        self._status.close_write_end()  # then the report ends if bwrap does
         self._prepare()
         if first := await self._wait_for_first():
             join_group(first)
             _set_limits(first, self._limits)
-            os.write(self._gate, b"\n")
+            # When it goes on it leaves bwrap's group, a moment before it asks the kernel to die with bwrap.
+            self._watched.enter_context(watch_group(first))
+            self._filter_pipe.write_all(self._filter)
 
     async def wait_until_gone(self) -> None:
         """See `ProcessTree.wait_until_gone`."""
@@ -94,39 +107,47 @@ class Namespace:
     async def _wait_for_first(self) -> int:
         """Return the namespace's first process once bwrap reports it; 0 if bwrap ends before."""
         while self._read_report() and not find_first_process(self._report):
-            await wait_until_readable(self._status)
+            await wait_until_readable(self._status.read_end)
         return find_first_process(self._report)
 
     def _read_report(self) -> bool:
         """Read what bwrap has reported; return False at the end of the report."""
         try:
-            piece = os.read(self._status, _STATUS_SIZE)
+            piece = os.read(self._status.read_end, _STATUS_SIZE)
         except BlockingIOError:  # nothing new
             return True
         self._report += piece
         return bool(piece)
 
-    def _close_status_write(self) -> None:
-        if self._status_write >= 0:
-            os.close(self._status_write)
-            self._status_write = -1
+
+class _Pipe:
+    """A pipe whose ends are not inherited unless they are passed on."""
+
+    def __init__(self) -> None:
+        self.read_end, self.write_end = os.pipe()
+        self._is_written = True
+
+    def write_all(self, content: bytes) -> None:
+        """Write at most as much as a pipe holds, and close this end."""
+        os.write(self.write_end, content)
+        self.close_write_end()
+
+    def close_write_end(self) -> None:
+        """Close this end, if it is open."""
+        if self._is_written:
+            self._is_written = False
+            os.close(self.write_end)
+
+    def close(self) -> None:
+        """Close both ends."""
+        self.close_write_end()
+        os.close(self.read_end)
 
 
 def find_first_process(report: bytes) -> int:
     """Return the process that bwrap reports as the first of the namespace; 0 before."""
     found = _FIRST_PROCESS.search(report)
     return int(found[1]) if found else 0
-
-
-def _open_gate() -> int:
-    """Return a pipe's only descriptor, for reading and writing: so it has no end that bwrap would take for a sign to
-    go on when we are killed."""
-    ends = os.pipe()
-    try:
-        return os.open(f"/proc/self/fd/{ends[0]}", os.O_RDWR | os.O_CLOEXEC)
-    finally:
-        for each in ends:
-            os.close(each)
 
 
 def _set_limits(process: int, limits: Mapping[int, int]) -> None:

@@ -42,6 +42,15 @@ def build_call_filter(sockets: Sockets, machine: str = "", *, shared_ipc: bool =
         if name in numbers:
             code += [(_EQUAL, 0, len(body), numbers[name]), *body]
     code.append(_ALLOW)
+    return _pack_instructions(code)
+
+
+def build_empty_filter() -> bytes:
+    """Return a filter that refuses nothing, for any architecture."""
+    return _pack_instructions([_ALLOW])
+
+
+def _pack_instructions(code: Sequence[Instruction]) -> bytes:
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 

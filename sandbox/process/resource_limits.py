@@ -46,7 +46,7 @@ def build_limit_prefix(limits: Limits, *, processes: int, gate: Path | None = No
 
     A shell does it in under a millisecond. Setting them in the fork would need `preexec_fn`, which
     forces the slow fork and may deadlock; setting them from outside would race with the child.
-    gate: a named pipe to wait on first; at its end no process is left that would open it
+    gate: a named pipe to wait on first; if its end comes first, the one who would open the gate has died
     """
     import resource
 
@@ -64,4 +64,6 @@ def build_limit_prefix(limits: Limits, *, processes: int, gate: Path | None = No
     return ("/bin/sh", "-c", (_WAIT if gate else "") + script, str(gate or "sh"))
 
 
-_WAIT = 'read -r open <"$0" || exit 1; '
+_WAIT = 'read -r open 9<>"$0" <"$0" 9>&- || exit 1; '
+"""To open only the reading end waits for a writer: for ever if it has died. With an end of our own it does not, and
+that end is closed again before the read. Afterwards the shell restores descriptor 9."""

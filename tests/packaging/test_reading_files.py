@@ -45,7 +45,6 @@ ALLOWED = {
     "sandbox/network/port_probe.py": SYSTEM,
     "sandbox/policy/trust.py": OWN,
     "sandbox/process/output_capture.py": OWN,
-    "sandbox/backends/namespace.py": SYSTEM,
     "sandbox/process/orphan_reaper.py": SYSTEM,
     "sandbox/process/process_tree.py": SYSTEM,
     "sandbox/process/start_gate.py": WRITES,

@@ -35,7 +35,7 @@ def killed_before(call: int | None, work: Callable[[], object]) -> int:
     ptrace = libc.ptrace
     ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
     ptrace.restype = ctypes.c_long
-    child = _fork()
+    child = fork_process()
     if child == 0:
         _be_traced(lambda: ptrace(_TRACEME, 0, None, None), work)
     try:
@@ -46,7 +46,7 @@ def killed_before(call: int | None, work: Callable[[], object]) -> int:
 
 def forked(work: Callable[[], object]) -> None:
     """Run `work` in a forked process, which may end itself at any point; it fails here if it raises."""
-    child = _fork()
+    child = fork_process()
     if child == 0:
         _work(work)
     assert os.waitpid(child, 0)[1] == 0, _FAILED
@@ -55,7 +55,8 @@ def forked(work: Callable[[], object]) -> None:
 _FAILED = "the forked work failed; its traceback is on stderr"
 
 
-def _fork() -> int:
+def fork_process() -> int:
+    """Return as `os.fork` does."""
     with (
         warnings.catch_warnings()
     ):  # Python 3.12 warns of threads, which a test runner may have: ours are idle
