@@ -155,7 +155,9 @@ def _restore_changes(
     deeds = session.replayed.select_file_events(
         after=clean.at if clean.tree else find_last_untracked_place(session.replayed)
     )
-    if (found := restore_changes(deeds, workspace, snapshots, ended, clean.tree)) is not None:
+    last_message = session.replayed.find_newest_place("message")
+    found = restore_changes(deeds, workspace, snapshots, ended, clean.tree, last_message)
+    if found is not None:
         session.append(found)
 
 

@@ -36,7 +36,7 @@ class _PathResolver(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class _InterruptedActions:
-    """Actions since the last snapshot that may have written and whose results were lost in a kill.
+    """Actions since the last snapshot that may have written and whose results, or later snapshot, a kill prevented.
 
     before: the snapshot before them; start_time: start of the first one, in seconds since the epoch
     written_paths: paths named by edits among them; has_command: one was a command of the model, whose changes belong
@@ -72,6 +72,7 @@ def restore_changes(
     snapshots: Snapshots | None,
     ended: Collection[str] = (),
     tree: str = "",
+    last_message: int = 0,
 ) -> SnapshotEvent | None:
     """Fill `workspace.changes` with the paths that actions touched and that were not committed since.
 
@@ -82,6 +83,7 @@ def restore_changes(
 
     ended: paths whose interrupted write was just completed
     tree: the last snapshot before the first of the events
+    last_message: place of the last reply: the snapshot after an action of an earlier one was taken
     """
     if snapshots is None:
         return None
@@ -90,10 +92,12 @@ def restore_changes(
         taken_up.handle_event(event)
     if snapshots.is_damaged:
         snapshots.drop_damaged()
-    found = taken_up.cut_off
+    found = taken_up.cut_off or taken_up.find_unrecorded_action(last_message)
     if found is None:
         return None
     left = _snapshot_interrupted_work(found, workspace, snapshots, ended)
+    if taken_up.cut_off is None and left == found.before:  # it had changed nothing
+        return None
     taken_up.claim_changes(left)
     return SnapshotEvent(tree=left, when="after")
 
@@ -124,9 +128,12 @@ class _ChangeReplay:
         self._tree = tree
         self._taken = 0.0  # time of that snapshot, in seconds since the epoch
         self._begun: dict[str, ActionEvent] = {}
+        # The place of an observation, and the writes of its action; None unless it is the last event.
+        self._answered: tuple[int, _InterruptedActions] | None = None
 
     def handle_event(self, event: Event) -> None:
         """Apply the next file event of the log."""
+        self._answered = None
         match event:
             case SnapshotEvent():
                 self._between.record_snapshot(event.tree, event.when)
@@ -145,6 +152,14 @@ class _ChangeReplay:
                 self._begun[event.call] = event
             case ObservationEvent():
                 self._handle_observation(event, self._begun.pop(event.call, None))
+
+    def find_unrecorded_action(self, last_message: int) -> _InterruptedActions | None:
+        """Return the action whose result is the log's last word on files: its changes are in no snapshot yet.
+
+        last_message: see `restore_changes`
+        """
+        place, action = self._answered or (0, None)
+        return action if place > last_message else None
 
     def claim_changes(self, tree: str) -> None:
         """Attribute the differences between the interrupted actions' start and this snapshot to them."""
@@ -167,8 +182,13 @@ class _ChangeReplay:
             since = max(action.time, self._taken)  # its own snapshot, if it is not the last
             self.cut_off = self.cut_off or _InterruptedActions(before=self._tree, start_time=since)
             self.cut_off.add_action(action, paths, since)
-        for path in (*(() if lost else paths), *event.data.get("changed", ())):
-            self._remember_original_state(str(path), self._tree)
+        changed = [*(() if lost else paths), *map(str, event.data.get("changed", ()))]
+        for path in changed:
+            self._remember_original_state(path, self._tree)
+        if changed and action is not None and not action.within:
+            since = max(action.time, self._taken)
+            written = _InterruptedActions(before=self._tree, start_time=since, written_paths=set(changed))
+            self._answered = parse_event_id(event.id), written
         if event.data.get("commit"):
             for path in event.data.get("files", ()):
                 self._workspace.changes.forget(str(path))

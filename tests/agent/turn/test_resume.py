@@ -85,6 +85,23 @@ def test_a_commit_made_before_the_kill_is_still_checked_and_told(tmp_path: Path)
     assert end["verification"].startswith("passed")
 
 
+def test_an_edit_whose_later_snapshot_a_kill_prevented_is_the_sessions(tmp_path: Path) -> None:
+    repo = project(tmp_path)
+    repo.write("a.txt", "one\n")
+    repo.commit_all()
+    edits = [call("edit", path="a.txt", old="one", new="two"), call("write", path="b.txt", content="new\n")]
+    model = script(tmp_path, [{"calls": edits}, {"text": "Edited."}])
+    assert run("run", "go", "--no-commit", "--model", model, cwd=repo.root).code == 0
+    cut(the_log(), "observation", tool="write")
+    the_log().with_name("at-work").write_text("killed\n")  # the watchdog's word
+    repo.write("a.txt", "two\nand the user's\n")
+    resumed = run("resume", "--model", model, cwd=repo.root)
+    assert (resumed.code, resumed.out) == (0, "Edited.\n"), resumed.err
+    assert repo.committed() == ["a.txt", "b.txt"]
+    assert git(repo.root, "show", "HEAD:a.txt") == "two\n"
+    assert git(repo.root, "status", "--porcelain") == " M a.txt\n", "what the user did since stays the user's"
+
+
 def kill_at_work(cwd: Path, model: str, until: Path) -> None:
     """Kill a run as soon as its command has made the file `until`, and wait until nothing of it is left."""
     process = subprocess.Popen(
