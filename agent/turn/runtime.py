@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -189,10 +189,13 @@ class Runtime:
         )
         self.workspace.facts["model"] = self.model.name
 
-    async def run_turn(self, prompt: str | None, work: TurnWork | None = None) -> End:
+    async def run_turn(
+        self, prompt: str | None, work: TurnWork | None = None, notes: Sequence[str] = ()
+    ) -> End:
         """Run one turn; None continues the turn that a kill or a limit interrupted. Never raises UserError.
 
         work: what takes the place of the loop (a strategy)
+        notes: texts of the harness that the model gets after the prompt, such as what the user did meanwhile
         """
         self.purse.begin_turn()
         self.committer.prompt = prompt or ""
@@ -206,6 +209,7 @@ class Runtime:
                 text, images = attach_images(prompt, self.workspace.root, self.session.folder)
                 strategy = work.settings if work is not None else None
                 self.session.append(Prompt(text=text, images=images, strategy=strategy))
+                self.loop.inbox.extend(map(HarnessText, notes))
                 if told := await self.conclusion.prepare_turn(text):
                     self.loop.inbox.append(HarnessText(told))
             else:

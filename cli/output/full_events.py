@@ -33,6 +33,8 @@ class FullEventView:
 
     def _iterate_lines(self, event: Event) -> Iterator[str]:
         match event:
+            case Steer(by="harness"):
+                yield from (self._paint(f"  {row}", "dim") for row in self._wrap_rows(event.text, 2))
             case Prompt() | Steer():
                 yield ""
                 for number, row in enumerate(self._wrap_rows(event.text, 2)):

@@ -66,6 +66,8 @@ def render_markdown(events: Iterator[Event]) -> str:
                 parts.append(f"# Session {event.session}\n\n{event.project} · {event.model} · {event.mode}")
             case Title():
                 parts.append(f"*Title: {sanitize_text(event.text)}*")
+            case Steer(by="harness"):
+                parts.append(_format_fold("told by Patchwright", sanitize_text(event.text), ""))
             case Prompt() | Steer():
                 parts.append("\n".join(f"> {line}" for line in sanitize_text(event.text).split("\n")))
             case MessageEvent():

@@ -54,12 +54,16 @@ _NO_CREDIT = (
 
 
 class TransientError(Exception):
-    """A failure that a retry may cure. `asked`: seconds to wait, as requested by the server."""
+    """A failure that a retry may cure.
 
-    def __init__(self, reason: str, asked: float | None = None) -> None:
+    asked: seconds to wait, as requested by the server; tries: after this many a further one is no use, 0: no limit
+    """
+
+    def __init__(self, reason: str, asked: float | None = None, tries: int = 0) -> None:
         super().__init__(reason)
         self.reason = reason
         self.asked = asked
+        self.tries = tries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from agent.model.http.http_route import Route, resolve_route
+from agent.model.http.http_route import Route, is_loopback, resolve_route
 from sandbox.errors import UserError
 
 CONNECT_TIMEOUT = 10.0
@@ -52,12 +52,14 @@ class WireError(Exception):
     """No answer, or only a part of one.
 
     lasting: a retry cannot help (an untrusted certificate)
+    absent: nothing listens at the address on this machine; only a server that restarts would be back
     """
 
-    def __init__(self, reason: str, *, lasting: bool = False) -> None:
+    def __init__(self, reason: str, *, lasting: bool = False, absent: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.lasting = lasting
+        self.absent = absent
 
 
 class Answer:
@@ -291,7 +293,8 @@ def _translate_error(error: Exception, route: Route) -> Exception:
         case ssl.SSLCertVerificationError():
             return WireError(f"its certificate is not trusted: {error.verify_message}", lasting=True)
         case ConnectionRefusedError():
-            return WireError("connection refused")
+            local = route.proxy is None and is_loopback(route.host)
+            return WireError("connection refused", absent=local)
         case socket.gaierror() | UnicodeError():  # an invalid label of a host name fails in its encoding
             return WireError(f"there is no host {whom!r}")
         case TimeoutError():

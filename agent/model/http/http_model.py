@@ -131,7 +131,8 @@ class HttpModel:
             except _Concession:
                 continue
             except TransientError as passing:
-                pause = patience.next_pause(passing.asked)
+                useless = 0 < passing.tries <= patience.tries
+                pause = None if useless else patience.next_pause(passing.asked)
                 if pause is None:
                     raise self._build_unreachable_error(passing, patience.tries) from None
                 self.on_notice(
@@ -209,22 +210,29 @@ class HttpModel:
         not streamed."""
         kind = answer.headers.get("content-type", "")
         if "html" in kind:
-            raise UserError(
-                Fault.CONFIGURATION,
-                f"{self.url} answers with a web page, not with a model's reply",
-                "Check the API base: it usually ends in /v1",
-            )
+            raise self._build_web_page_error()
         if "json" in kind:
             yield [(await answer.read()).decode("utf-8", "replace")]
             return
         events = EventParser()
+        first = True
         async for piece in answer.iter_chunks():
+            if first and piece.lstrip()[:1] == b"<":  # a page that does not say what it is
+                raise self._build_web_page_error()
+            first = False
             texts = events.feed(piece)
             if "[DONE]" in texts:  # the thread reads the rest, so that the connection can be kept
                 yield texts[: texts.index("[DONE]")]
                 return
             yield texts
         yield [text for text in events.finish() if text != "[DONE]"]
+
+    def _build_web_page_error(self) -> UserError:
+        return UserError(
+            Fault.CONFIGURATION,
+            f"{self.url} answers with a web page, not with a model's reply",
+            "Check the API base: it usually ends in /v1; a network may also want you to log in first",
+        )
 
     def _parse_piece(self, text: str, assembler: Assembler) -> Mapping[str, Any]:
         try:
@@ -280,7 +288,7 @@ class HttpModel:
             )
         if assembler.spoke:  # shown already: a retry would repeat it
             return self._build_cut_off_error(f"{self.url}: {error.reason}")
-        return TransientError(f"{self.url}: {error.reason}")
+        return TransientError(f"{self.url}: {error.reason}", tries=2 if error.absent else 0)
 
     def _build_cut_off_error(self, reason: str) -> CutOff:
         return CutOff(

@@ -69,6 +69,11 @@ def resolve_route(url: str, connect_timeout: float, idle_timeout: float) -> Rout
     )
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host name or address is this machine's own."""
+    return host in ("localhost", "::1") or host.startswith("127.") or host.endswith(".localhost")
+
+
 def _parse_url(url: str, what: str) -> SplitResult:
     try:
         parts = urlsplit(url)

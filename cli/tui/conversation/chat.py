@@ -115,15 +115,24 @@ class Chat:
         else:
             self._echo_input(text)
             self._start_work(
-                self._run_turns(self.planning.add_plan_instructions(text), self._strategy),
+                self._run_turns(text, self._strategy),
                 self._describe_waiting(),
             )
 
-    def resume_turn(self) -> None:
-        """Continue the interrupted turn, if the session ended in one."""
-        if self._has_unfinished_turn():
+    def resume_session(self) -> None:
+        """Return to plan mode, and continue the interrupted turn, if the session ended in one."""
+        unfinished = self._has_unfinished_turn()
+        if unfinished:
             self.show_message("going on with the unfinished turn", "dim")
-            self._start_work(self._run_turns(None), self._describe_waiting())
+        if unfinished or self.planning.was_on:
+            self._start_work(self._resume(unfinished), self._describe_waiting())
+
+    async def _resume(self, unfinished: bool) -> None:
+        if self.planning.was_on:
+            await self.planning.enter()
+            self.show_message("plan mode is on, as it was (/plan leaves it)", "dim")
+        if unfinished:
+            await self._run_turns(None)
 
     def interrupt(self) -> bool:
         """Stop the step, then the turn; return False if there was nothing to stop."""
@@ -202,7 +211,7 @@ class Chat:
         """
         if shown != "":
             self.view.echo_prompt(prompt if shown is None else shown)
-        await self._run_turns(self.planning.add_plan_instructions(prompt), strategy)
+        await self._run_turns(prompt, strategy)
 
     @asynccontextmanager
     async def use_model(self, name: str) -> AsyncIterator[None]:
@@ -307,7 +316,7 @@ class Chat:
             else:
                 self.view.echo_prompt(left)
                 self._start_work(
-                    self._run_turns(self.planning.add_plan_instructions(left), self._strategy),
+                    self._run_turns(left, self._strategy),
                     self._describe_waiting(),
                 )
         elif self._later and work.result():
@@ -346,11 +355,13 @@ class Chat:
     async def _run_turns(self, prompt: str | None, strategy: StrategySettings | None = None) -> None:
         """Run turns until no text is queued: text that came too late to steer one turn starts the next."""
         while True:
-            if prompt is not None and self.note:
-                prompt, self.note = f"{prompt}\n\n{self.note}", ""
+            notes = self._take_notes() if prompt is not None else []
             self._asker.forget_last_answer()
-            work = choose_work(self.runtime, strategy or StrategySettings(), prompt)
-            end = await self.runtime.run_turn(prompt, work)
+            asked = (
+                "\n\n".join([prompt, *notes]) if prompt is not None else None
+            )  # an attempt has no other notes
+            work = choose_work(self.runtime, strategy or StrategySettings(), asked)
+            end = await self.runtime.run_turn(prompt, work, notes)
             self.runtime.loop.inbox.clear()
             left, self._queued = self._queued, []
             self._show_queued()
@@ -364,6 +375,11 @@ class Chat:
         if not self._hung_up:
             await self.planning.handle_turn_end(end)
             await offer_proposal(self)
+
+    def _take_notes(self) -> list[str]:
+        """Return what the model has to know beside the next prompt; it is not part of the user's words."""
+        notes, self.note = [self.note, self.planning.instructions], ""
+        return [each for each in notes if each]
 
     def _handle_event(self, event: Event) -> None:
         if isinstance(event, Rewind):

@@ -43,7 +43,7 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings, *opened.settings.notices)):
         chat.show_message(line, "yellow")
-    chat.resume_turn()
+    chat.resume_session()
     return chat
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent.events import End
+from agent.events import End, Signal
 from cli.tui.frontend import Choice
 from sandbox.policy.decision import Mode
 from sandbox.sanitize import sanitize_text
@@ -16,6 +16,11 @@ ASKED = (
     "[Plan mode: only look, change nothing (edits are denied). Work out how you would do this, write it down with the"
     " `plan` tool, and answer with the plan in a few lines and what is uncertain about it.]"
 )
+
+SWITCHED = "plan-mode"
+"""Name of the signals that say whether plan mode is on, so that a resumed session knows."""
+
+_ON, _OFF = "plan mode is on", "plan mode is off"
 
 CARRY_OUT = "Carry out this plan, and tick its items off with the `plan` tool as you go:\n"
 
@@ -34,6 +39,7 @@ class ChatPlanMode:
 
         self._before, self.on = self._chat.runtime.policy.mode, True
         await switch_mode(self._chat.runtime, Mode.READ_ONLY)
+        self._chat.runtime.session.append(Signal(name=SWITCHED, detail=_ON))
 
     async def leave(self) -> None:
         """Return to the mode before."""
@@ -42,10 +48,20 @@ class ChatPlanMode:
         if self.on:
             self.on = False
             await switch_mode(self._chat.runtime, self._before)
+            self._chat.runtime.session.append(Signal(name=SWITCHED, detail=_OFF))
 
-    def add_plan_instructions(self, prompt: str) -> str:
-        """Return the prompt as sent to the model."""
-        return f"{prompt}\n\n{ASKED}" if self.on else prompt
+    @property
+    def instructions(self) -> str:
+        """What the model is told with each prompt; "" outside plan mode."""
+        return ASKED if self.on else ""
+
+    @property
+    def was_on(self) -> bool:
+        """Whether the resumed session was in plan mode."""
+        for event in self._chat.runtime.session.replayed.select_marked_newest_first("signal"):
+            if isinstance(event, Signal) and event.name == SWITCHED:
+                return event.detail == _ON
+        return False
 
     async def handle_turn_end(self, end: End) -> None:
         """Ask the user how to proceed with the plan after a turn in plan mode."""

@@ -15,6 +15,7 @@ from tests.support.talking import (
     cleared,
     leave,
     log_of,
+    logs,
     prompted,
     prompts,
     talk,
@@ -113,6 +114,44 @@ def test_plan_mode_changes_nothing_until_the_plan_is_carried_out(shop: Path) -> 
         assert terminal.everything.count("take the one away") == 1
         assert " - 1" not in (shop / "cart.py").read_text()
         assert terminal.text.split("\n")[-1].startswith("workspace · ")
+        leave(terminal)
+
+
+@pytest.mark.slow
+def test_plan_mode_outlives_the_process_and_its_words_are_not_the_users(shop: Path) -> None:
+    turns = [
+        {
+            "text": "I would take the one away.",
+            "expect": ["Plan mode: only look", "I ran this myself: echo hello"],
+        },
+        {"text": "Still planning.", "expect": ["Plan mode: only look"]},
+    ]
+    with talk(shop, turns, columns=100, rows=30) as terminal:
+        at_rest(terminal)
+        ask(terminal, "!echo hello", "hello")
+        at_rest(terminal)
+        terminal.type("/plan mend the total\r")
+        terminal.wait("The plan is made.")
+        terminal.type("go on\r")
+        at_rest(terminal)
+        session = logs()[0].parent.name
+        assert [event["text"] for event in log_of(shop) if event["kind"] == "prompt"] == ["mend the total"]
+        terminal.type("\x0f")  # the whole session
+        terminal.wait("  [Plan mode: only look")
+        assert "> [Plan mode" not in terminal.text
+        terminal.type("q")
+        at_rest(terminal)
+        terminal.type("/clear\r")
+        terminal.wait(lambda: terminal.everything.count("· /help") == 2)
+        at_rest(terminal)
+        assert "\nplan · " not in terminal.text
+        terminal.type(f"/resume {session}\r")
+        terminal.wait("plan mode is on, as it was")
+        terminal.wait("\nplan · ")
+        terminal.type("and the rounding?\r")
+        terminal.wait("Still planning.")
+        terminal.type("\x1b")
+        at_rest(terminal)
         leave(terminal)
 
 

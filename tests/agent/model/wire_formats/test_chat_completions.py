@@ -329,7 +329,7 @@ def test_a_server_that_is_not_there_is_named_with_what_to_do(monkeypatch: pytest
     monkeypatch.setattr("agent.model.http.retry._PAUSES", (0.0, 0.0, 0.0))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    with pytest.raises(UserError, match="connection refused") as caught:
+    with pytest.raises(UserError, match=r"connection refused \(tried 2 times\)") as caught:
         ask(chat_at(url, "openai/x"), [user("hi")])
     assert caught.value.fault is Fault.MODEL_UNREACHABLE
     assert url in caught.value.message
@@ -341,6 +341,15 @@ def test_a_web_page_is_not_mistaken_for_an_answer() -> None:
     with Loopback(troubles=[page]) as server, pytest.raises(UserError, match="web page") as caught:
         ask(chat(server), [user("hi")])
     assert "/v1" in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "text/plain"])
+def test_a_web_page_under_another_name_is_not_tried_again(kind: str) -> None:
+    page = Trouble(status=200, body="\n<!doctype html><html>log in</html>", headers={"Content-Type": kind})
+    with Loopback(troubles=[page]) as server:
+        with pytest.raises(UserError, match="web page"):
+            ask(chat(server), [user("hi")])
+        assert len(server.requests) == 1
 
 
 def test_a_redirect_names_the_new_address() -> None:
