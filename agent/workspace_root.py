@@ -37,7 +37,13 @@ def resolve_folder(folder: Path) -> Path:
 
 
 def create_no_repository_error(path: Path, without: str = _WITHOUT) -> UserError:
-    """Build the error for a folder outside any git repository."""
+    """Build the error for a folder outside any git repository, or in one without files to work on."""
+    if all((path / name).exists() for name in ("HEAD", "objects", "refs")):
+        return UserError(
+            Fault.NOT_A_REPOSITORY,
+            f"a bare git repository, or a .git folder, has no files to work on: {str(path)!r}",
+            "Work in a clone (`git clone`), or in a worktree of it (`git worktree add ../NAME`).",
+        )
     return UserError(
         Fault.NOT_A_REPOSITORY,
         f"not in a git repository: {str(path)!r}",

@@ -47,6 +47,9 @@ FAILURES = 5
 SUSPECTS = 5
 """Maximum rows under a test run and a fault localization; the rest is in the log."""
 
+REASON_LINES = 3
+"""Lines below a failure that ends in a colon."""
+
 OUTPUT_LINES = 3
 """Last lines of a failed command's output: enough to recognise the error."""
 
@@ -236,9 +239,11 @@ class LineView:
         return f"{self._paint(sign, style)} {self._paint(tool, 'bold')}{about}{self._paint(tail, 'dim')}"
 
     def _format_failure(self, event: ObservationEvent) -> Iterator[str]:
-        first = next((line for line in event.text.splitlines() if line.strip()), "failed")
-        first = first.removeprefix(f"{event.tool}: ")
-        yield self._paint(self._format_detail(first), "red")
+        lines = [line for line in event.text.splitlines() if line.strip()] or ["failed"]
+        lines[0] = lines[0].removeprefix(f"{event.tool}: ")
+        # The reason of a refusal that ends in a colon (git's, a hook's) stands below it.
+        for line in lines[: 1 + REASON_LINES if lines[0].rstrip().endswith(":") else 1]:
+            yield self._paint(self._format_detail(line), "red")
 
     def _format_output(self, event: ObservationEvent) -> Iterator[str]:
         if not event.data["exit"]:

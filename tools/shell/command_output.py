@@ -44,12 +44,17 @@ def shape_output(at: Surroundings, capture: Capture, *, budget: int, keep: bool 
     return ShapedOutput(text=f"{_clip_lines(first)}{cut}\n{_clip_lines(last)}", ref=ref)
 
 
-def make_progress_callback(at: Surroundings) -> Callable[[bytes], None]:
-    """Return a callback that shows the user the last line of a command's latest output."""
+def make_progress_callback(
+    at: Surroundings, hide: Callable[[str], bool] = lambda line: False
+) -> Callable[[bytes], None]:
+    """Return a callback that shows the user the last line of a command's latest output.
+
+    hide: whether a line is of no interest to the user
+    """
 
     def on_output(chunk: bytes) -> None:
         lines = strip_terminal_codes(chunk[-2_000:].decode("utf-8", "replace")).split("\n")
-        line = next((line for line in reversed(lines) if line.strip()), "")
+        line = next((line for line in reversed(lines) if line.strip() and not hide(line)), "")
         if line:
             at.progress(line[:200])
 

@@ -54,6 +54,11 @@ async def run_copy(
         await asyncio.to_thread(_remove_folder, reports)
 
 
+def _names_our_report(line: str) -> bool:
+    """Return whether a runner says where it wrote the report that we asked for (pytest: `generated xml file`)."""
+    return "generated xml file:" in line
+
+
 async def _run_launch(
     at: Workspace,
     targets: tuple[str, ...],
@@ -69,7 +74,8 @@ async def _run_launch(
         launch = await choose_launch(at, targets, reports)
         started = time.time()
         completed = await at.sandbox.run(
-            _build_command(at, launch, reports, beside, denied), make_progress_callback(at)
+            _build_command(at, launch, reports, beside, denied),
+            make_progress_callback(at, hide=_names_our_report),
         )
     except TestsNotRunnable as problem:
         return _build_no_runner_report(str(problem))

@@ -128,6 +128,16 @@ def test_a_localisation_and_a_repair_show_where_and_what() -> None:
     assert text == f"● repair: 1 fix, 17 candidates tried\n{row}  ✔ cart.py:2  `- 1` is one too many\n"
 
 
+def test_a_refusal_that_ends_in_a_colon_is_shown_with_its_reason() -> None:
+    refused = "git_commit: git refused the commit:\n\nerror: gpg failed to sign the data\nfatal: failed to write\nx\ny"
+    page = shown(*acted("git_commit", {"message": "a"}, refused, failed=True))
+    assert "error: gpg failed to sign the data" in page
+    assert "fatal: failed to write" in page
+    assert "\n  y" not in page
+    page = shown(*acted("edit", {"path": "a"}, "edit: no such text\nIt was looked for there", failed=True))
+    assert "It was looked for" not in page
+
+
 def test_a_plan_is_shown_whole_once_and_then_what_changed() -> None:
     first = PlanEvent(items=[("read", "doing"), ("fix", "open")])
     second = PlanEvent(items=[("read", "done"), ("fix", "doing")])

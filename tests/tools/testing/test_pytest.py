@@ -58,6 +58,8 @@ SHOP = {
 
 def test_a_run_is_counted_and_its_failures_are_placed(project: Make) -> None:
     at = project(SHOP)
+    shown: list[str] = []
+    at.progress = shown.append
     observation, report = run(at)
     assert (report.runner, report.outcome, report.counted) == ("pytest", "failed", True)
     assert counts(report) == (1, 3, 1, 1)
@@ -72,6 +74,8 @@ def test_a_run_is_counted_and_its_failures_are_placed(project: Make) -> None:
     assert "return sum(prices) - 1" in report.failures[2].detail
     assert json.loads(json.dumps(observation.data)) == observation.data
     assert not observation.failed
+    assert any("passed" in line for line in shown)
+    assert not any("generated xml" in line for line in shown)
 
 
 def test_the_text_says_what_to_look_at_and_nothing_is_left_in_the_workspace(project: Make) -> None:
