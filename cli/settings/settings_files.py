@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,27 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(Fault.CONFIGURATION, f"{str(path)!r} is not valid TOML: {error}") from None
+        message = f"{str(path)!r} is not valid TOML: {error}"
+        raise UserError(
+            Fault.CONFIGURATION, message, _find_hint(text.decode("utf-8", "replace"), str(error))
+        ) from None
+
+
+def _find_hint(text: str, problem: str) -> str:
+    """Return what is usually wrong where TOML cannot be read, "" if nothing usual is seen."""
+    found = re.search(r"at line ([0-9]+)", problem)
+    lines = text.splitlines()
+    numbers = [int(found[1])] if found else range(1, len(lines) + 1)
+    for number in numbers:
+        line = lines[number - 1].strip() if number <= len(lines) else ""
+        key, _, value = (part.strip() for part in line.partition("="))
+        if value[:1] in ("'", '"') and value.count(value[0]) == 1:
+            return f"Close the quote in line {number}: {line}"
+        if found and value in ("True", "False"):
+            return f"TOML writes it in lower case: {key} = {value.lower()}"
+        if found and re.fullmatch(r"[A-Za-z][\w./ -]*", value) and value not in ("true", "false"):
+            return f'Put the text in quotes: {key} = "{value}"'
+    return ""
 
 
 def locate_setting(path: Path, key: str) -> str:

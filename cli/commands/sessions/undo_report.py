@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from agent.session.log import read_events
-from agent.session.undo import Timeline, UndoOutcome
+from agent.session.undo import Step, Timeline, UndoOutcome
 from sandbox.errors import Fault, UserError
 from tools.core.text import format_count
 
@@ -29,8 +30,7 @@ def format_steps(timeline: Timeline) -> list[str]:
     for number, step in enumerate(timeline.active_steps, 1):
         if step.turn != turn:
             turn = step.turn
-            prompt = step.prompt.strip().partition("\n")[0]
-            lines.append(f"> {prompt if len(prompt) <= 70 else prompt[:69] + '…'}")
+            lines.append(f"> {_cut_line(step.prompt, 70)}")
         lines.append(f"  {number:>3}  {step.label}")
     return lines or ["no step of this session has changed a file"]
 
@@ -41,7 +41,7 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
     if reasons and outcome.event is None:
         return ["nothing was undone:", *reasons]
     what = {
-        "undo": "as before that turn",
+        "undo": f"as before the turn {_shorten_prompt(outcome.steps)}",
         "redo": "brought back",
         "rewind": "as before that step",
     }[outcome.action]
@@ -55,6 +55,17 @@ def format_outcome(outcome: UndoOutcome) -> list[str]:
             f"The commit {outcome.commits[-1][:7]} stays in the history; git revert would take that back."
         )
     return lines
+
+
+def _shorten_prompt(steps: Sequence[Step]) -> str:
+    """Return the beginning of the prompt of the undone turn: it need not be the last turn, which may have changed
+    nothing."""
+    return repr(_cut_line(steps[0].prompt, 50)) if steps else ""
+
+
+def _cut_line(text: str, width: int) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= width else f"{line[: width - 1]}…"
 
 
 def describe_uncovered(root: Path, place: Path) -> list[str]:

@@ -10,6 +10,7 @@ from agent.app_dirs import Home
 from cli.commands.setup.trust import grant_trust, revoke_trust, show_trust
 from cli.settings.layers import load_settings
 from cli.settings.setting_sources import explain_settings
+from cli.settings.settings_files import read_settings_file
 from sandbox.errors import UserError
 from sandbox.policy.decision import Mode
 from tests.support.repo import Repo
@@ -153,3 +154,20 @@ def test_a_linked_work_tree_has_the_word_of_its_repository_and_nothing_else_has(
     (other / "patchwright.toml").write_text(SETS)
     with pytest.raises(UserError, match="before you trust it"):
         load_settings(home, other, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ('model = "openai/gpt\n', 'Close the quote in line 1: model = "openai/gpt'),
+        ("a = 1\nmodel = 'x\n", "Close the quote in line 2: model = 'x"),
+        ("model = openai/gpt\n", 'Put the text in quotes: model = "openai/gpt"'),
+        ("[verify]\nlint = True\n", "TOML writes it in lower case: lint = true"),
+        ("model = \n", ""),
+    ],
+)
+def test_invalid_toml_is_told_with_what_is_usually_wrong(text: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / "settings.toml").write_text(text)
+    with pytest.raises(UserError, match="not valid TOML") as caught:
+        read_settings_file(tmp_path / "settings.toml")
+    assert caught.value.hint == hint

@@ -81,7 +81,7 @@ def test_a_fault_is_found_and_mended_without_the_model(shop: Path) -> None:
             compare(printed(columns, rows), f"repaired-{columns}x{rows}")
         assert printed(*SIZES[0]) in settled(terminal)
         assert " - 1" not in (shop / "cart.py").read_text()
-        ask(terminal, "/undo", "as before that turn")
+        ask(terminal, "/undo", "as before the turn")
         assert " - 1" in (shop / "cart.py").read_text()
         ask(terminal, "well done", "Thank you.")  # the session's own model answers again
         leave(terminal)

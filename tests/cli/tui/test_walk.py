@@ -135,7 +135,7 @@ def test_every_command(columns: int, rows: int, shop: Path) -> None:
         said("/cost", "2 calls, no tokens used")
         said("/state", "cart.py")
         said("/context", "system prompt and tools")
-        said("/undo", "as before that turn")
+        said("/undo", "as before the turn")
         assert " - 1" in (shop / "cart.py").read_text()
         said("/redo", "cart.py")
         assert " - 1" not in (shop / "cart.py").read_text()

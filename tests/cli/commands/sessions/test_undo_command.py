@@ -34,7 +34,9 @@ def test_a_one_shot_run_is_undone_redone_and_rewound(repo: Repo, tmp_path: Path)
     index = (repo.root / ".git/index").read_bytes()
 
     undone = run("undo", cwd=repo.root)
-    assert (undone.code, undone.out) == (0, "2 files as before that turn:\n  a.txt\n  new.txt\n"), undone.err
+    assert (undone.code, undone.out) == (0, "2 files as before the turn 'go':\n  a.txt\n  new.txt\n"), (
+        undone.err
+    )
     assert repo.git("--no-optional-locks", "status", "--porcelain") == "?? mine.txt\n"
     assert (run("undo", cwd=repo.root).code, run("redo", cwd=repo.root).code) == (3, 0)
     assert (repo.read("a.txt"), repo.read("new.txt")) == ("changed\n", "new\n")

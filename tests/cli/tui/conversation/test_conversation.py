@@ -115,7 +115,7 @@ def test_diff_shows_what_was_changed_and_undo_takes_it_back(shop: Path) -> None:
         assert "cart.py\n@@ -1,2 +1,2 @@" in terminal.text
         assert "made.txt\n@@ -0,0 +1 @@\n+new" in terminal.text
         terminal.type("/undo\r")
-        terminal.wait("3 files as before that turn:")
+        terminal.wait("3 files as before the turn ")
         assert (shop / "cart.py").read_text() == CART
         assert not (shop / "made.txt").exists()
         assert (shop / "order.py").exists()
