@@ -31,6 +31,7 @@ class Invocation:
     schema: a file with the JSON schema that the answer has to match
     attempts: number of attempts, in worktrees separate from the user's; None: as the settings say
     apply_doubtful: the offline engine writes changes of low confidence, too
+    requirements: a file with requirements that the work has to meet
     proceed: called repeatedly while an existing session is read; an exception from it aborts the read
     """
 
@@ -43,6 +44,7 @@ class Invocation:
     schema: Path | None = None
     attempts: int | None = None
     apply_doubtful: bool = False
+    requirements: Path | None = None
     proceed: Callable[[], None] = lambda: None
 
 
@@ -76,9 +78,27 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         proceed=invocation.proceed,
     )
     runtime = assemble_runtime(settings, request, home)
+    if settings.verify.has_optional_checks or invocation.requirements is not None:
+        _attach_checks(runtime, home, invocation.requirements)
     gc.freeze()  # the start is over: its objects are permanent, and the collector, off since the launch,
     gc.enable()  # handles the rest
     return runtime
+
+
+def _attach_checks(runtime: Runtime, home: Home, requirements: Path | None) -> None:
+    """Attach the checks of the settings and the file of requirements; its commands only if they are trusted."""
+    from agent.verify.optional_checks import attach_checks
+
+    if requirements is None:
+        attach_checks(runtime)
+        return
+    from agent.verify.requirements.requirement_file import load_requirements
+    from sandbox.policy.trust import TrustStore
+
+    root = runtime.workspace.root
+    file = load_requirements(requirements, root)
+    trusts = TrustStore(home.config).create_check(root / file.name)
+    attach_checks(runtime, file, is_trusted=not file.inside or trusts(file.list_definitions()))
 
 
 def choose_commit_time(invocation: Invocation, settings: SessionSettings) -> When:

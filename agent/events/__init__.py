@@ -35,6 +35,7 @@ from agent.events.turn_events import (
     VerdictEvent,
     Verification,
 )
+from agent.events.verify_events import RequirementsEvent
 
 __all__ = [
     "BY_STRATEGY",
@@ -60,6 +61,7 @@ __all__ = [
     "PhaseEvent",
     "PlanEvent",
     "Prompt",
+    "RequirementsEvent",
     "Rewind",
     "RuleEvent",
     "SessionStart",

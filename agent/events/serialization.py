@@ -34,6 +34,7 @@ from agent.events.turn_events import (
     VerdictEvent,
     Verification,
 )
+from agent.events.verify_events import RequirementsEvent
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_json
 
@@ -69,6 +70,7 @@ KINDS: dict[str, type[Event]] = {
     "attempt": AttemptEvent,
     "candidate": CandidateEvent,
     "choice": ChoiceEvent,
+    "requirements": RequirementsEvent,
 }
 
 

@@ -53,6 +53,7 @@ KINDS = (
     "attempt",
     "candidate",
     "choice",
+    "requirements",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

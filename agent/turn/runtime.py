@@ -34,7 +34,7 @@ from agent.events import (
 from agent.exit_codes import Exit
 from agent.model.protocol import Delta, Model, prepare_model
 from agent.model.routing.roles import Role, Roles
-from agent.monitor.answers import TurnEnd
+from agent.monitor.answers import StopTurn, TellModel, TurnEnd
 from agent.monitor.build_monitors import build_monitors
 from agent.monitor.external_changes import find_own_tree
 from agent.session.commit_checkpoint import CommitCheckpointTracker
@@ -204,14 +204,17 @@ class Runtime:
         self._task = asyncio.current_task()
         try:
             self.session.answer_orphans()
-            cut_off = None
+            cut_off: TurnEnd | None = None
             if prompt is not None:
                 text, images = attach_images(prompt, self.workspace.root, self.session.folder)
                 strategy = work.settings if work is not None else None
                 self.session.append(Prompt(text=text, images=images, strategy=strategy))
                 self.loop.inbox.extend(map(HarnessText, notes))
-                if told := await self.conclusion.prepare_turn(text):
-                    self.loop.inbox.append(HarnessText(told))
+                told = await self.conclusion.prepare_turn(text)
+                if isinstance(told, TellModel):
+                    self.loop.inbox.append(HarnessText(told.text))
+                elif isinstance(told, StopTurn):
+                    cut_off = told.end
             else:
                 cut_off = self._restore_interrupted_turn()
             await self.start_mcp_servers()

@@ -20,7 +20,7 @@ from agent.events import (
     Verification,
 )
 from agent.exit_codes import BY_FAULT, Exit
-from agent.monitor.answers import TurnEnd
+from agent.monitor.answers import GO_ON, GoOn, StopTurn, TellModel, TurnEnd
 from agent.rules.named_rule import NamedRule
 from agent.session.log import Session
 from agent.turn.auto_commit import Committer
@@ -72,6 +72,17 @@ class TurnWork(Protocol):
         """Do the work, or what is left of it after a kill."""
 
 
+Prepared = GoOn | TellModel | StopTurn
+"""Answer of a preparation: nothing, a text for the model's first request, or the end of the turn."""
+
+
+class Preparation(Protocol):
+    """Something that looks at a prompt before the work on it begins, such as a check of the specification."""
+
+    async def prepare_turn(self, prompt: str) -> Prepared:
+        """Look at the prompt of a turn that begins; a turn that is resumed is not prepared again."""
+
+
 @dataclass(slots=True, kw_only=True)
 class TurnConclusion:
     """Follows the log of one session, and concludes its turns by the verdicts of its verifiers.
@@ -81,6 +92,7 @@ class TurnConclusion:
     weakened_tests: the guard against weakened tests
     verifiers: asked in this order; `suite` and the one of the weakened tests are the first
     reproduction: makes a script of the prompt's bug report; None where the settings do not want it
+    preparations: asked in this order before the work of a turn
     verdicts: their last answers; answer: the model's text that they judged
     """
 
@@ -95,6 +107,7 @@ class TurnConclusion:
     suite: SuiteVerifier = field(init=False)
     verifiers: list[Verifier] = field(init=False)
     reproduction: ReproductionVerifier | None = None
+    preparations: list[Preparation] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     answer: str = ""
     _prompt: str = ""
@@ -127,7 +140,19 @@ class TurnConclusion:
         if self.rules:
             self._add_required_tests()
 
-    async def prepare_turn(self, prompt: str) -> str:
+    async def prepare_turn(self, prompt: str) -> Prepared:
+        """Do what the settings want before the work: return text for the model, or that the turn is over."""
+        told = []
+        for each in self.preparations:
+            answer = await each.prepare_turn(prompt)
+            if isinstance(answer, StopTurn):
+                return answer
+            told += [answer.text] if isinstance(answer, TellModel) else []
+        told.append(await self._reproduce(prompt))
+        text = "\n\n".join(filter(None, told))
+        return TellModel(text=text) if text else GO_ON
+
+    async def _reproduce(self, prompt: str) -> str:
         """Reproduce the bug that a prompt reports, where the settings want it; return text for the model."""
         if self.reproduction is None:
             return ""

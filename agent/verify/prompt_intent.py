@@ -112,7 +112,7 @@ _WRONG_TEST = re.compile(
 def asks_for_repair(prompt: str) -> bool:
     """Return whether the prompt clearly asks to fix code: an order to repair, or a report of a bug; never a
     question."""
-    text = _remove_quoted_text(prompt)
+    text = remove_quoted_text(prompt)
     if asks_to_change_nothing(prompt):
         return False
     if _BUG_REPORT.match(text) and "?" not in text:
@@ -125,7 +125,7 @@ def asks_for_repair(prompt: str) -> bool:
 
 def asks_for_passing_tests(prompt: str) -> bool:
     """Return whether the prompt wants failing tests to pass, whatever else it wants."""
-    text = _remove_quoted_text(prompt)
+    text = remove_quoted_text(prompt)
     if asks_to_change_nothing(prompt):
         return False
     fixes_tests = any(
@@ -137,7 +137,7 @@ def asks_for_passing_tests(prompt: str) -> bool:
 
 def asks_to_change_nothing(prompt: str) -> bool:
     """Return whether the prompt forbids changes. Forbidding changes to tests only does not count."""
-    for match in _NO_CHANGE.finditer(_remove_quoted_text(prompt)):
+    for match in _NO_CHANGE.finditer(remove_quoted_text(prompt)):
         spared = match["imperative"] if match["imperative"] is not None else match["without"]
         if spared is None or not _TESTS_ONLY.match(spared):
             return True
@@ -146,16 +146,17 @@ def asks_to_change_nothing(prompt: str) -> bool:
 
 def asks_not_to_commit(prompt: str) -> bool:
     """Return whether the prompt forbids a commit."""
-    return bool(_NO_COMMIT.search(_remove_quoted_text(prompt)))
+    return bool(_NO_COMMIT.search(remove_quoted_text(prompt)))
 
 
 def asks_to_change_tests(prompts: Sequence[str]) -> bool:
     """Return whether one of a turn's prompts asks for changed tests, or says that they are wrong."""
-    texts = map(_remove_quoted_text, prompts)
+    texts = map(remove_quoted_text, prompts)
     return any(_CHANGE_TESTS.search(text) or _WRONG_TEST.search(text) for text in texts)
 
 
-def _remove_quoted_text(prompt: str) -> str:
+def remove_quoted_text(prompt: str) -> str:
+    """Return a prompt without piped input, code blocks and quoted output, which are no part of the request."""
     return _FOREIGN.sub("\n", prompt).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
 
 

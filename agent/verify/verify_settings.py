@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sandbox.settings_validation import FORBID_UNKNOWN
+
+Checker = Literal["off", "code", "model"]
+"""Who checks: nobody, code alone, or a read-only child session as well, whose answers are opinions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +18,7 @@ class VerifySettings:
     baseline: a test that failed before the turn in the same way is no failure of the turn
     lint: the project's linters must not complain about changed lines
     reproduce: a prompt that holds a bug report's code is reproduced first, and the script must pass at the end
+    requirements: of the prompt, checked at the end of the turn
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -21,3 +26,9 @@ class VerifySettings:
     baseline: bool = True
     lint: bool = False
     reproduce: bool = False
+    requirements: Checker = "off"
+
+    @property
+    def has_optional_checks(self) -> bool:
+        """Whether one of the checks is wanted that `agent/verify/optional_checks.py` attaches."""
+        return self.requirements != "off"

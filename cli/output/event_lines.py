@@ -17,6 +17,7 @@ from agent.events import (
     ObservationEvent,
     PlanEvent,
     Prompt,
+    RequirementsEvent,
     Signal,
     Steer,
     VerdictEvent,
@@ -131,6 +132,11 @@ class LineView:
                 return list(self._format_verdict(event))
             case AttemptEvent() | CandidateEvent() | ChoiceEvent():
                 return list(self._format_attempt(event))
+            case RequirementsEvent():
+                from cli.output.check_lines import format_requirements
+
+                found = format_requirements(event.stage, event.items, unicode=self._unicode)
+                return [self._paint(self._format_detail(row)[2:], style) for row, style in found]
             case Compaction():
                 before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
                 words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"
@@ -309,7 +315,7 @@ class LineView:
             for row in sanitize_text(event.detail).splitlines():
                 yield self._format_mark_line("warn", "yellow", f"look at: {row.strip()}")
             return
-        if event.outcome != "fail" or event.name in ("tests", "weakened-tests"):
+        if event.outcome != "fail" or event.name in ("tests", "weakened-tests", "requirements"):
             return
         first, *rows = sanitize_text(event.detail or event.name).splitlines()
         style: Style = "dim" if event.evidence == "opinion" else "red"

@@ -35,6 +35,11 @@ def build_result_schema() -> dict[str, Any]:
         "session": {"type": "string", "description": "id of the session, for `patchwright resume`"},
         "model": {"type": "string"},
         "notices": {"type": "array", "items": {"type": "string"}, "description": "what a person should know"},
+        "requirements": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "the requirements with their state and evidence, where they are checked",
+        },
         "structured": {"description": "the answer, where --output-schema asked for one"},
     }
     schema["required"] = ["kind", "outcome", "exit_code", "summary", "session", "model"]

@@ -77,6 +77,14 @@ def run(
         Path | None,
         typer.Option("--output-schema", metavar="FILE", help="JSON schema that the final answer has to fit."),
     ] = None,
+    requirements: Annotated[
+        Path | None,
+        typer.Option(
+            "--requirements",
+            metavar="FILE",
+            help="Requirements that the work has to meet, checked at its end.",
+        ),
+    ] = None,
     attempts: Annotated[
         int | None,
         typer.Option(
@@ -118,7 +126,14 @@ def run(
                 "--input stream-json takes neither PROMPT nor --output-schema: send prompts as JSON lines"
             )
         raise typer.Exit(
-            run_driven(folder, flags, output=output.value, commit=not no_commit, session=session)
+            run_driven(
+                folder,
+                flags,
+                output=output.value,
+                commit=not no_commit,
+                session=session,
+                requirements=requirements,
+            )
         )
     commit = not no_commit
     raise typer.Exit(
@@ -130,6 +145,7 @@ def run(
             commit=commit,
             session=session,
             schema=schema,
+            requirements=requirements,
             attempts=attempts,
             apply_doubtful=apply,
         )
@@ -145,6 +161,7 @@ def run_one_shot(
     commit: bool,
     session: str = "",
     schema: Path | None = None,
+    requirements: Path | None = None,
     attempts: int | None = None,
     apply_doubtful: bool = False,
 ) -> int:
@@ -160,6 +177,7 @@ def run_one_shot(
         offer_commit=commit,
         session=session,
         schema=schema,
+        requirements=requirements,
         attempts=attempts,
         apply_doubtful=apply_doubtful,
     )
@@ -167,7 +185,13 @@ def run_one_shot(
 
 
 def run_driven(
-    folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str = ""
+    folder: Path,
+    flags: Mapping[str, Any],
+    *,
+    output: str,
+    commit: bool,
+    session: str = "",
+    requirements: Path | None = None,
 ) -> int:
     """Run a session driven by lines on standard input. Returns the exit code of the last turn."""
     import asyncio
@@ -178,7 +202,13 @@ def run_driven(
     if output != "stream-json":
         raise UserError(Fault.USAGE, "--input stream-json needs --output stream-json", "Give both.")
     invocation = Invocation(
-        folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session, attended=True
+        folder=folder,
+        flags=flags,
+        commit=commit,
+        offer_commit=commit,
+        session=session,
+        attended=True,
+        requirements=requirements,
     )
     return run_with_final_event(output, lambda: asyncio.run(_drive_session(invocation)))
 
@@ -240,6 +270,11 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
     runtime = make_runtime(invocation, home, settings.session)
     try:
         notices = Notices(runtime)
+        checks: dict[str, Any] = {}
+        if settings.session.verify.has_optional_checks or invocation.requirements is not None:
+            from cli.output.check_lines import collect_check_fields
+
+            collect_check_fields(runtime.session, checks)
         _subscribe_output(runtime, settings, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)
@@ -253,7 +288,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             prompt = structure.extend_prompt(prompt)
         strategy = choose_strategy(invocation, settings.session)
         end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
-        more: dict[str, Any] = {"notices": notices.found}
+        more: dict[str, Any] = {"notices": notices.found, **checks}
         if structure is not None:
             from cli.output.output_schema import read_structured_answer
 

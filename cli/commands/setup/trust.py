@@ -27,6 +27,12 @@ def trust(
     folder: Folder = Path("."),
     list_only: Annotated[bool, typer.Option("--list", help="List what is trusted; change nothing.")] = False,
     revoke: Annotated[bool, typer.Option("--revoke", help="Revoke its trust.")] = False,
+    requirements: Annotated[
+        Path | None,
+        typer.Option(
+            "--requirements", metavar="FILE", help="Only the commands of this file of requirements."
+        ),
+    ] = None,
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
 
@@ -34,6 +40,10 @@ def trust(
     """
     if list_only and revoke:
         raise typer.BadParameter("give either --list or --revoke")
+    if requirements is not None:
+        raise typer.Exit(
+            trust_requirements(folder, requirements, grants=not list_only and not revoke, revokes=revoke)
+        )
     act = show_trust if list_only else revoke_trust if revoke else grant_trust
     raise typer.Exit(act(folder))
 
@@ -54,6 +64,26 @@ def grant_trust(folder: Path) -> int:
         *_format_definitions(parts),
         "Whatever of it changes has to be trusted again.",
     )
+    return int(Exit.DONE)
+
+
+def trust_requirements(folder: Path, path: Path, *, grants: bool, revokes: bool) -> int:
+    """Show the commands of a file of requirements in the workspace, and grant or revoke trust in them."""
+    from agent.verify.requirements.requirement_file import load_requirements
+    from agent.workspace_root import find_workspace_root
+
+    root, _ = find_workspace_root(folder, need_git=False)
+    file = load_requirements(path, root)
+    place, found, store = root / file.name, file.list_definitions(), _open_store()
+    if not found:
+        _print_exactly(f"{path}: nothing in it is run that needs trust")
+        return int(Exit.DONE)
+    if grants:
+        store.grant(place, found)
+    elif revokes:
+        store.revoke(place)
+    word = "trusted" if store.create_check(place)(found) else "not trusted"
+    _print_exactly(f"{word}: {place}", *_format_definitions({place: found}))
     return int(Exit.DONE)
 
 

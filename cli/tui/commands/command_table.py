@@ -20,6 +20,7 @@ from cli.tui.commands import (
     offline_commands,
     permission_commands,
     plan_command,
+    requirements_command,
     session_commands,
     undo_commands,
 )
@@ -32,6 +33,7 @@ _ALL: tuple[Command, ...] = (
     help_commands.make_help(lambda: GROUPS, lambda text, chat: parse_command(text, chat)),
     *model_commands.COMMANDS,
     *plan_command.COMMANDS,
+    *requirements_command.COMMANDS,
     *permission_commands.COMMANDS,
     *mcp_command.COMMANDS,
     *diff_command.COMMANDS,
@@ -48,7 +50,7 @@ _NAMED = {each.name: each for each in _ALL}
 GROUPS: Mapping[str, tuple[Command, ...]] = {
     title: tuple(_NAMED[f"/{name}"] for name in names.split())
     for title, names in {
-        "Work": "plan attempts tests localize repair review init memory",
+        "Work": "plan requirements attempts tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model cost context compact state",
         "Reach": "mode approval mcp",

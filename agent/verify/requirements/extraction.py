@@ -1,0 +1,99 @@
+"""Requirements of a text that code can check: one for each thing that a sentence asks for, by its words alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agent.verify.prompt_intent import remove_quoted_text
+from agent.verify.requirements.patterns import find_checks
+from agent.verify.requirements.requirement import Kind, Requirement, number_requirements
+
+MOST = 60
+"""Requirements of one text; more are a list to be kept in a file."""
+
+LONGEST = 2_000
+"""Characters of a sentence that is read: a longer one is data."""
+
+_SENTENCE = re.compile(r"(?:[^.!?;\n`]|`[^`\n]*`|[.!?;](?!\s|$)|`)+[.!?;]?")
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+
+
+def extract_requirements(text: str) -> list[Requirement]:
+    """Return the requirements that code can check; a sentence with several is a group above them."""
+    found: list[Requirement] = []
+    for sentence in split_sentences(remove_quoted_text(text)):
+        made = build_requirements(sentence, find_checks(sentence), source="prompt", number=len(found))
+        known = {(each.kind, each.check) for each in found}
+        fresh = [each for each in made if each.kind == "group" or (each.kind, each.check) not in known]
+        if len(fresh) == 2 and fresh[0].kind == "group":
+            fresh = [replace(fresh[1], parent="")]
+        if fresh and fresh[-1].kind != "group":
+            found += fresh
+        if len(found) >= MOST:
+            break
+    return number_requirements(found[:MOST])
+
+
+def build_requirements(
+    sentence: str, checks: Sequence[tuple[Kind, str]], *, source: str, number: int = 0
+) -> list[Requirement]:
+    """Return one requirement for a sentence with one check, a group and its parts for one with several.
+
+    number: of requirements before these, for ids that are unique among them
+    """
+    if len(checks) == 1:
+        [(kind, check)] = checks
+        return [Requirement(id=f"r{number + 1}", text=sentence, kind=kind, check=check, source=source)]
+    if not checks:
+        return []
+    top = Requirement(id=f"r{number + 1}", text=sentence, kind="group", source=source)
+    return [
+        top,
+        *(
+            Requirement(
+                id=f"r{number + 1 + place}",
+                text=describe_check(kind, check),
+                kind=kind,
+                check=check,
+                parent=top.id,
+                source=source,
+            )
+            for place, (kind, check) in enumerate(checks, 1)
+        ),
+    ]
+
+
+def split_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text without bullets; questions and very long ones are left out."""
+    for line in text.splitlines():
+        for match in _SENTENCE.finditer(_BULLET.sub("", line)):
+            sentence = match[0].strip()
+            if sentence and not sentence.endswith("?") and len(sentence) <= LONGEST:
+                yield sentence.rstrip(".!; ")
+
+
+def describe_check(kind: Kind, check: str) -> str:
+    """Return a check in words."""
+    return _WORDS[kind].format(check=check or "all tests").strip()
+
+
+_WORDS: dict[Kind, str] = {
+    "group": "all of these",
+    "file-exists": "{check} exists",
+    "file-gone": "{check} does not exist",
+    "file-changed": "{check} is changed",
+    "file-unchanged": "{check} is not changed",
+    "only-files": "only {check} is changed",
+    "name-exists": "{check} is defined",
+    "name-gone": "{check} is not defined any more",
+    "name-unchanged": "{check} is not changed",
+    "signature": "{check} keeps its signature",
+    "command": "`{check}` succeeds",
+    "tests": "{check} pass",
+    "max-lines": "at most {check} lines are changed",
+    "max-files": "at most {check} files are changed",
+    "no-dependency": "no dependency is added",
+    "judged": "{check}",
+}

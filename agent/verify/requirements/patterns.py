@@ -1,0 +1,323 @@
+"""Sentences that say what code can check, as patterns. An unrecognised sentence costs a check, a wrong one a turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from agent.verify.requirements.requirement import Kind
+from agent.verify.requirements.wording import (
+    ARTICLES,
+    CHANGE,
+    DEFINED,
+    ITEM,
+    LIST,
+    MUST,
+    NAME,
+    NAMES,
+    NOT,
+    NUMBER,
+    PATH,
+    UNTOUCHED,
+    is_name,
+    is_path,
+    parse_number,
+    split_items,
+    split_names,
+)
+
+Checks = Iterator[tuple[Kind, str]]
+"""(kind, check) of what a match requires."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A form of a sentence. is_order: it is none after "not", "may", "if" or the like"""
+
+    regex: re.Pattern[str]
+    read: Callable[[re.Match[str]], Checks]
+    is_order: bool = True
+
+
+def find_checks(sentence: str) -> list[tuple[Kind, str]]:
+    """Return the checks that one sentence asks for, in the order of the text."""
+    found: list[tuple[int, tuple[Kind, str]]] = []
+    for pattern in PATTERNS:
+        for match in pattern.regex.finditer(sentence):
+            if pattern.is_order and _NO_ORDER.search(sentence[: match.start()]):
+                continue
+            found += [(match.start(), check) for check in pattern.read(match)]
+    kept = list(dict.fromkeys(check for _, check in sorted(found, key=lambda each: each[0])))
+    only = {path for kind, path in kept if kind in ("file-unchanged", "only-files")}
+    return [each for each in kept if each[0] != "file-changed" or each[1] not in only]
+
+
+_NO_ORDER = re.compile(
+    r"(?:\b(?:not|never|without|only|may|might|can|could|or|if you|avoid)|n't)\s+(?:\w+\s+)?$", re.IGNORECASE
+)
+
+
+def _read_unchanged(match: re.Match[str]) -> Checks:
+    for each in split_items(match["list"]):
+        if each == "tests" or is_path(each):
+            yield "file-unchanged", each
+        elif is_name(each.partition("(")[0]):
+            yield "name-unchanged", each.partition("(")[0]
+
+
+def _read_files(kind: Kind) -> Callable[[re.Match[str]], Checks]:
+    def read(match: re.Match[str]) -> Checks:
+        yield from ((kind, each) for each in split_items(match["list"]) if is_path(each))
+
+    return read
+
+
+def _read_only(match: re.Match[str]) -> Checks:
+    if paths := [each for each in split_items(match["list"]) if is_path(each) or each == "tests"]:
+        yield "only-files", ", ".join(paths)
+
+
+def _read_existence(match: re.Match[str]) -> Checks:
+    for each in split_items(match["list"]):
+        name = each.partition("(")[0]
+        if is_path(each):
+            yield "file-exists", each
+        elif is_name(name):
+            yield "name-exists", name
+
+
+def _read_absence(match: re.Match[str]) -> Checks:
+    for kind, check in _read_existence(match):
+        yield ("file-gone" if kind == "file-exists" else "name-gone"), check
+
+
+def _read_definition(match: re.Match[str]) -> Checks:
+    place = match["place"].strip("`") if match["place"] else ""
+    for name in split_names(match["names"]):
+        yield "name-exists", f"{place}:{name}" if place else name
+
+
+def _read_removed_names(match: re.Match[str]) -> Checks:
+    yield from (("name-gone", each) for each in split_names(match["names"]))
+
+
+def _read_move(match: re.Match[str]) -> Checks:
+    (old, *_), (new, *_) = (
+        split_items(match["old"]) or split_names(match["old"]) or [""],
+        split_items(match["new"]) or split_names(match["new"]) or [""],
+    )
+    old, new = old.partition("(")[0], new.partition("(")[0]
+    if is_path(old) and is_path(new):
+        yield "file-gone", old
+        yield "file-exists", new + old.rpartition("/")[2] if new.endswith("/") else new
+    elif is_name(old) and is_name(new):
+        yield "name-gone", old
+        yield "name-exists", new
+    elif is_name(old) and is_path(new) and not new.endswith("/"):
+        yield "name-exists", f"{new}:{old}"
+
+
+_TEST_FILE = re.compile(r"(?:^|/)(?:test_[\w.-]+|[\w.-]+[_.-](?:test|spec)s?\.\w+)$|^tests?/")
+_TESTED = rf"(?:\b[\w./-]+::\w[\w:-]*(?:\[[^\]\n]*\])?|\btest_\w+\b(?![/.])|{ITEM})"
+_PROGRAMS = frozenset(
+    (
+        "make",
+        "pytest",
+        "tox",
+        "nox",
+        "ruff",
+        "mypy",
+        "cargo",
+        "go",
+        "npm",
+        "yarn",
+        "pnpm",
+        "just",
+        "ninja",
+        "ctest",
+    )
+)
+
+
+def _read_success(match: re.Match[str]) -> Checks:
+    """A quoted text that succeeds: a test, or a command."""
+    for item in re.findall(_TESTED, match["list"]):
+        each, is_quoted = item.strip("`"), item.startswith("`")
+        is_one_word = " " not in each.strip()
+        if is_one_word and ("::" in each or re.fullmatch(r"test_\w+", each) or _TEST_FILE.search(each)):
+            yield "tests", each
+        elif is_quoted and (not is_one_word or each.startswith("./") or each in _PROGRAMS):
+            yield "command", each
+
+
+def _read_suite(match: re.Match[str]) -> Checks:
+    yield "tests", ""
+
+
+def _read_limit(match: re.Match[str]) -> Checks:
+    number = parse_number(match["number"])
+    if match["word"].lower() in ("fewer than", "less than", "under", "below"):
+        number -= 1
+    if number >= 0:
+        yield ("max-lines" if match["unit"].lower().startswith("line") else "max-files"), str(number)
+
+
+def _read_dependency(match: re.Match[str]) -> Checks:
+    yield "no-dependency", ""
+
+
+def _read_signature(match: re.Match[str]) -> Checks:
+    words = (each.strip("`") for each in re.findall(rf"{NAME}|[A-Za-z_][\w.]*", match["names"]))
+    names = (each.partition("(")[0] for each in words if each not in ("and", "or", "nor"))
+    yield from (("signature", each) for each in names if is_name(each))
+
+
+def _compile(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+_L = rf"(?P<list>{LIST})"
+_END = r"(?!['\N{RIGHT SINGLE QUOTATION MARK}]s|[\w/])"
+_SUCCEEDS = (
+    r"(?:(?:still|also|all|both)\s+)*(?:be\s+(?:green|clean)|succeeds?|pass(?:es)?|works?|runs? cleanly"
+    r"|exits?\s+(?:with\s+)?(?:(?:code|status)\s+)?0)\b"
+)
+_SURE = r"(?:make sure|ensure|see to it|so that|until|such that)(?:\s+that)?"
+_T = rf"(?P<list>{_TESTED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_TESTED})*)"
+_SUITE = r"(?:all|every|the whole)(?:\s+(?:of the|the|existing|unit))*\s+(?:tests?|test suite|suite)"
+
+PATTERNS: tuple[Pattern, ...] = (
+    Pattern(_compile(rf"\b{NOT}\s+(?:ever\s+)?{CHANGE}\s+{ARTICLES}{_L}{_END}"), _read_unchanged, False),
+    Pattern(_compile(rf"\b(?:leave|keep)\s+{ARTICLES}{_L}\s+{UNTOUCHED}\b"), _read_unchanged),
+    Pattern(
+        _compile(
+            rf"{_L}\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain|be left|be kept)\s+{UNTOUCHED})\b"
+        ),
+        _read_unchanged,
+        False,
+    ),
+    Pattern(_compile(rf"\bonly\s+{CHANGE}\s+{ARTICLES}{_L}{_END}"), _read_only, False),
+    Pattern(_compile(rf"\b{CHANGE}\s+only\s+{ARTICLES}{_L}{_END}"), _read_only, False),
+    Pattern(
+        _compile(
+            rf"\b{CHANGE}\s+nothing\s+(?:but|except|other than|outside(?:\s+of)?)\s+{ARTICLES}{_L}{_END}"
+        ),
+        _read_only,
+        False,
+    ),
+    Pattern(
+        _compile(
+            rf"\b(?:create|add|write|generate)\s+{ARTICLES}(?:(?:called|named|at)\s+)?(?P<list>`?{PATH}`?){_END}"
+        ),
+        _read_files("file-exists"),
+    ),
+    Pattern(_compile(rf"{_L}\s+{MUST}\s+exist\b"), _read_existence, False),
+    Pattern(_compile(rf"\b(?:delete|remove|drop)\s+{ARTICLES}{_L}{_END}"), _read_files("file-gone")),
+    Pattern(
+        _compile(
+            rf"{_L}\s+{MUST}\s+(?:no longer exist|not exist(?:\s+any ?more)?|be (?:gone|deleted|removed))\b"
+        ),
+        _read_absence,
+        False,
+    ),
+    Pattern(
+        _compile(
+            rf"\b(?:rename|move)\s+{ARTICLES}(?:{DEFINED}\s+)?(?P<old>{ITEM}|{NAME})\s+(?:to|into|as)\s+{ARTICLES}(?P<new>{ITEM}|{NAME})"
+        ),
+        _read_move,
+    ),
+    Pattern(
+        _compile(
+            rf"\b(?:change|edit|update|modify|rewrite|extend|adapt|adjust|fix|refactor)\s+{ARTICLES}{_L}{_END}"
+        ),
+        _read_files("file-changed"),
+    ),
+    Pattern(
+        _compile(
+            rf"{_L}\s+{MUST}\s+(?:also\s+)?be\s+(?:changed|updated|edited|adapted|extended|rewritten)\b"
+        ),
+        _read_files("file-changed"),
+        False,
+    ),
+    Pattern(
+        _compile(rf"\badd\s+[^.;:!?\n`]{{1,60}}?(?:`[^`\n]+`\s+)?(?:to|in|into)\s+{ARTICLES}{_L}{_END}"),
+        _read_files("file-changed"),
+    ),
+    Pattern(
+        _compile(
+            r"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+|one\s+)?(?:\w+\s+){0,2}?"
+            rf"{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})(?:\([^)\n]*\))?`?"
+            rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?"
+        ),
+        _read_definition,
+    ),
+    Pattern(
+        _compile(
+            rf"\b(?:add|define|implement|create|write|introduce|provide|expose)\s+(?:an?\s+|the\s+)?(?P<names>{NAME})\s+{DEFINED}\b"
+            rf"(?:\s+(?:to|in|into)\s+{ARTICLES}(?P<place>`?{PATH}`?))?"
+        ),
+        _read_definition,
+    ),
+    Pattern(
+        _compile(
+            rf"\b(?:there\s+)?{MUST}\s+(?:be|have|define|contain)\s+(?:an?\s+)?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
+            rf"(?:\s+in\s+(?P<place>`?{PATH}`?))?"
+        ),
+        _read_definition,
+        False,
+    ),
+    Pattern(
+        _compile(
+            rf"\b(?:delete|remove|drop)\s+(?:the\s+|our\s+)?(?:\w+\s+){{0,2}}?{DEFINED}\s+(?:(?:called|named)\s+)?(?P<names>{NAMES})"
+        ),
+        _read_removed_names,
+    ),
+    Pattern(_compile(rf"{_T}\s+{MUST}\s+{_SUCCEEDS}"), _read_success, False),
+    Pattern(_compile(rf"\b{_SURE}\s+(?:[\w ]{{0,30}}?\s)?{_T}\s+{_SUCCEEDS}"), _read_success, False),
+    Pattern(_compile(rf"\b(?:make|get)\s+{ARTICLES}(?:tests?\s+)?{_T}\s+pass\b"), _read_success),
+    Pattern(_compile(rf"^\s*{_T}\s+{_SUCCEEDS}\W*$"), _read_success, False),
+    Pattern(_compile(rf"\b{_SUITE}\s+{MUST}\s+{_SUCCEEDS}"), _read_suite, False),
+    Pattern(
+        _compile(rf"\b(?:{_SURE}|make)\s+(?:[^;\n]{{0,80}}?\s)??{_SUITE}\s+{_SUCCEEDS}"), _read_suite, False
+    ),
+    Pattern(
+        _compile(
+            rf"^(?=.*\b(?:diff|patch|chang\w+|touch\w*|edit\w*|modif\w+)\b)(?!.*\b(?:function|method|class|per|each)\b)"
+            rf".*?\b(?P<word>at most|no more than|not more than|fewer than|less than|under|below|up to|only|just)\s+"
+            rf"(?P<number>{NUMBER})\s+(?:(?:changed|new|added|other|existing)\s+)?(?P<unit>lines?|files?)\b"
+        ),
+        _read_limit,
+        False,
+    ),
+    Pattern(
+        _compile(
+            r"\b(?:(?:no|without(?:\s+any)?)\s+(?:new|additional|extra|more|further)"
+            rf"|(?:{NOT})\s+(?:add\w*|introduc\w*|install\w*)(?:\s+(?:any|new|a|more))*)"
+            r"\s+(?:third[- ]party\s+|external\s+|runtime\s+)*dependenc(?:y|ies)\b"
+        ),
+        _read_dependency,
+        False,
+    ),
+    Pattern(
+        _compile(
+            rf"\b(?:keep|preserve|retain|{NOT}\s+{CHANGE})\s+(?:the\s+)?(?:public\s+|exact\s+)?signatures?\s+of\s+"
+            rf"(?:the\s+)?(?:{DEFINED}\s+)?(?P<names>(?:{NAMES}|[a-z_]\w*(?=\W|$)))"
+        ),
+        _read_signature,
+        False,
+    ),
+    Pattern(
+        _compile(rf"(?P<names>{NAMES})\s+(?:{MUST}\s+)?keeps?\s+(?:its|their)\s+signatures?\b"),
+        _read_signature,
+        False,
+    ),
+    Pattern(
+        _compile(
+            rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain))\b"
+        ),
+        _read_signature,
+        False,
+    ),
+)
+"""Read in this order; what two of them find in one sentence counts once."""

@@ -1,0 +1,215 @@
+"""Verifier of the requirements of a turn: code checks each at its end, and tells what is met, by which evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agent.events import Event, RequirementsEvent
+from agent.monitor.answers import GO_ON, GoOn
+from agent.verify.requirements.requirement import (
+    EXECUTED_KINDS,
+    OWN_SOURCES,
+    Kind,
+    Requirement,
+    Result,
+    combine_groups,
+    number_requirements,
+    walk_tree,
+)
+from agent.verify.requirements.turn_changes import TurnChanges
+from agent.verify.suite_evidence import SuiteEvidence
+from agent.verify.suite_verifier import RunAction
+from agent.verify.verdict import Claim, Evidence, Verdict, VerdictOutcome
+from tools.core.workspace import Workspace
+
+UNTRUSTED = "not run: the file is the project's; to trust its commands: patchwright trust --requirements FILE"
+
+MOST_RETURNED = 3
+"""How often a turn goes back to its model, which then corrects it: a model's opinion is asked after that."""
+
+Propose = Callable[[str, Sequence[Requirement]], Awaitable[Sequence[Requirement]]]
+"""Returns more requirements of a prompt, beside those that code found."""
+
+Review = Callable[[Sequence[Requirement], Mapping[str, Result], str], Awaitable[Mapping[str, Result]]]
+"""Returns opinions on requirements by id. The text is the diff of the turn."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RequirementsVerifier:
+    """The requirements of the prompt, of a file and of the user are met.
+
+    run_action: runs commands and tests through the gateway; evidence: the runs of the suite so far
+    record: appends an event to the log
+    file: requirements of every turn; trusted: sources whose commands may be run
+    propose, review: by a model; None without one
+    """
+
+    workspace: Workspace
+    run_action: RunAction
+    evidence: SuiteEvidence
+    record: Callable[[Event], object]
+    file: Sequence[Requirement] = ()
+    trusted: frozenset[str] = OWN_SOURCES
+    propose: Propose | None = None
+    review: Review | None = None
+    name: str = "requirements"
+    withholds_commit: bool = True
+    requirements: list[Requirement] = field(default_factory=list)
+    results: dict[str, Result] = field(default_factory=dict)
+    _added: list[Requirement] = field(default_factory=list)
+    _returned: int = 0
+    _returned_diff: str | None = None
+    _changes: TurnChanges = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._changes = TurnChanges(workspace=self.workspace)
+
+    def begin_turn(self) -> None:
+        """See `Verifier.begin_turn`. What a user added before it is kept."""
+        self.requirements, self.results = [], {}
+        self._returned, self._returned_diff = 0, None
+        self._changes.begin_turn()
+
+    def track_event(self, event: Event) -> None:
+        """Follow the changes; restore the requirements of a turn that a kill or a limit interrupted."""
+        self._changes.track_event(event)
+        if isinstance(event, RequirementsEvent) and event.stage == "known" and not self.requirements:
+            self.requirements = [restore_requirement(each) for each in event.items]
+
+    async def prepare_turn(self, prompt: str) -> GoOn:
+        """Collect the requirements of a prompt, and log them."""
+        from agent.verify.requirements.extraction import extract_requirements
+
+        found = list(self.file)
+        for more in (self._added, extract_requirements(prompt)):
+            known = {(each.kind, each.check) for each in found if each.kind not in ("group", "judged")}
+            fresh = [each for each in more if (each.kind, each.check) not in known]
+            found += number_requirements(_drop_empty_groups(fresh), found)
+        self._added = []
+        if self.propose is not None:
+            found += number_requirements(list(await self.propose(prompt, found)), found)
+        self.requirements = found
+        if found:
+            self.record(RequirementsEvent(items=[asdict(each) for each in found]))
+        return GO_ON
+
+    def add(self, requirements: Sequence[Requirement]) -> list[Requirement]:
+        """Add requirements of the user to the running turn, or to the next one; return them with their ids."""
+        made = number_requirements(list(requirements), [*self.requirements, *self._added])
+        self._added += made
+        self.requirements += made
+        return made
+
+    def drop(self, id_: str) -> bool:
+        """Drop a requirement with those below it; return whether there was one."""
+        gone = {id_}
+        for _, each in walk_tree(self.requirements):
+            if each.parent in gone:
+                gone.add(each.id)
+        was = len(self.requirements)
+        self.requirements = [each for each in self.requirements if each.id not in gone]
+        self._added = [each for each in self._added if each.id not in gone]
+        return len(self.requirements) < was
+
+    async def verify(self, claim: Claim) -> Verdict | None:
+        """Check all requirements; None if there are none."""
+        self._added = []
+        if not self.requirements:
+            return None
+        results: dict[str, Result] = {}
+        outputs: dict[str, str] = {}
+        for each in list(self.requirements):
+            results[each.id], outputs[each.id] = await self._check(each)
+        returns = claim.is_done and self._can_return(results)
+        if self.review is not None and not returns:
+            results |= await self._ask_review(results)
+        self.results = combine_groups(self.requirements, results)
+        self.record(RequirementsEvent(stage="checked", items=list_results(self.requirements, self.results)))
+        return self._build_verdict(outputs, returns=returns)
+
+    def _can_return(self, results: Mapping[str, Result]) -> bool:
+        """Return whether the turn goes back to the model: not if it has changed nothing since it did."""
+        diff = self._changes.format_diff()
+        if not any(each.is_failure for each in results.values()) or diff == self._returned_diff:
+            return False
+        self._returned_diff = diff
+        self._returned += 1
+        return self._returned <= MOST_RETURNED
+
+    async def _check(self, each: Requirement) -> tuple[Result, str]:
+        if each.kind == "command" and each.source not in self.trusted:
+            return Result(detail=UNTRUSTED), ""
+        if each.kind in EXECUTED_KINDS:
+            from agent.verify.requirements.executed_checks import check_by_running
+
+            return await check_by_running(each, self.workspace, self.run_action, self.evidence)
+        if each.kind in ("group", "judged"):
+            return Result(detail="" if each.kind == "group" else "no code can check it"), ""
+        from agent.verify.requirements.static_checks import check_statically
+
+        return await check_statically(each, self._changes, self.workspace) or Result(), ""
+
+    async def _ask_review(self, results: Mapping[str, Result]) -> dict[str, Result]:
+        """Return the opinions on what code did not check; an opinion never takes the place of evidence."""
+        assert self.review is not None
+        open_ones = [
+            each for each in self.requirements if each.kind != "group" and results[each.id].evidence is None
+        ]
+        if not open_ones:
+            return {}
+        opinions = await self.review(open_ones, results, self._changes.format_diff())
+        return {each.id: opinions[each.id] for each in open_ones if each.id in opinions}
+
+    def _build_verdict(self, outputs: Mapping[str, str], *, returns: bool) -> Verdict:
+        checked = [
+            (each, self.results[each.id])
+            for each in self.requirements
+            if each.kind != "group" and self.results[each.id].evidence in ("executed", "static")
+        ]
+        failed = [(each, result) for each, result in checked if result.is_failure]
+        evidence: Evidence = (
+            "executed" if any(result.evidence == "executed" for _, result in failed or checked) else "static"
+        )
+        if not failed:
+            outcome: VerdictOutcome = "pass" if checked else "unknown"
+            total = sum(each.kind != "group" for each in self.requirements)
+            detail = f"{len(checked)} of {total} requirements are met by evidence"
+            return Verdict(outcome=outcome, evidence=evidence, name=self.name, detail=detail)
+        rows = [f"{each.id}: {each.text}: {result.detail or 'not met'}" for each, result in failed]
+        detail = "\n".join([f"{len(failed)} of the task's requirements are not met:", *rows])
+        quoted = "\n".join(outputs[each.id] for each, _ in failed if outputs[each.id])
+        advice = f"Before this is done: {detail}\n{quoted}".rstrip() + "\nGo on, or finish and say why not."
+        return Verdict(
+            outcome="fail",
+            evidence=evidence,
+            name=self.name,
+            detail=detail,
+            advice=advice if returns else "",
+        )
+
+
+def list_results(requirements: Sequence[Requirement], results: Mapping[str, Result]) -> list[dict[str, Any]]:
+    """Return requirements with their results as they are logged and printed as JSON, in the order of the tree."""
+    rows = []
+    for _, each in walk_tree(requirements):
+        result = results.get(each.id, Result())
+        rows.append(
+            asdict(each) | {"state": result.state, "evidence": result.evidence or "", "detail": result.detail}
+        )
+    return rows
+
+
+def restore_requirement(item: Mapping[str, Any]) -> Requirement:
+    """Return a requirement from its logged fields; of a kind that this version does not know: one for a model."""
+    from agent.verify.requirements.requirement import KINDS
+
+    names = ("id", "text", "check", "parent", "source")
+    kind: Kind = next((each for each in KINDS if each == item.get("kind")), "judged")
+    return Requirement(kind=kind, **{name: str(item.get(name, "")) for name in names})
+
+
+def _drop_empty_groups(requirements: Sequence[Requirement]) -> list[Requirement]:
+    parents = {each.parent for each in requirements}
+    return [each for each in requirements if each.kind != "group" or each.id in parents]
