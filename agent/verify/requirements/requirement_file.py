@@ -5,6 +5,7 @@ A file of the workspace is a stranger's until its commands are trusted; whatever
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Sequence
@@ -69,7 +70,7 @@ class RequirementFile:
 
 def load_requirements(path: Path, root: Path) -> RequirementFile:
     """Read a file that the user names. Raises UserError that names the file and the place. root: of the workspace"""
-    place = path.absolute()
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - without `..`, its links as they are
     inside = place.is_relative_to(root.absolute()) or place.resolve().is_relative_to(root.resolve())
     if inside:
         base = root.absolute() if place.is_relative_to(root.absolute()) else root.resolve()
