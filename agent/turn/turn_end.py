@@ -34,6 +34,7 @@ from agent.verify.verify_settings import VerifySettings
 from agent.verify.weakened_tests import WeakenedTests, WeakenedTestsVerifier
 from sandbox.errors import UserError
 from sandbox.fs.private_files import write_private_file
+from sandbox.policy.decision import Mode
 from sandbox.secrets.child_environment import redact
 from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
@@ -154,7 +155,7 @@ class TurnConclusion:
 
     async def _reproduce(self, prompt: str) -> str:
         """Reproduce the bug that a prompt reports, where the settings want it; return text for the model."""
-        if self.reproduction is None:
+        if self.reproduction is None or self.workspace.mode is Mode.READ_ONLY:
             return ""
         told = await self.reproduction.reproduce_prompt(prompt)
         if told.detail:

@@ -36,6 +36,11 @@ def attach_requirements(
         file=requirements,
         trusted=OWN_SOURCES | {file.source} if file is not None and is_trusted else OWN_SOURCES,
     )
+    if runtime.settings.verify.requirements == "model":
+        from agent.verify.reader import Reader
+        from agent.verify.requirements.opinions import Opinions
+
+        verifier.advice = Opinions(reader=Reader(runtime=runtime))
     conclusion.verifiers.append(verifier)
     conclusion.preparations.append(verifier)
     return verifier

@@ -76,6 +76,7 @@ ALLOWED = {
     "cli/commands/offline/kernel.py": NAMED,
     "cli/commands/offline/reproduce.py": NAMED,
     "agent/verify/reproduction/model_writer.py": OWN,
+    "agent/verify/reader.py": OWN,
     "agent/verify/reproduction/reproduction_verifier.py": OWN,
     "agent/verify/reproduction/machine.py": "through Project.read_text: by the tools' place, bounded",
     "agent/verify/reproduction/probe/reproduction_probe.py": "runs inside a sandbox",

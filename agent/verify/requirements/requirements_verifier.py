@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from agent.events import Event, RequirementsEvent
 from agent.monitor.answers import GO_ON, GoOn
@@ -19,6 +19,7 @@ from agent.verify.requirements.requirement import (
     walk_tree,
 )
 from agent.verify.requirements.turn_changes import TurnChanges
+from agent.verify.requirements.work_trace import WorkTrace
 from agent.verify.suite_evidence import SuiteEvidence
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Evidence, Verdict, VerdictOutcome
@@ -29,11 +30,17 @@ UNTRUSTED = "not run: the file is the project's; to trust its commands: patchwri
 MOST_RETURNED = 3
 """How often a turn goes back to its model, which then corrects it: a model's opinion is asked after that."""
 
-Propose = Callable[[str, Sequence[Requirement]], Awaitable[Sequence[Requirement]]]
-"""Returns more requirements of a prompt, beside those that code found."""
 
-Review = Callable[[Sequence[Requirement], Mapping[str, Result], str], Awaitable[Mapping[str, Result]]]
-"""Returns opinions on requirements by id. The text is the diff of the turn."""
+class Advice(Protocol):
+    """A model's part: more requirements, and opinions on those that no code can check."""
+
+    async def propose(self, prompt: str, known: Sequence[Requirement]) -> Sequence[Requirement]:
+        """Return more requirements of a prompt."""
+
+    async def review(
+        self, requirements: Sequence[Requirement], prompt: str, diff: str, trace: str
+    ) -> Mapping[str, Result]:
+        """Return opinions by id."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,7 +50,7 @@ class RequirementsVerifier:
     run_action: runs commands and tests through the gateway; evidence: the runs of the suite so far
     record: appends an event to the log
     file: requirements of every turn; trusted: sources whose commands may be run
-    propose, review: by a model; None without one
+    advice: by a model; None without one
     """
 
     workspace: Workspace
@@ -52,8 +59,7 @@ class RequirementsVerifier:
     record: Callable[[Event], object]
     file: Sequence[Requirement] = ()
     trusted: frozenset[str] = OWN_SOURCES
-    propose: Propose | None = None
-    review: Review | None = None
+    advice: Advice | None = None
     name: str = "requirements"
     withholds_commit: bool = True
     requirements: list[Requirement] = field(default_factory=list)
@@ -62,6 +68,7 @@ class RequirementsVerifier:
     _returned: int = 0
     _returned_diff: str | None = None
     _changes: TurnChanges = field(init=False)
+    _trace: WorkTrace = field(default_factory=WorkTrace)
 
     def __post_init__(self) -> None:
         self._changes = TurnChanges(workspace=self.workspace)
@@ -71,10 +78,13 @@ class RequirementsVerifier:
         self.requirements, self.results = [], {}
         self._returned, self._returned_diff = 0, None
         self._changes.begin_turn()
+        self._trace.begin_turn()
 
     def track_event(self, event: Event) -> None:
         """Follow the changes; restore the requirements of a turn that a kill or a limit interrupted."""
         self._changes.track_event(event)
+        if self.advice is not None:
+            self._trace.track_event(event)
         if isinstance(event, RequirementsEvent) and event.stage == "known" and not self.requirements:
             self.requirements = [restore_requirement(each) for each in event.items]
 
@@ -88,8 +98,8 @@ class RequirementsVerifier:
             fresh = [each for each in more if (each.kind, each.check) not in known]
             found += number_requirements(_drop_empty_groups(fresh), found)
         self._added = []
-        if self.propose is not None:
-            found += number_requirements(list(await self.propose(prompt, found)), found)
+        if self.advice is not None:
+            found += number_requirements(list(await self.advice.propose(prompt, found)), found)
         self.requirements = found
         if found:
             self.record(RequirementsEvent(items=[asdict(each) for each in found]))
@@ -123,8 +133,8 @@ class RequirementsVerifier:
         for each in list(self.requirements):
             results[each.id], outputs[each.id] = await self._check(each)
         returns = claim.is_done and self._can_return(results)
-        if self.review is not None and not returns:
-            results |= await self._ask_review(results)
+        if self.advice is not None and not returns:
+            results |= await self._ask_opinions(self.advice, claim.prompt, results)
         self.results = combine_groups(self.requirements, results)
         self.record(RequirementsEvent(stage="checked", items=list_results(self.requirements, self.results)))
         return self._build_verdict(outputs, returns=returns)
@@ -151,15 +161,17 @@ class RequirementsVerifier:
 
         return await check_statically(each, self._changes, self.workspace) or Result(), ""
 
-    async def _ask_review(self, results: Mapping[str, Result]) -> dict[str, Result]:
+    async def _ask_opinions(
+        self, advice: Advice, prompt: str, results: Mapping[str, Result]
+    ) -> dict[str, Result]:
         """Return the opinions on what code did not check; an opinion never takes the place of evidence."""
-        assert self.review is not None
         open_ones = [
             each for each in self.requirements if each.kind != "group" and results[each.id].evidence is None
         ]
         if not open_ones:
             return {}
-        opinions = await self.review(open_ones, results, self._changes.format_diff())
+        diff = self._changes.format_diff()
+        opinions = await advice.review(open_ones, prompt, diff, self._trace.format_text())
         return {each.id: opinions[each.id] for each in open_ones if each.id in opinions}
 
     def _build_verdict(self, outputs: Mapping[str, str], *, returns: bool) -> Verdict:

@@ -116,3 +116,53 @@ def test_a_wrong_file_is_bad_usage(repo: Repo) -> None:
     done = go(repo, "mend it", [], "--requirements", "missing.md")
     assert done.code == 2
     assert "missing.md" in done.err
+
+
+def test_a_child_adds_requirements_and_its_opinion_changes_nothing(repo: Repo) -> None:
+    """It reads the repository, sees the change and what was run, and nothing that the author thought."""
+    (repo.root.parent / "judge").mkdir()
+    said = [{"text": "An empty cart costs nothing.", "id": "r2", "state": "not met", "detail": "cart.py:2"}]
+    seen = [{"regex": "known-requirements|[|] [+] +return"}, {"not_contains": "a secret thought"}]
+    judge = script(
+        repo.root.parent / "judge",
+        [
+            {"calls": [call("read", path="cart.py")], "expect": seen},
+            {"text": f"My answer:\n{json.dumps(said)}", "expect": ["def total"]},
+        ],
+    )
+    turns = [
+        {"calls": [call("edit", **FIXED)], "reasoning": "a secret thought", "text": "a secret thought"},
+        {"text": "Done."},
+    ]
+    env = {"PATCHWRIGHT_VERIFY__REQUIREMENTS": "model", "PATCHWRIGHT_MODELS__JUDGE": judge}
+    model = script(repo.root.parent, turns)
+    words = (
+        "run",
+        "Mend cart.py. Do not touch order.py",
+        "--model",
+        model,
+        "--tests",
+        "true",
+        "-o",
+        "stream-json",
+    )
+    done = run(*words, cwd=repo.root, env=env)
+    assert done.code == 0, done.err
+    [*_, last] = [each for each in done.events if each["kind"] == "requirements"]
+    assert [(each["id"], each["state"], each["evidence"], each["source"]) for each in last["items"]] == [
+        ("r1", "met", "static", "prompt"),
+        ("r2", "not met", "opinion", "model"),
+    ]
+    children = [each for each in done.events if each["kind"] == "child" and each["state"] == "ended"]
+    assert [each["outcome"] for each in children] == ["done", "done"], children
+    assert all(each["state"] == "ended" or each["place"] == "read-only" for each in children)
+
+
+def test_a_child_that_fails_leaves_its_part_unchecked(repo: Repo) -> None:
+    env = {"PATCHWRIGHT_VERIFY__REQUIREMENTS": "model", "PATCHWRIGHT_MODELS__JUDGE": "scripted:missing.json"}
+    (repo.root.parent / "task.md").write_text("- it reads well\n")
+    model = script(repo.root.parent, [{"text": "Nothing to do."}])
+    words = ("run", "go", "--model", model, "--requirements", "../task.md", "-o", "json")
+    done = run(*words, cwd=repo.root, env=env)
+    assert done.code == 0, done.err
+    assert [each["state"] for each in json.loads(done.out)["requirements"]] == ["not checked"]
