@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tools.git.git_change import read_committed_change
 from tools.git.git_process import Git
 from tools.git.worktrees import commit_patch
-from tools.lint.checks import weakened
+from tools.lint.test_files import is_test_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,14 +19,22 @@ class PatchFacts:
     changes_tests: bool = False
 
 
-def inspect_patch(git: Git, base: str, patch: bytes) -> PatchFacts:
-    """Return the facts about a patch to the commit `base`. Blocking. Raises GitFailed if it does not fit."""
+def inspect_patch(git: Git, base: str, patch: bytes, task: str = "") -> PatchFacts:
+    """Return the facts about a patch to the commit `base`. Blocking. Raises GitFailed if it does not fit.
+
+    task: what was asked for, which may excuse weakened tests
+    """
     if not patch:
         return PatchFacts()
+    from agent.verify.gaming.request_intent import read_request
+    from tools.lint.gaming.detection import find_signs
+    from tools.lint.gaming.git_changes import build_change_set
+
     change = read_committed_change(git, base, commit_patch(git, base, patch))
     change.load_contents()
+    signs = find_signs(build_change_set(change, request=read_request([task] if task else [])))
     return PatchFacts(
         lines=sum(line[:1] in (b"+", b"-") for line in patch.splitlines()),
-        weakened_tests=len(list(weakened.check(change))),
-        changes_tests=any(weakened.is_test_file(file.path) for file in change.files),
+        weakened_tests=sum(each.severity == "error" for each in signs),
+        changes_tests=any(is_test_file(file.path) for file in change.files),
     )

@@ -201,7 +201,7 @@ class StrategyTurn:
         from agent.strategy.patch_inspection import inspect_patch
 
         git = await self.children.worktrees.open_git()
-        facts = await asyncio.to_thread(inspect_patch, git, base, result.patch)
+        facts = await asyncio.to_thread(inspect_patch, git, base, result.patch, self.prompt)
         candidate = Candidate(
             attempt=number,
             child=result.child,

@@ -120,10 +120,10 @@ class WeakenedTests:
     def _detect(self, sides: Sides) -> list[Finding]:
         from dataclasses import replace
 
-        from agent.verify.gaming.related_tests import read_related_tests
         from agent.verify.gaming.request_intent import read_request
         from tools.lint.gaming.detection import find_signs
         from tools.lint.gaming.file_changes import ChangeSet, FileChange
+        from tools.lint.gaming.related_tests import read_related_tests
 
         request = read_request(self._prompts)
         failed = self.trace.failed if request.repair else self.trace.failed_before
@@ -179,7 +179,7 @@ class WeakenedTests:
         changed = list_modified_files(self._workspace)
         if not changed:
             return []
-        from tools.lint.checks.weakened import is_test_file
+        from tools.lint.test_files import is_test_file
 
         return [path for path in changed if is_test_file(path)]
 

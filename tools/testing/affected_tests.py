@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import MANIFEST
 from sandbox.fs.untrusted_file import read_workspace_file
-from tools.lint.checks.weakened import is_test_file
+from tools.lint.test_files import is_test_file
 
 MOST = 5_000
 """Files that are read. Larger projects have their own tools for test selection."""

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from agent.verify.select.checks import Check, read_call
 from agent.verify.select.patch_trials import PatchTrial
 from agent.verify.select.program_runner import Program
-from tools.lint.checks.weakened import is_test_file
+from tools.lint.test_files import is_test_file
 from tools.testing.project_files import Project
 
 MOST_CALLS = 40

@@ -52,7 +52,9 @@ async def select_patch(
         async with create_copies(at, len(patches) + 1) as [plain, *copies]:
             baseline = await _run_baseline(plain.at, task.seconds)
             pairs = zip(patches, copies, strict=True)
-            trials = [await try_patch(text, copy.at, at.root, task.seconds) for text, copy in pairs]
+            trials = [
+                await try_patch(text, copy.at, at.root, task.seconds, task=task.text) for text, copy in pairs
+            ]
             levels = [_build_suite_level(trials, baseline), *await _reproduce(trials, task.reproduce)]
             later = _build_later_levels(trials, task.text)
             return await _select_trial(trials, at, task, (levels, later), ask, least_confidence)

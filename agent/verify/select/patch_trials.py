@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.verify.gaming.request_intent import read_request
 from agent.verify.select.patch_text import PatchFile, build_patch_file
 from agent.verify.verdict import Verdict
 from sandbox.fs.private_files import create_private_folder
@@ -17,8 +18,9 @@ from tools.edit.apply.edit_plan import PlannedFile, PlanRefused, build_writes
 from tools.edit.apply.planner import plan_changes
 from tools.edit.edit_model import MalformedEdit
 from tools.edit.formats import parse_edits
-from tools.lint.checks import weakened
 from tools.lint.checks.finding import Finding
+from tools.lint.gaming.detection import find_signs
+from tools.lint.gaming.file_changes import ChangeSet, FileChange, find_role
 from tools.testing.report import TestReport
 from tools.testing.suite_run import run_copy
 
@@ -28,11 +30,15 @@ class PatchTrial:
     """One patch in its copy.
 
     problem: why it cannot be applied, "" if it was
-    files: what it changes; weakened: findings of weakened tests, which were restored before the suite ran
+    files: what it changes
+    weakened: signs that it makes tests pass without mending the code; tests, their data and their setup that show one
+    were restored before the suite ran
+    task: what was asked for, which may excuse a sign
     """
 
     text: str
     at: Workspace
+    task: str = ""
     problem: str = ""
     planned: Sequence[PlannedFile] = ()
     files: Sequence[PatchFile] = ()
@@ -73,12 +79,15 @@ class PatchTrial:
         return Verdict(outcome="fail", evidence="executed", name="suite", detail=detail)
 
 
-async def try_patch(text: str, at: Workspace, original: Path, seconds: float) -> PatchTrial:
+async def try_patch(
+    text: str, at: Workspace, original: Path, seconds: float, *, task: str = ""
+) -> PatchTrial:
     """Apply a patch to a copy of the project and run the suite there.
 
     original: the project's root, whose files of the patch the suite cannot read: an editable installation leads there
+    task: what was asked for
     """
-    trial = PatchTrial(text=text, at=at)
+    trial = PatchTrial(text=text, at=at, task=task)
     try:
         await asyncio.to_thread(_apply, trial)
     except (MalformedEdit, PlanRefused, ValueError, OSError) as problem:
@@ -90,14 +99,14 @@ async def try_patch(text: str, at: Workspace, original: Path, seconds: float) ->
 
 
 def _apply(trial: PatchTrial) -> None:
-    """Write the patch to its copy; test files that it weakens keep their old content. Raises PlanRefused and others."""
+    """Write the patch to its copy; what judges it and is weakened stays as it was. Raises PlanRefused and others."""
     tree = trial.at.files
     trial.planned = plan_changes(tree, parse_edits(trial.text), strictest=True)
     trial.files = [
         build_patch_file(each.path, each.before, each.after) for each in trial.planned if each.has_changes
     ]
-    trial.weakened = _find_weakened(trial.planned)
-    spoiled = {each.path for each in trial.weakened}
+    trial.weakened = _find_weakened(trial.planned, trial.task)
+    spoiled = {each.path for each in trial.weakened if find_role(each.path) in ("test", "expected", "setup")}
     kept = [each for each in trial.planned if each.path not in spoiled]
     journal = trial.at.root.parent / "journal"
     create_private_folder(journal.parent)
@@ -106,18 +115,18 @@ def _apply(trial: PatchTrial) -> None:
         transactions.commit(build_writes(kept))
 
 
-def _find_weakened(planned: Sequence[PlannedFile]) -> list[Finding]:
-    from tools.git.diff_hunks import diff_texts
-    from tools.git.git_change import Change
-    from tools.git.git_process import Git
+def _find_weakened(planned: Sequence[PlannedFile], task: str) -> list[Finding]:
+    files = [
+        FileChange(path=each.path, before=_decode(each.before), after=_decode(each.after))
+        for each in planned
+        if each.before != each.after
+    ]
+    signs = find_signs(ChangeSet(files=files, request=read_request([task] if task else [])))
+    return [each for each in signs if each.severity == "error"]
 
-    sides = {each.path: (each.before, each.after) for each in planned if weakened.is_test_file(each.path)}
-    if not sides:
-        return []
-    change = Change.from_contents(Git(Path.cwd(), alone=True), sides)
-    for file in change.files:
-        file.hunks = diff_texts(file.path, change.read_text(file.old), change.read_text(file.new))
-    return list(weakened.check(change))
+
+def _decode(content: bytes | None) -> str | None:
+    return None if content is None else "" if b"\0" in content else content.decode("utf-8", "replace")
 
 
 def _list_failures(report: TestReport) -> set[str]:

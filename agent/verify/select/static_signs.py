@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.verify.select.patch_text import PatchFile
-from tools.lint.checks.weakened import is_test_file
+from tools.lint.test_files import is_test_file
 
 NEAR = 3
 """Lines between two changes that are still of the same place: the context of a hunk."""

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from tools.core.text import format_count
 from tools.git.git_change import Change, File
 from tools.git.messages.message_style import MOSTLY, Style
-from tools.lint.checks.weakened import is_test_file
+from tools.lint.test_files import is_test_file
 
 LISTED = 12
 """Files that the body names."""

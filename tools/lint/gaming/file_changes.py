@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Literal
 
-from tools.lint.checks.weakened import is_test_file
+from tools.lint.test_files import is_test_file
 
 Role = Literal["test", "expected", "setup", "product", "other"]
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from tools.lint.checks.finding import Finding
-from tools.lint.checks.weakened import is_test_file
 from tools.lint.gaming.check_signs import compare_checks
 from tools.lint.gaming.file_changes import ChangeSet, FileChange
 from tools.lint.gaming.signs import make_sign, quote_source
 from tools.lint.gaming.units import python_reader, python_units, tree_units
 from tools.lint.gaming.units.test_units import TestFile, TestUnit
+from tools.lint.test_files import is_test_file
 
 MOST_SIMILAR = 60
 """New units that a missing test is compared with."""

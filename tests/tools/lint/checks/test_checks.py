@@ -10,7 +10,6 @@ from tests.support.repo import Repo
 from tools.git.git_change import read_committed_change, read_staged_change
 from tools.git.git_process import Git
 from tools.lint.checks import CHECKS, run_checks
-from tools.lint.checks.weakened import find_test_names
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
 
@@ -97,13 +96,13 @@ def test_two():
 WEAKER = {
     "a skip": (
         TEST.replace("def test_one", "@pytest.mark.skip\ndef test_one"),
-        ["a test is skipped: @pytest.mark.skip"],
+        ["a test is skipped: `pytest.mark.skip`"],
     ),
-    "a check less": (TEST.replace("    assert g() == 2\n", ""), ["1 fewer checks than before"]),
+    "a check less": (TEST.replace("    assert g() == 2\n", ""), ["'test_one' has 1 fewer checks than before"]),
     "a test less": (TEST.partition("\n\n\ndef test_two")[0] + "\n", ["the test 'test_two' is gone"]),
-    "an empty check": (TEST.replace("assert h()", "assert True"), ["a check that always holds: assert True"]),
+    "an empty check": (TEST.replace("assert h()", "assert True"), ["a check always holds: `assert True`"]),
     "a better check": (TEST.replace("assert h()", "assert h() == 3"), []),
-    "gone": (None, ["the file and its 2 tests are deleted"]),
+    "gone": (None, ["the test 'test_one' is gone", "the test 'test_two' is gone"]),
 }  # fmt: skip
 
 
@@ -127,13 +126,6 @@ def test_a_test_that_moved_is_not_gone(repo: Repo) -> None:
     repo.commit_all()
     repo.git("mv", "tests/test_a.py", "tests/test_b.py")
     assert found(repo) == []
-
-
-def test_tests_are_known_in_several_languages() -> None:
-    assert find_test_names("it('adds', () => {})\n  test(\"sums\", f)\n") == ["adds", "sums"]
-    assert find_test_names("func TestTotal(t *testing.T) {\n") == ["TestTotal"]
-    assert find_test_names('    @Test\n    @Tag("x")\n    void counts() {\n') == ["counts"]
-    assert find_test_names("#[test]\nfn it_adds() {\n") == ["it_adds"]
 
 
 def test_a_change_between_two_commits_is_read_in_the_same_way(repo: Repo) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from textwrap import dedent
 
-from tools.lint.checks.assertions import Check
+from tools.lint.gaming.units.assertions import Check
 from tools.lint.gaming.units.python_measures import (
     ASSERTING,
     is_never,

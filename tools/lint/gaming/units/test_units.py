@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tools.lint.checks.assertions import Check
+from tools.lint.gaming.units.assertions import Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

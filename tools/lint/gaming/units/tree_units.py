@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tools.lint.checks.assertions import Check, extract_line_facts
+from tools.lint.gaming.units.assertions import Check, extract_line_facts
 from tools.lint.gaming.units.test_units import Statement, TestFile, TestUnit
 
 if TYPE_CHECKING:
