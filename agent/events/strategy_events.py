@@ -57,10 +57,16 @@ class CandidateEvent(Event):
 
 @dataclass(kw_only=True)
 class ChoiceEvent(Event):
-    """A candidate was chosen. order: numbers of all attempts, the best first; reason: why the first is"""
+    """A candidate was chosen. order: numbers of all attempts, the best first; reason: why the first is
+
+    confidence: estimated probability that it is right, None where nothing tells
+    abstained: why the evidence does not carry the choice, "" if it does; the first of the order is taken anyway
+    """
 
     kind: Literal["choice"] = "choice"
     attempt: int
     child: str = ""
     order: list[int] = field(default_factory=list)
     reason: str = ""
+    confidence: float | None = None
+    abstained: str = ""

@@ -22,10 +22,12 @@ _LEFT_OUT = ("skipped", "xfailed", "xpassed", "deselected")
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidates in order, the best first. reason: why the first is"""
+    """Candidates in order, the best first. reason: why the first is; confidence, abstained: see `ChoiceEvent`"""
 
     candidates: tuple[Candidate, ...]
     reason: str = ""
+    confidence: float | None = None
+    abstained: str = ""
 
     @property
     def best(self) -> Candidate:
@@ -38,6 +40,20 @@ def rank_candidates(candidates: Sequence[Candidate]) -> Ranking:
     expected = max(untouched, default=0)
     ordered = sorted(candidates, key=lambda each: _compute_sort_key(each, expected))
     return Ranking(tuple(ordered), _explain_first(ordered, expected))
+
+
+def find_leaders(ranking: Ranking) -> list[Candidate]:
+    """Return the candidates that the executed tests, and what they do to tests, leave equal to the best one."""
+    untouched = [
+        each.count_tests("passed") for each in ranking.candidates if each.patch and not each.changes_tests
+    ]
+    expected = max(untouched, default=0)
+    best = _compute_sort_key(ranking.best, expected)[:_EXECUTED]
+    return [each for each in ranking.candidates if _compute_sort_key(each, expected)[:_EXECUTED] == best]
+
+
+_EXECUTED = 6
+"""Places of a sort key that tests fill; opinions and the size come after them."""
 
 
 def _compute_sort_key(candidate: Candidate, expected: int) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from agent.exit_codes import BY_FAULT, Exit
 from agent.model_selection import ModelSelection
 from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate, describe_candidate
+from agent.strategy.leader_comparison import compare_leaders
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
@@ -40,7 +41,7 @@ class Sample:
         ranking = rank_candidates(candidates)
         if not ranking.best.patch:
             return await _finish_unchanged(turn, candidates)
-        best = turn.choose(ranking)
+        best = turn.find_choice(candidates) or turn.choose(await compare_leaders(turn, ranking))
         applied = await turn.apply(best)
         if applied is not None and applied.failed:
             return await turn.finish(

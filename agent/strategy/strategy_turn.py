@@ -149,15 +149,28 @@ class StrategyTurn:
         """Return a candidate's changes, for the spec of an attempt that goes on from them; b"" if there are none."""
         return self._read_patch(candidate.patch)
 
+    def find_choice(self, candidates: Sequence[Candidate]) -> Candidate | None:
+        """Return the one that was chosen among these before a kill."""
+        numbers = {each.attempt for each in candidates}
+        for known in self._log.choices:
+            if set(known.order) == numbers:
+                return next(each for each in candidates if each.attempt == known.attempt)
+        return None
+
     def choose(self, ranking: Ranking) -> Candidate:
         """Log and return the best candidate, or the one that was chosen among these before a kill."""
+        if (known := self.find_choice(ranking.candidates)) is not None:
+            return known
         best = ranking.best
-        order = [each.attempt for each in ranking.candidates]
-        for known in self._log.choices:
-            if set(known.order) == set(order):
-                return next(each for each in ranking.candidates if each.attempt == known.attempt)
         self._runtime.session.append(
-            ChoiceEvent(attempt=best.attempt, child=best.child, order=order, reason=ranking.reason)
+            ChoiceEvent(
+                attempt=best.attempt,
+                child=best.child,
+                order=[each.attempt for each in ranking.candidates],
+                reason=ranking.reason,
+                confidence=ranking.confidence,
+                abstained=ranking.abstained,
+            )
         )
         return best
 

@@ -122,6 +122,9 @@ def describe_variation(attempt: AttemptEvent) -> list[str]:
 
 
 def describe_choice(choice: ChoiceEvent) -> str:
-    """Return one line that names the chosen attempt, and why."""
+    """Return one line that names the chosen attempt, why it was chosen, and how sure that is."""
     why = f": {choice.reason}" if choice.reason else ""
-    return f"attempt {choice.attempt} is applied{why}"
+    sure = "" if choice.confidence is None else f"; {choice.confidence:.0%} sure"
+    if choice.abstained:
+        sure += ", too little for a choice: look at the others"
+    return f"attempt {choice.attempt} is applied{why}{sure}"

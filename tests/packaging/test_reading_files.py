@@ -86,7 +86,7 @@ ALLOWED = {
     "cli/init/agents_file.py": WRITES,
     "agent/verify/answer_schema.py": NAMED,
     "agent/verify/select/changed_functions.py": "through Project.read_text: by the tools' place, bounded",
-    "agent/verify/select/patch_trials.py": "through Change.read_text: contents in memory",
+    "tools/lint/gaming/git_changes.py": "through Change.read_text: contents in memory",
     "agent/verify/select/program_worker.py": "runs in the sandbox",
     "cli/output/session_export.py": WRITES,
     "cli/output/standard_streams.py": SYSTEM,
@@ -121,7 +121,6 @@ ALLOWED = {
     "tools/testing/runners.py": "through Project.read_text: by the tools' place, bounded",
     "tools/lint/checks/linters.py": "through Change.read_text: git's objects",
     "tools/lint/checks/syntax.py": "through Change.read_text: git's objects",
-    "tools/lint/checks/weakened.py": "through Change.read_text: git's objects",
     "tools/git/messages/message_summary.py": "through Change.read_text: git's objects",
     "agent/verify/changed_lines_lint.py": "through Change.read_text: git's objects",
 }

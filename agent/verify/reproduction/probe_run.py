@@ -133,7 +133,7 @@ class ProbeRunner:
             timeout=self.timeout,
             scope="read-only",
             readable=(PROBE.parent,),
-            writable=(folder, self._compiled),
+            writable=(folder, self._compiled, *self._list_copies()),
             limits=LIMITS,
         )
         return await self.at.sandbox.run(command)
@@ -147,6 +147,10 @@ class ProbeRunner:
     def _list_paths(self) -> list[str]:
         root = self.at.root
         return [str(each) for each in (root, root / "src", root / "lib") if each == root or each.is_dir()]
+
+    def _list_copies(self) -> list[Path]:
+        """Return the root if it is a copy of the project: commands run in the workspace, or where they may write."""
+        return [self.at.root] if self.at.root.is_relative_to(self.at.folders.cache) else []
 
     def _make_folder(self) -> Path:
         self.at.folders.cache.mkdir(parents=True, exist_ok=True)

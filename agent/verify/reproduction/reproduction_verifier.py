@@ -89,23 +89,30 @@ class ReproductionVerifier:
         """Run the script again if files were changed; None if there is none."""
         if self.kept is None or not list_modified_files(self.workspace):
             return None
+        return await self._run_script(self.kept, self.workspace)
+
+    async def judge_copy(self, at: Workspace) -> Verdict | None:
+        """Run the script in a copy of the project, for example one with an attempt's patch."""
+        return await self._run_script(self.kept, at) if self.kept is not None else None
+
+    async def _run_script(self, kept: KeptReproduction, at: Workspace) -> Verdict:
         from agent.verify.reproduction.machine import is_failure_of
         from agent.verify.reproduction.probe_run import ProbeRunner
 
-        runner = ProbeRunner(at=self.workspace, python=self.kept.python, packages=())
+        runner = ProbeRunner(at=at, python=kept.python, packages=())
         try:
-            done = await runner.run_script(self.kept.script)
+            done = await runner.run_script(kept.script)
         except UserError as problem:
             return self._answer("unknown", f"the script cannot be run: {problem}")
         finally:
             await runner.close()
         output = done.stdout.text()
         if done.ended == "exited" and done.returncode == 0:
-            return self._answer("pass", f"it failed before ({self.kept.detail}) and passes now")
-        if is_failure_of(done.returncode, output, self.kept.kind, self.kept.error_type):
+            return self._answer("pass", f"it failed before ({kept.detail}) and passes now")
+        if is_failure_of(done.returncode, output, kept.kind, kept.error_type):
             tail = quote_lines(output.strip().splitlines()[-12:])
             advice = f"Before this is done: the reported bug is still there.\n{tail}"
-            return self._answer("fail", f"the reported bug is still there: {self.kept.detail}", advice)
+            return self._answer("fail", f"the reported bug is still there: {kept.detail}", advice)
         last = output.strip().splitlines()[-1:] or [f"exit {done.returncode}"]
         return self._answer("unknown", f"the script fails in another way than before: {last[0][:200]}")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from agent.verify.select.changed_functions import collect_project_calls, find_common_function
 from agent.verify.select.levels import SizeLevel, StaticLevel, VerdictLevel
-from agent.verify.select.patch_trials import PatchTrial, try_patch
+from agent.verify.select.patch_trials import PatchTrial, apply_patch, run_suite
 from agent.verify.select.program_runner import ProgramRunner
 from agent.verify.select.program_selection import Evidence, ProgramSelection, select_program
 from agent.verify.select.selection import LEAST_CONFIDENCE, Level, choose_candidate
@@ -28,11 +29,16 @@ Reproduce = Callable[[Workspace], Awaitable[Verdict | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchTask:
-    """What the patches are for. text: of the task; reproduce: see `Reproduce`; seconds: for one run of the suite"""
+    """What the patches are for.
+
+    text: of the task; reproduce: see `Reproduce`; seconds: for one run of the suite
+    suite: its verdict on each patch where it is known; it is not run then
+    """
 
     text: str = ""
     reproduce: Reproduce | None = None
     seconds: float = 600.0
+    suite: Sequence[Verdict] = ()
 
 
 async def select_patch(
@@ -43,19 +49,20 @@ async def select_patch(
     ask: Ask | None = None,
     least_confidence: float = LEAST_CONFIDENCE,
 ) -> ProgramSelection:
-    """Choose among patches, each tried in a copy of the workspace. Raises UserError if it cannot be copied."""
+    """Choose among patches, each tried in a copy of the workspace.
+
+    Raises UserError if it cannot be copied, or if a patch cannot be applied whose verdict is known.
+    """
     from tools.repair.languages.project_copies import TooLarge, create_copies
 
     if len(patches) > MOST_PATCHES:
         raise UserError(Fault.USAGE, f"{len(patches)} patches: at most {MOST_PATCHES} can be compared")
     try:
         async with create_copies(at, len(patches) + 1) as [plain, *copies]:
-            baseline = await _run_baseline(plain.at, task.seconds)
             pairs = zip(patches, copies, strict=True)
-            trials = [
-                await try_patch(text, copy.at, at.root, task.seconds, task=task.text) for text, copy in pairs
-            ]
-            levels = [_build_suite_level(trials, baseline), *await _reproduce(trials, task.reproduce)]
+            trials = [await apply_patch(text, copy.at, task=task.text) for text, copy in pairs]
+            suite = await _judge_by_suite(trials, plain.at, at.root, task)
+            levels = [suite, *await _reproduce(trials, task.reproduce)]
             later = _build_later_levels(trials, task.text)
             return await _select_trial(trials, at, task, (levels, later), ask, least_confidence)
     except TooLarge as problem:
@@ -100,10 +107,20 @@ async def _select_trial(
     )
 
 
-async def _run_baseline(at: Workspace, seconds: float) -> TestReport:
+async def _judge_by_suite(
+    trials: Sequence[PatchTrial], plain: Workspace, root: Path, task: PatchTask
+) -> VerdictLevel:
+    """Return the level of the suite. plain: a copy without a patch; root: of the project"""
+    if task.suite:
+        if problem := next((each.problem for each in trials if each.problem), ""):
+            raise UserError(Fault.USAGE, f"a patch cannot be compared: {problem}")
+        return VerdictLevel(name="suite", verdicts=task.suite, confidence=SUITE_CONFIDENCE)
     from tools.testing.suite_run import run_copy
 
-    return await run_copy(at, seconds)
+    baseline = await run_copy(plain, task.seconds)
+    for trial in trials:
+        await run_suite(trial, root, task.seconds)
+    return _build_suite_level(trials, baseline)
 
 
 async def _find_python(at: Workspace) -> str:

@@ -79,23 +79,25 @@ class PatchTrial:
         return Verdict(outcome="fail", evidence="executed", name="suite", detail=detail)
 
 
-async def try_patch(
-    text: str, at: Workspace, original: Path, seconds: float, *, task: str = ""
-) -> PatchTrial:
-    """Apply a patch to a copy of the project and run the suite there.
-
-    original: the project's root, whose files of the patch the suite cannot read: an editable installation leads there
-    task: what was asked for
-    """
+async def apply_patch(text: str, at: Workspace, *, task: str = "") -> PatchTrial:
+    """Apply a patch to a copy of the project. task: what was asked for"""
     trial = PatchTrial(text=text, at=at, task=task)
     try:
         await asyncio.to_thread(_apply, trial)
     except (MalformedEdit, PlanRefused, ValueError, OSError) as problem:
         trial.problem = f"it does not apply: {str(problem).splitlines()[0] if str(problem) else 'no edit'}"
-        return trial
-    denied = [original / each.path for each in trial.files if (original / each.path).is_file()]
-    trial.report = await run_copy(at, seconds, denied=denied)
     return trial
+
+
+async def run_suite(trial: PatchTrial, original: Path, seconds: float) -> None:
+    """Run the suite in the copy, if the patch could be applied.
+
+    original: the project's root, whose files of the patch the suite cannot read: an editable installation leads there
+    """
+    if trial.problem:
+        return
+    denied = [original / each.path for each in trial.files if (original / each.path).is_file()]
+    trial.report = await run_copy(trial.at, seconds, denied=denied)
 
 
 def _apply(trial: PatchTrial) -> None:

@@ -11,7 +11,7 @@ from agent.events import (
     Prompt,
     UsageRecord,
 )
-from cli.output.attempt_lines import AttemptTable
+from cli.output.attempt_lines import AttemptTable, describe_choice
 from cli.output.session_export import render_markdown
 from cli.output.style.paint import make_painter
 
@@ -63,3 +63,11 @@ def test_an_export_lists_the_attempts_with_their_sessions() -> None:
     assert "session `two`" in page
     assert "attempt 2 is applied: its tests came out best" in page
     assert "attempt 1: not ended" in render_markdown(iter([*BEGUN[:1], End(outcome="interrupted")]))
+
+
+def test_a_choice_says_how_sure_it_is() -> None:
+    sure = ChoiceEvent(attempt=1, order=[1, 2], reason="equal by the tests; size: 2 lines", confidence=0.74)
+    assert describe_choice(sure) == "attempt 1 is applied: equal by the tests; size: 2 lines; 74% sure"
+    weak = ChoiceEvent(attempt=1, order=[1, 2], confidence=0.4, abstained="the evidence is too weak")
+    assert describe_choice(weak).endswith("; 40% sure, too little for a choice: look at the others")
+    assert describe_choice(CHOICE) == "attempt 2 is applied: its tests came out best"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.support.repo import remember_original
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
+from tools.repair.languages.project_copies import create_copies
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -98,3 +100,23 @@ def test_a_prompt_without_a_report_costs_nothing(tmp_path: Path) -> None:
     it.turn("add an empty line to cart.py")
     assert list_verdicts(it) == []
     assert not [e for e in it.events if isinstance(e, Signal) and e.name == "reproduction"]
+
+
+def test_a_copy_with_another_change_is_judged_by_the_same_script(tmp_path: Path) -> None:
+    it = start(tmp_path, [])
+    at = it.runtime.workspace
+    verifier = it.runtime.conclusion.reproduction
+    assert verifier is not None
+
+    async def judge(*changes: str) -> list[str]:
+        await verifier.reproduce_prompt(REPORT)
+        async with create_copies(at, len(changes)) as copies:
+            found = []
+            for copy, text in zip(copies, changes, strict=True):
+                copy.at.files.write("cart.py", text.encode())
+                verdict = await verifier.judge_copy(copy.at)
+                assert verdict is not None
+                found.append(verdict.outcome)
+            return found
+
+    assert asyncio.run(judge(CART, CART.replace("/ len(prices)", "/ (len(prices) or 1)"))) == ["fail", "pass"]

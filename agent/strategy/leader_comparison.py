@@ -1,0 +1,90 @@
+"""Candidates that their own tests leave equal, compared by the evidence of `agent.verify.select`.
+
+The suite ran in each attempt already; what is left is the reproduction, behaviour on generated inputs, static signs,
+a judge's opinions where the settings want them, and size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agent.exit_codes import Exit
+from agent.strategy.candidate import Candidate
+from agent.strategy.ranking import Ranking, find_leaders
+from agent.strategy.strategy_turn import StrategyTurn
+from agent.verify.verdict import Verdict
+from sandbox.errors import UserError
+
+if TYPE_CHECKING:
+    from agent.verify.select.patch_selection import Reproduce
+    from agent.verify.select.selection import Choice
+
+MOST_LEADERS = 8
+"""Candidates that are compared, each in a copy of the project; the others follow by size."""
+
+
+async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
+    """Return the ranking with its leaders in the order of further evidence, as far as it can judge them."""
+    leaders = find_leaders(ranking)
+    distinct: dict[bytes, Candidate] = {}
+    for each in leaders:
+        distinct.setdefault(turn.read_patch(each), each)
+    first = list(distinct.values())[:MOST_LEADERS]
+    if len(leaders) > 1 and len(distinct) == 1:
+        return replace(ranking, reason=f"{len(leaders)} attempts made the same change")
+    if len(first) < 2:
+        return ranking
+    try:
+        choice = await _select(turn, first)
+    except UserError:  # too large to be copied, or a patch that is more than text: size decides
+        return ranking
+    ordered = [first[place] for place in choice.ranking]
+    others = [each for each in ranking.candidates if each not in ordered]
+    reason = _explain_choice(choice, len(first))
+    return Ranking(
+        (*ordered, *others), reason, confidence=round(choice.confidence, 2), abstained=choice.abstained
+    )
+
+
+async def _select(turn: StrategyTurn, candidates: Sequence[Candidate]) -> Choice:
+    from agent.verify.select.patch_selection import PatchTask, select_patch
+
+    patches = [turn.read_patch(each).decode("utf-8", "surrogateescape") for each in candidates]
+    # A test that a patch weakens is restored for another run; otherwise each attempt's own run is the evidence.
+    is_known = not any(each.weakened_tests for each in candidates)
+    at = turn.runtime.workspace
+    task = PatchTask(
+        text=turn.prompt,
+        reproduce=_find_reproduction(turn),
+        seconds=at.settings.tests.timeout,
+        suite=[_build_suite_verdict(each) for each in candidates] if is_known else (),
+    )
+    return (await select_patch(patches, at, task)).choice
+
+
+def _find_reproduction(turn: StrategyTurn) -> Reproduce | None:
+    reproduction = turn.runtime.conclusion.reproduction
+    return reproduction.judge_copy if reproduction is not None and reproduction.kept is not None else None
+
+
+def _build_suite_verdict(candidate: Candidate) -> Verdict:
+    outcomes = {Exit.DONE: "pass", Exit.TESTS_FAIL: "fail"}
+    outcome = outcomes.get(Exit(candidate.exit_code), "unknown")
+    return Verdict(
+        outcome="pass" if outcome == "pass" else "fail" if outcome == "fail" else "unknown",
+        evidence="executed",
+        name="suite",
+        detail=candidate.verification,
+    )
+
+
+def _explain_choice(choice: Choice, number: int) -> str:
+    """Return what each level that left fewer candidates says of the best one."""
+    parts = []
+    for level in choice.levels:
+        if len(level.left) < number:
+            number = len(level.left)
+            parts.append(f"{level.name}: {level.details.get(choice.best, '')}".removesuffix(": "))
+    return "; ".join(["equal by the tests" if parts else "equal, and the first", *parts])

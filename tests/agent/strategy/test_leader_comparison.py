@@ -1,0 +1,111 @@
+"""Attempts that their tests leave equal are told apart by more evidence, or honestly not."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.app_dirs import Home
+from agent.assemble import assemble_runtime
+from agent.events import ChoiceEvent, End
+from agent.session.log import read_events
+from agent.session_request import SessionRequest
+from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_table import choose_work
+from agent.verify.verify_settings import VerifySettings
+from tests.support.child_sessions import settings_for
+from tests.support.cli import call, script
+from tests.support.repo import Repo
+
+pytestmark = pytest.mark.slow
+
+CART = "def total(prices):\n    return -sum(prices)\n"
+WORDS = "def slug(title):\n    return title.split()\n"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", CART)
+    repo.write("words.py", WORDS)
+    repo.write("test_cart.py", "from cart import total\n\n\ndef test_none():\n    assert total([]) == 0\n")
+    repo.commit_all()
+    return repo
+
+
+def attempt(
+    shop: Repo, changes: list[dict[str, str]], prompt: str = "mend it", **verify: Any
+) -> tuple[End, ChoiceEvent]:
+    """Make one attempt per change (contents by path), and let the strategy choose."""
+    models = []
+    for number, files in enumerate(changes):
+        reads = [call("read", path=name) for name in files]
+        writes = [call("write", path=name, content=text) for name, text in files.items()]
+        turns = [{"calls": reads}, {"calls": writes}, {"text": "It adds up."}]
+        models.append(script(shop.root.parent, turns, f"{number}.json"))
+    given = StrategySettings(name="sample", attempts=len(models), models=models)
+    settings = settings_for(models[0], sandbox="auto")
+    tests = replace(settings.tools.tests, command="true") if not verify else settings.tools.tests
+    settings = replace(settings, verify=VerifySettings(**verify), tools=replace(settings.tools, tests=tests))
+
+    async def run() -> tuple[End, ChoiceEvent]:
+        runtime = assemble_runtime(settings, SessionRequest(working=shop.root), Home.from_environment())
+        try:
+            end = await runtime.run_turn(prompt, choose_work(runtime, given, prompt))
+        finally:
+            await runtime.close()
+        (choice,) = [each for each in read_events(runtime.session.folder) if isinstance(each, ChoiceEvent)]
+        return end, choice
+
+    return asyncio.run(run())
+
+
+def test_behavior_decides_between_attempts_that_the_tests_leave_equal(shop: Repo) -> None:
+    bodies = (
+        "    return sum(prices) + 1\n",
+        "    return sum(prices)\n",
+        "    amount = 0\n    for each in prices:\n        amount += each\n    return amount\n",
+    )
+    changes = [{"cart.py": f"def total(prices):\n{body}"} for body in bodies]
+    end, choice = attempt(shop, changes)
+    assert end.outcome == "done"
+    assert choice.attempt == 2, choice
+    assert choice.order == [2, 3, 1]
+    assert choice.reason == "equal by the tests; behaviour: 2 of 3 behave alike; size: 8 lines"
+    assert choice.confidence is not None
+    assert shop.read("cart.py") == "def total(prices):\n    return sum(prices)\n"
+
+
+def test_an_attempt_that_leaves_the_reproduced_bug_loses(shop: Repo) -> None:
+    report = (
+        "total is wrong:\n\n```python\n>>> from cart import total\n>>> total([2, 3])\n-5\n```\n\n"
+        "It should be 5. Fix this bug."
+    )
+    changes = [
+        {"cart.py": CART.replace("-sum", "-1 * sum")},
+        {"cart.py": "def total(prices):\n    amount = sum(prices)\n    return amount\n"},
+    ]
+    end, choice = attempt(shop, changes, report, reproduce=True)
+    assert choice.attempt == 2
+    assert (choice.reason, end.outcome) == ("its tests came out best", "done"), "each ran the script"
+
+
+def test_the_same_change_is_not_compared(shop: Repo) -> None:
+    _, choice = attempt(shop, [{"cart.py": CART.replace("-", "")}] * 2)
+    assert (choice.attempt, choice.reason) == (1, "2 attempts made the same change")
+    assert (choice.confidence, choice.abstained) == (None, "")
+
+
+def test_it_says_when_the_evidence_is_too_weak(shop: Repo) -> None:
+    changes = [
+        {"words.py": "import re\n\n\ndef slug(title):\n    return re.split(' ', title)\n"},
+        {"cart.py": CART.replace("-", "")},
+    ]
+    end, choice = attempt(shop, changes)
+    assert end.outcome == "done", "the tests pass, so it is applied"
+    assert choice.confidence == 0.4
+    assert "too weak" in choice.abstained
