@@ -198,6 +198,8 @@ class Runtime:
         notes: texts of the harness that the model gets after the prompt, such as what the user did meanwhile
         """
         self.purse.begin_turn()
+        if self.settings.verify.reproduce or self.model.name == "offline":
+            self.conclusion.offer_reproduction(self.toolbox)
         self.committer.prompt = prompt or ""
         self.conclusion.begin_turn()
         end: End

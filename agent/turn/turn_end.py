@@ -37,6 +37,7 @@ from sandbox.fs.private_files import write_private_file
 from sandbox.policy.decision import Mode
 from sandbox.secrets.child_environment import redact
 from tools.changes.change_tracker import Snapshotter
+from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
 from tools.session.finish import PROPOSED
 
@@ -134,10 +135,7 @@ class TurnConclusion:
 
             self.verifiers.append(ChangedLinesLint(workspace=self.workspace))
         if self.settings.reproduce:
-            from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
-
-            self.reproduction = ReproductionVerifier(workspace=self.workspace)
-            self.verifiers.append(self.reproduction)
+            self._add_reproduction()
         if self.rules:
             self._add_required_tests()
 
@@ -155,12 +153,40 @@ class TurnConclusion:
 
     async def _reproduce(self, prompt: str) -> str:
         """Reproduce the bug that a prompt reports, where the settings want it; return text for the model."""
-        if self.reproduction is None or self.workspace.mode is Mode.READ_ONLY:
+        wanted = self.reproduction is not None and self.settings.reproduce
+        if self.reproduction is None or not wanted or self.workspace.mode is Mode.READ_ONLY:
             return ""
         told = await self.reproduction.reproduce_prompt(prompt)
         if told.detail:
             self.session.append(Signal(name="reproduction", detail=told.detail))
         return told.text
+
+    def offer_reproduction(self, toolbox: Toolbox) -> None:
+        """Offer the tool `reproduce`, whose script joins the verdicts."""
+        if toolbox.get("reproduce") is not None:
+            return
+        from agent.verify.reproduction.in_turn.reproduce_tool import build_reproduce_tool
+
+        verifier = self.reproduction or self._add_reproduction()
+        toolbox.add([build_reproduce_tool(verifier, keeps_test=self.settings.keep_reproduction)])
+
+    async def keep_reproduction(self) -> None:
+        """Write the turn's script as a test of the project, where the settings want it and files were changed."""
+        kept = self.reproduction.kept if self.reproduction is not None else None
+        if kept is None or not self.settings.keep_reproduction or not list_modified_files(self.workspace):
+            return
+        from agent.verify.reproduction.in_turn.kept_test import choose_test_path
+
+        path = choose_test_path(self.workspace, kept.script)
+        if not self.workspace.files.is_file(path):
+            await self.run_action("write", {"path": path, "content": kept.script})
+
+    def _add_reproduction(self) -> ReproductionVerifier:
+        from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
+
+        self.reproduction = ReproductionVerifier(workspace=self.workspace)
+        self.verifiers.append(self.reproduction)
+        return self.reproduction
 
     def _add_required_tests(self) -> None:
         from agent.rules.required_tests import RequiredTests
@@ -325,6 +351,7 @@ async def run_to_end(
         cut_off = None
         if ended.reason in _EARLY_ENDS:
             return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
+        await conclusion.keep_reproduction()
         if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
             loop.inbox.append(HarnessText(advice))
             continue

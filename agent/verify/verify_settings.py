@@ -19,6 +19,7 @@ class VerifySettings:
     lint: the project's linters must not complain about changed lines
     reproduce: a prompt that holds a bug report's code is reproduced first, and the script must pass at the end
     requirements: of the prompt, checked at the end of the turn
+    keep_reproduction: such a script becomes a test of the project, committed with the fix
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -26,6 +27,7 @@ class VerifySettings:
     baseline: bool = True
     lint: bool = False
     reproduce: bool = False
+    keep_reproduction: bool = False
     requirements: Checker = "off"
 
     @property

@@ -315,6 +315,11 @@ class LineView:
             for row in sanitize_text(event.detail).splitlines():
                 yield self._format_mark_line("warn", "yellow", f"look at: {row.strip()}")
             return
+        if event.name == "reproduction" and event.outcome == "pass":
+            first, *rows = sanitize_text(event.detail).splitlines()
+            yield self._format_mark_line("good", "green", f"reproduction: {first}")
+            yield from (f"  {row}" for row in rows)  # a path, which is of no use if it is cut off
+            return
         if event.outcome != "fail" or event.name in ("tests", "weakened-tests", "requirements"):
             return
         first, *rows = sanitize_text(event.detail or event.name).splitlines()

@@ -8,6 +8,31 @@ from typing import Any
 
 from tools.repair.result import LOW
 
+CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
+CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
+NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
+NEED_TEST = (
+    "If no test shows the bug yet, write one that fails because of it (in a test file; from a report with a snippet or "
+    "a trace: patchwright reproduce --file REPORT --write-test tests/test_bug.py), and say: "
+    '"make the failing tests pass".'
+)
+HOW_TO_SET_UP = (
+    'For a repair, say: "make the failing tests pass"; without a failing test, write one that shows the bug first.'
+    " For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a"
+    " model: --model PROVIDER/NAME (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
+)
+ELSEWHERE = (
+    ": the tests that failed pass where I try changes. There they run in the first Python of the project that can run "
+    "them, without the variables and options of a command that you named"
+)
+PLAN = (
+    "Run the tests to see what fails",
+    "Locate the faults and search for changes",
+    "Apply the changes",
+    "Run all tests again",
+    "Commit",
+)
+
 
 def write_commit_message(fixes: Sequence[Mapping[str, Any]]) -> str:
     """Write a commit message: an imperative subject that names the places; the body lists each fix."""

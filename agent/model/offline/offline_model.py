@@ -12,6 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.model.offline.offline_messages import (
+    CANNOT,
+    CHANGES_ONLY,
+    ELSEWHERE,
+    HOW_TO_SET_UP,
+    NEED_TEST,
+    NO_COMMIT,
+    PLAN,
     describe_doubt,
     describe_fix,
     describe_passing_tests,
@@ -22,14 +29,25 @@ from agent.model.offline.offline_messages import (
     to_sentence,
     write_commit_message,
 )
+from agent.model.offline.reproduction_steps import (
+    NOTHING_FAILS,
+    ReproductionTest,
+    has_reproduction_target,
+    should_reproduce,
+)
+from agent.model.offline.turn_steps import (
+    Step,
+    collect_steps,
+    find_proposed_search,
+    find_turn_start,
+    get_report,
+    list_failing_tests,
+)
 from agent.model.protocol import (
-    AssistantMessage,
     Delta,
-    Message,
     Reply,
     Request,
     TextDelta,
-    ToolMessage,
     UserMessage,
 )
 from sandbox.errors import Fault, UserError
@@ -42,36 +60,12 @@ WINDOW = 1_000_000
 MOST_TARGETS = 60
 # Words from which on a prompt counts as a description of the fault, not only a request for passing tests.
 DESCRIBED = 8
-_CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
-_CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
-_NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
-_NEED_TEST = (
-    "If no test shows the bug yet, write one that fails because of it (in a test file; from a report with a snippet or "
-    "a trace: patchwright reproduce --file REPORT --write-test tests/test_bug.py), and say: "
-    '"make the failing tests pass".'
-)
-_HOW_TO_SET_UP = (
-    'For a repair, say: "make the failing tests pass"; without a failing test, write one that shows the bug first.'
-    " For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a"
-    " model: --model PROVIDER/NAME (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
-)
 # Prompt with which the user accepts the change that the previous turn proposed.
 ACCEPT = "Apply the proposed change."
 _ACCEPTS = re.compile(
     r"\s*(?:please\s+)?(?:yes|y|ok|okay|go ahead|do it|(?:apply|write)(?: it| that| this| the(?: proposed)? changes?)?)"
     r"\s*[.!]*\s*",
     re.IGNORECASE,
-)
-_ELSEWHERE = (
-    ": the tests that failed pass where I try changes. There they run in the first Python of the project that can run "
-    "them, without the variables and options of a command that you named"
-)
-_PLAN = (
-    "Run the tests to see what fails",
-    "Locate the faults and search for changes",
-    "Apply the changes",
-    "Run all tests again",
-    "Commit",
 )
 
 
@@ -103,26 +97,14 @@ def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
 
     turn = _Turn.from_request(request, apply_doubtful=apply_doubtful)
     if asks_to_change_nothing(turn.prompt):
-        raise UserError(Fault.CONFIGURATION, _CHANGES_ONLY, _HOW_TO_SET_UP)
+        raise UserError(Fault.CONFIGURATION, CHANGES_ONLY, HOW_TO_SET_UP)
     if asks_not_to_commit(turn.prompt) and "git_commit" in turn.tools:
         raise UserError(
-            Fault.CONFIGURATION, "the prompt forbids a commit, and this session makes one", _NO_COMMIT
+            Fault.CONFIGURATION, "the prompt forbids a commit, and this session makes one", NO_COMMIT
         )
     if turn.accepted is None and not asks_for_repair(turn.prompt):
-        raise UserError(Fault.CONFIGURATION, _CANNOT, _HOW_TO_SET_UP)
+        raise UserError(Fault.CONFIGURATION, CANNOT, HOW_TO_SET_UP)
     return turn.next_reply()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """One call of this turn and its observation."""
-
-    action: Action
-    result: ToolMessage
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        return self.result.data or {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,22 +115,22 @@ class _Turn:
     """
 
     prompt: str
-    steps: Sequence[_Step]
+    steps: Sequence[Step]
     tools: Mapping[str, Mapping[str, Any]]
     number: int
     apply_doubtful: bool
-    accepted: _Step | None
+    accepted: Step | None
 
     @classmethod
     def from_request(cls, request: Request, *, apply_doubtful: bool) -> _Turn:
-        start = _find_turn_start(request.messages)
+        start = find_turn_start(request.messages)
         messages = request.messages[start:]
         said = [each.text for each in messages if isinstance(each, UserMessage) and not each.passing]
         accepts = bool(said) and _ACCEPTS.fullmatch(said[0]) is not None
-        accepted = _find_proposed_search(request.messages[:start]) if accepts else None
+        accepted = find_proposed_search(request.messages[:start]) if accepts else None
         return cls(
             prompt="\n".join(said),
-            steps=_collect_steps(messages),
+            steps=collect_steps(messages),
             tools={each.name: each.parameters for each in request.tools},
             number=len(request.messages),
             apply_doubtful=apply_doubtful or accepted is not None,
@@ -187,7 +169,7 @@ class _Turn:
     def _write_plan(self) -> Reply | None:
         if "plan" not in self.tools or self._find_steps("plan"):
             return None
-        wanted = _PLAN if "git_commit" in self.tools else _PLAN[:-1]
+        wanted = PLAN if "git_commit" in self.tools else PLAN[:-1]
         items = [
             {"text": text, "status": "doing" if not place else "open"} for place, text in enumerate(wanted)
         ]
@@ -199,17 +181,28 @@ class _Turn:
         runs = self._find_steps("run_tests")
         if not runs:
             return self.call_tool("", "run_tests", {})
-        outcome = _get_report(runs[0]).get("outcome", "")
+        outcome = get_report(runs[0]).get("outcome", "")
+        if outcome in NOTHING_FAILS:
+            if self._test.made is not None:
+                return self._make_test(self._test)
+            if has_reproduction_target(self.accepted):
+                return None
+            offers = "reproduce" in self.tools and not self._find_steps("reproduce")
+            if offers and self.accepted is None and should_reproduce(self.prompt):
+                text = (
+                    "No test fails yet, so I make one of the report: a script that fails because of this bug."
+                )
+                return self.call_tool(text, "reproduce", {})
         if outcome == "passed":
-            passed = _get_report(runs[0]).get("passed", 0)
+            passed = get_report(runs[0]).get("passed", 0)
             count = f" {passed}" if passed else ""
-            text = f"All{count} tests pass already, so there is nothing to repair. {_NEED_TEST}"
+            text = f"All{count} tests pass already, so there is nothing to repair. {NEED_TEST}"
             return self._locate_by_words() or self.end_turn(
                 text + self._describe_located_places(), "nothing to do"
             )
         if outcome in ("no-tests", "no-runner"):
             text = (
-                f"There is nothing to repair by: I work from failing tests. {_NEED_TEST}\n\n"
+                f"There is nothing to repair by: I work from failing tests. {NEED_TEST}\n\n"
                 f"{indent_block(runs[0].result.text)}"
             )
             return self._locate_by_words() or self.end_turn(
@@ -217,10 +210,27 @@ class _Turn:
             )
         return None
 
+    def _make_test(self, test: ReproductionTest) -> Reply | None:
+        """Write the reproduction as a test, and run it; None once it fails there."""
+        assert test.made is not None
+        if test.written is None:
+            arguments = {"path": test.made["test"], "content": test.made["script"]}
+            return self.call_tool("As a test of the project it drives the repair.", "write", arguments)
+        if test.written.result.failed:
+            text = f"The test could not be written.\n\n{indent_block(test.written.result.text)}"
+            return self.end_turn(text, "not achieved")
+        if not test.runs:
+            return self.call_tool("", "run_tests", {})
+        if not test.fails:
+            shown = indent_block(test.runs[0].result.text)
+            text = f"The script fails by itself, and not among the project's tests.\n\n{shown}"
+            return self.end_turn(text, "not achieved")
+        return None
+
     def _search_changes(self) -> Reply | None:
         found = self._find_search_step()
         if found is None:
-            failing = _list_failing_tests(self._find_steps("run_tests")[0])
+            failing = list_failing_tests(self._test.runs[0])
             count = f"{len(failing)} tests fail" if len(failing) != 1 else "1 test fails"
             words = f"{count}. " if failing else ""
             text = f"{words}I trace which lines the failing and the passing tests run, and try changes there."
@@ -229,7 +239,7 @@ class _Turn:
             hint = {"hint": self.prompt} if len(self.prompt.split()) >= DESCRIBED else {}
             return self.call_tool(text, "repair", {"targets": targets, **hint})
         if not self._list_fixes():
-            why = _ELSEWHERE if found.data.get("repair", {}).get("outcome") == "all-pass" else ""
+            why = ELSEWHERE if found.data.get("repair", {}).get("outcome") == "all-pass" else ""
             text = f"I did not find a fix{why}.\n\n{indent_block(found.result.text)}"
             return self._locate_by_words() or self.end_turn(
                 text + self._describe_located_places(), "not achieved"
@@ -274,17 +284,17 @@ class _Turn:
         )
 
     def _rerun_tests(self) -> Reply | None:
-        if len(self._find_steps("run_tests")) > 1:
+        if len(self._test.runs) > 1:
             return None
         return self.call_tool("Now all tests, with the project's own runner.", "run_tests", {})
 
     def _report_failures(self) -> Reply | None:
-        report = _get_report(self._find_steps("run_tests")[1])
+        report = get_report(self._test.runs[1])
         if report.get("outcome") == "passed":
             return None
         left = self._get_repair_data()
         places = [f"{s['path']}:{s['line']}  {s['code']}" for s in left.get("suspects", ())]
-        failing = _list_failing_tests(self._find_steps("run_tests")[1])[:20]
+        failing = list_failing_tests(self._test.runs[1])[:20]
         text = [self._write_summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
         text.append(indent_block("\n".join(failing)))
         text += ["The most suspicious places:", indent_block("\n".join(places))] if places else []
@@ -295,6 +305,8 @@ class _Turn:
     def _commit_changes(self) -> Reply | None:
         if "git_commit" not in self.tools or self._find_steps("git_commit"):
             return None
+        if (removal := self._remove_test()) is not None:
+            return removal
         return self.call_tool(
             "All tests pass.", "git_commit", {"message": write_commit_message(self._select_fixes())}
         )
@@ -316,12 +328,23 @@ class _Turn:
             return ""
         return f"\n\nWhat your words speak of, as far as words tell:\n\n{indent_block(asked[0].result.text)}"
 
+    def _remove_test(self) -> Reply | None:
+        """Remove the reproduction's test, unless there is none or it stays."""
+        if not self._test.has_to_go:
+            return None
+        action = self._build_action("apply_patch", {"patch": self._test.removal})
+        return Reply(text="The test goes again; its script is kept.", actions=(action,), stop="actions")
+
     # ── state of the turn ────────────────────────────────────────────────────────────────────────
 
-    def _find_steps(self, tool: str) -> list[_Step]:
+    def _find_steps(self, tool: str) -> list[Step]:
         return [step for step in self.steps if step.action.tool == tool]
 
-    def _find_search_step(self) -> _Step | None:
+    @property
+    def _test(self) -> ReproductionTest:
+        return ReproductionTest.from_steps(self.steps)
+
+    def _find_search_step(self) -> Step | None:
         """Return the search for changes: this turn's, or the one whose proposal was accepted."""
         return next(iter(self._find_steps("repair")), self.accepted)
 
@@ -347,7 +370,7 @@ class _Turn:
         written, alternatives = len(self._select_fixes()), self._get_repair_data().get("alternatives", ())
         return describe_proposal(self._list_fixes()[written:], alternatives, written=written)
 
-    def _list_forward_edits(self) -> list[_Step]:
+    def _list_forward_edits(self) -> list[Step]:
         """Return the edits that make changes, up to the first that failed; later edits revert changes."""
         edits = self._find_steps("edit")[: len(self._select_fixes())]
         failed = [place for place, step in enumerate(edits) if step.result.failed]
@@ -358,11 +381,11 @@ class _Turn:
         for step in self._list_forward_edits():
             if step.result.failed:
                 return f"An edit of {step.action.arguments.get('path')!r} could not be applied."
-        runs = self._find_steps("run_tests")
+        runs = self._test.runs
         if len(runs) < 2:
             return ""
-        before, after = _get_report(runs[0]), _get_report(runs[1])
-        new = sorted(set(_list_failing_tests(runs[1])) - set(_list_failing_tests(runs[0])))
+        before, after = get_report(runs[0]), get_report(runs[1])
+        new = sorted(set(list_failing_tests(runs[1])) - set(list_failing_tests(runs[0])))
         if new and before.get("outcome") == "failed":
             return f"With the changes {join_names(new)} failed, which did not fail before."
         if loss := describe_loss(before, after):
@@ -378,9 +401,9 @@ class _Turn:
         commits = self._find_steps("git_commit")
         if commits and commits[0].result.failed:
             lines += ["", f"The commit failed:\n{commits[0].result.text}"]  # the empty line ends the list
-        runs = self._find_steps("run_tests")
+        runs = self._test.runs
         if len(runs) > 1:
-            report = _get_report(runs[1])
+            report = get_report(runs[1])
             lines += ["", f"Tests: {report.get('passed', 0)} passed, {report.get('failed', 0)} failed."]
         return "\n".join(lines)
 
@@ -395,6 +418,8 @@ class _Turn:
 
     def end_turn(self, summary: str, status: str) -> Reply:
         """End the turn, through `finish` where it is offered so that programs can read the status."""
+        if (removal := self._remove_test()) is not None:
+            return removal
         if "finish" not in self.tools:
             return Reply(text=summary)
         known = "status" in self.tools["finish"].get("properties", {})
@@ -403,57 +428,11 @@ class _Turn:
 
     def propose(self, summary: str) -> Reply:
         """End the turn with changes for the user to decide on."""
+        if (removal := self._remove_test()) is not None:
+            return removal
         return Reply(text="", actions=(self._build_action("propose", {"summary": summary}),), stop="actions")
 
     def _build_action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
         # The position in the history makes the id: unique in the session, and the same when it is requested
         # again.
         return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
-
-
-_ENDS = ("finish", "propose")
-"""Tools that end a turn."""
-
-
-def _collect_steps(messages: Sequence[Message]) -> list[_Step]:
-    """Return the calls among the messages that have observations."""
-    results = {each.call: each for each in messages if isinstance(each, ToolMessage)}
-    actions = [action for each in messages if isinstance(each, AssistantMessage) for action in each.actions]
-    return [_Step(action=each, result=results[each.id]) for each in actions if each.id in results]
-
-
-def _find_proposed_search(messages: Sequence[Message]) -> _Step | None:
-    """Return the search whose changes were proposed at the very end of these messages."""
-    steps = _collect_steps(messages)
-    if not steps or steps[-1].action.tool != "propose":
-        return None
-    return next((each for each in reversed(steps) if each.action.tool == "repair"), None)
-
-
-def _find_turn_start(messages: Sequence[Message]) -> int:
-    """Return the index of the current turn's prompt: after the last message that ended a turn."""
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
-        if isinstance(message, AssistantMessage):
-            ended = not message.actions or any(action.tool in _ENDS for action in message.actions)
-            if ended:
-                later = range(place + 1, len(messages))
-                return next((at for at in later if isinstance(messages[at], UserMessage)), len(messages))
-    return 0
-
-
-def _get_report(step: _Step) -> Mapping[str, Any]:
-    """Return the structured report; without one (a log of another version), the outcome in the text's first line."""
-    report = step.data.get("report")
-    if isinstance(report, Mapping):
-        return report
-    first = step.result.text.partition("\n")[0].lower()
-    for word in ("no tests", "not run", "broken", "timed out", "failed", "passed"):
-        if word in first:
-            known = {"no tests": "no-tests", "not run": "no-runner", "timed out": "timeout"}
-            return {"outcome": known.get(word, word)}
-    return {"outcome": "broken"}
-
-
-def _list_failing_tests(step: _Step) -> list[str]:
-    return [str(each["id"]) for each in _get_report(step).get("failures", ())]

@@ -65,12 +65,17 @@ WriteDraft = Callable[[Report, Suspicion, Sequence[Rejection]], Awaitable[str]]
 
 @dataclass(slots=True, kw_only=True)
 class Machine:
-    """One reproduction. write_draft: a model's; None works without one. settings_module: of a Django project"""
+    """One reproduction.
+
+    write_draft: a model's; None works without one. uses_report: the report's own code is tried first
+    settings_module: of a Django project
+    """
 
     at: Workspace
     runner: ProbeRunner
     text: str
     write_draft: WriteDraft | None = None
+    uses_report: bool = True
     settings_module: str = ""
     seconds: float = SECONDS
     state: State = State.EXTRACT
@@ -84,7 +89,7 @@ class Machine:
         began = time.monotonic()
         self.report = extract_report(self.text)
         self.trail.append(Transition(state=State.EXTRACT, detail=_describe_report(self.report)))
-        drafts = build_drafts(self.report)
+        drafts = build_drafts(self.report) if self.uses_report else []
         if not drafts and self.write_draft is None:
             self._enter(State.NOT_REPRODUCED)
             return self._conclude(began, reason="the report holds no code that could be run")
@@ -315,9 +320,17 @@ def is_failure_of(returncode: int, output: str, kind: str, error_type: str) -> b
 
 
 async def reproduce(
-    at: Workspace, text: str, *, write_draft: WriteDraft | None = None, seconds: float = SECONDS
+    at: Workspace,
+    text: str,
+    *,
+    write_draft: WriteDraft | None = None,
+    uses_report: bool = True,
+    seconds: float = SECONDS,
 ) -> Reproduction:
-    """Reproduce the bug that a report tells of. Raises UserError without a sandbox, TestsNotRunnable without Python."""
+    """Reproduce the bug that a report tells of. Raises UserError without a sandbox, TestsNotRunnable without Python.
+
+    uses_report: the report's own code is tried before the drafts that are written
+    """
     from tools.testing.project_files import Project
     from tools.testing.python import find_interpreter
 
@@ -328,7 +341,13 @@ async def reproduce(
     )
     module = _find_settings_module(project.read_text("manage.py"))
     machine = Machine(
-        at=at, runner=runner, text=text, write_draft=write_draft, settings_module=module, seconds=seconds
+        at=at,
+        runner=runner,
+        text=text,
+        write_draft=write_draft,
+        uses_report=uses_report,
+        settings_module=module,
+        seconds=seconds,
     )
     try:
         return await machine.run()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-from agent.events import Event, Signal
+from agent.events import Event, ObservationEvent, Prompt, Signal
 from agent.verify.reproduction.report.extract import extract_report
 from agent.verify.suite_evidence import list_modified_files
 from agent.verify.verdict import Claim, Verdict
@@ -13,6 +15,12 @@ from sandbox.errors import UserError
 from tools.core.untrusted_output import quote_lines
 from tools.core.workspace import Workspace
 from tools.testing.project_files import TestsNotRunnable
+
+if TYPE_CHECKING:
+    from agent.verify.reproduction.classification import Rejection
+    from agent.verify.reproduction.report.report_fields import Report
+    from agent.verify.reproduction.result import Reproduction
+    from agent.verify.reproduction.suspicion import Suspicion
 
 SIGNAL = "reproduction"
 """Name of the signal that keeps the artifact's reference in the log."""
@@ -23,7 +31,7 @@ SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptReproduction:
-    """A reproduction as it is kept in a session. ref: of the artifact"""
+    """A reproduction as it is kept in a session. ref: of the artifact; file: reference of the script alone"""
 
     script: str
     python: str
@@ -31,6 +39,7 @@ class KeptReproduction:
     error_type: str
     message: str
     detail: str
+    file: str = ""
     ref: str = ""
 
 
@@ -44,50 +53,85 @@ class Told:
 
 @dataclass(slots=True, kw_only=True)
 class ReproductionVerifier:
-    """The bug that the prompt reports, and that a script has reproduced, does not happen any more."""
+    """The bug that the prompt reports, and that a script has reproduced, does not happen any more.
+
+    kept: the script of the turn; prompt: of the turn
+    """
 
     workspace: Workspace
     name: str = "reproduction"
     withholds_commit: bool = True
     kept: KeptReproduction | None = None
+    prompt: str = ""
+    _has_commits: bool = False
 
     def begin_turn(self) -> None:
         """See `Verifier.begin_turn`."""
         self.kept = None
+        self._has_commits = False
 
     def track_event(self, event: Event) -> None:
         """Restore the script of a turn that a kill or a limit interrupted."""
+        if isinstance(event, Prompt):
+            self.prompt = event.text
         if self.kept is None and isinstance(event, Signal) and event.name == SIGNAL:
             self.kept = self._load(event.detail.partition(" ")[0])
+        if isinstance(event, ObservationEvent):
+            self._has_commits |= bool(event.data.get("commit"))
+        if self.kept is None and isinstance(event, ObservationEvent):
+            found = event.data.get("reproduction")
+            self.kept = self._load(str(found.get("ref"))) if isinstance(found, dict) else None
 
     async def reproduce_prompt(self, prompt: str) -> Told:
         """Reproduce the bug of a prompt that holds code or a trace; keep the script as an artifact."""
         if not extract_report(prompt).has_code:
             return Told()
+        return await self.reproduce_report(prompt)
+
+    async def reproduce_report(self, prompt: str, script: str = "") -> Told:
+        """Reproduce the bug of a prompt by its own code, or by a script that a model wrote."""
         from agent.verify.reproduction.machine import reproduce
 
+        written = [script] if script else []
+
+        async def write_draft(report: Report, suspicion: Suspicion, rejections: Sequence[Rejection]) -> str:
+            return written.pop() if written else ""
+
         try:
-            found = await reproduce(self.workspace, prompt, seconds=SECONDS)
+            found = await reproduce(
+                self.workspace,
+                prompt,
+                write_draft=write_draft if script else None,
+                uses_report=not script,
+                seconds=SECONDS,
+            )
         except (TestsNotRunnable, UserError) as problem:
             return Told(detail=f"not made: {problem}")
-        failure = found.failure
-        if not found.is_reproduced or failure is None:
+        if not found.is_reproduced:
             return Told(detail=f"not made: {found.reason}")
+        self._keep(found)
+        assert self.kept is not None
+        text = (
+            f"The reported bug is reproduced ({self.kept.detail}). This script fails because of it, and is run again "
+            f"at the end of the turn:\n{quote_lines(found.script.splitlines())}"
+        )
+        return Told(detail=f"{self.kept.ref} {self.kept.detail}", text=text)
+
+    def _keep(self, found: Reproduction) -> None:
+        """Save a reproduction, and its script alone for a person who looks for it."""
+        failure = found.failure
+        assert failure is not None
+        artifacts = self.workspace.artifacts
         kept = KeptReproduction(
             script=found.script, python=found.python, kind=failure.kind, error_type=failure.error_type,
-            message=failure.message, detail=failure.detail,
+            message=failure.message, detail=failure.detail, file=artifacts.save(found.script.encode()),
         )  # fmt: skip
-        ref = self.workspace.artifacts.save(json.dumps(asdict(kept)).encode())
-        self.kept = self._load(ref)
-        text = (
-            f"The reported bug is reproduced ({failure.detail}). This script fails because of it, and is run again at "
-            f"the end of the turn:\n{quote_lines(found.script.splitlines())}"
-        )
-        return Told(detail=f"{ref} {failure.detail}", text=text)
+        self.kept = self._load(artifacts.save(json.dumps(asdict(kept)).encode()))
 
     async def verify(self, claim: Claim) -> Verdict | None:
         """Run the script again if files were changed; None if there is none."""
-        if self.kept is None or not list_modified_files(self.workspace):
+        changed = self._has_commits or bool(list_modified_files(self.workspace))
+        if self.kept is None or not changed:
             return None
         return await self._run_script(self.kept, self.workspace)
 
@@ -108,7 +152,9 @@ class ReproductionVerifier:
             await runner.close()
         output = done.stdout.text()
         if done.ended == "exited" and done.returncode == 0:
-            return self._answer("pass", f"it failed before ({kept.detail}) and passes now")
+            place = self.workspace.artifacts.find_file(kept.file)
+            told = f"it failed before ({kept.detail}) and passes now"
+            return self._answer("pass", f"{told}\nthe script: {place}" if place else told)
         if is_failure_of(done.returncode, output, kept.kind, kept.error_type):
             tail = quote_lines(output.strip().splitlines()[-12:])
             advice = f"Before this is done: the reported bug is still there.\n{tail}"

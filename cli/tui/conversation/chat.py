@@ -20,6 +20,7 @@ from cli.tui.conversation.approval_prompt import TerminalApprover
 from cli.tui.conversation.footer import format_footer, list_context_share
 from cli.tui.conversation.plan_mode import ChatPlanMode
 from cli.tui.conversation.proposal import offer_proposal
+from cli.tui.conversation.reproduction_offer import offer_kept_test
 from cli.tui.conversation.session_history import SessionHistory
 from cli.tui.frontend import Frontend
 from cli.tui.screen.session_view import SessionView
@@ -375,6 +376,7 @@ class Chat:
         if not self._hung_up:
             await self.planning.handle_turn_end(end)
             await offer_proposal(self)
+            await offer_kept_test(self)
 
     def _take_notes(self) -> list[str]:
         """Return what the model has to know beside the next prompt; it is not part of the user's words."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.test_honest_ends import DOUBTFUL, FEE, PROMPT, project
+from tests.end_to_end.test_reproduced_repair import CART, REPORT, TEST
 from tests.support import cli
 from tests.support.repo import Repo
 from tests.support.talking import at_rest, leave
@@ -51,3 +52,21 @@ def test_a_question_is_declined(repo: Repo) -> None:
         at_rest(terminal)
         leave(terminal)
     assert repo.git("status", "--porcelain") == ""
+
+
+def test_the_script_of_a_mended_bug_becomes_a_test_after_a_yes(tmp_path: Path) -> None:
+    shop = Repo(tmp_path / "shop")
+    shop.write("cart.py", CART)
+    shop.write("tests/test_cart.py", TEST)
+    shop.commit_all()
+    with talk_offline(shop) as terminal:
+        at_rest(terminal)
+        terminal.type(f"\x1b[200~{REPORT}\x1b[201~\r")  # pasted
+        terminal.wait(
+            lambda: "Keep the reproduction as a test in tests/test_reproduction.py?" in terminal.text
+        )
+        assert not (shop.root / "tests/test_reproduction.py").exists()
+        terminal.type("y")
+        at_rest(terminal)
+        assert "discount=3) == 12" in shop.read("tests/test_reproduction.py")
+        leave(terminal)

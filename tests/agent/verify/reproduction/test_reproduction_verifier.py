@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from agent.events import Signal, VerdictEvent
+from agent.session_settings import SessionSettings
 from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
+from agent.verify.verify_settings import VerifySettings
 from sandbox.backends.selection import choose_sandbox
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
@@ -17,6 +19,7 @@ from tests.support.repo import remember_original
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
+from tools.fs.file_tools import write
 from tools.repair.languages.project_copies import create_copies
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -47,15 +50,58 @@ async def run_tests(*, at: Workspace) -> Observation:
     return Observation(text="1 passed", data={"report": {"outcome": "passed", "passed": 1}})
 
 
-def start(tmp_path: Path, turns: list[dict[str, Any]]) -> Bench:
-    it = bench(tmp_path, turns, [put, run_tests])
+def start(tmp_path: Path, turns: list[dict[str, Any]], **verify: bool) -> Bench:
+    settings = SessionSettings(verify=VerifySettings(reproduce=True, **verify))
+    it = bench(tmp_path, turns, [put, run_tests, write], settings=settings)
     at = it.runtime.workspace
     (at.root / "cart.py").write_text(CART)
     at.sandbox = choose_sandbox(at.root, spill=tmp_path / "sessions")
-    verifier = ReproductionVerifier(workspace=at)
-    it.runtime.conclusion.reproduction = verifier
-    it.runtime.conclusion.verifiers.append(verifier)
     return it
+
+
+TOLD = "Fix this bug: average([]) raises a ZeroDivisionError."
+FIXED = CART.replace("/ len(prices)", "/ (len(prices) or 1)")
+SCRIPT = "from cart import average\n\nassert average([]) == 0\n"
+
+
+def test_a_model_shows_the_bug_by_a_script_of_its_own(tmp_path: Path) -> None:
+    turns = [
+        {"calls": [call("reproduce", script="import carts\n\ncarts.average([])\n")]},
+        {"calls": [call("reproduce", script=SCRIPT)], "expect": ["reproduce: not made"]},
+        {"calls": [call("put", text=CART + "\n")], "expect": ["The reported bug is reproduced"]},
+        {"text": "It works now."},  # a claim that is not so
+        {"calls": [call("put", text=FIXED)], "expect": ["the reported bug is still there"]},
+        {"text": "Done."},
+    ]
+    it = start(tmp_path, turns)
+    assert "reproduce" not in [each.name for each in it.request().tools], "it is offered with the first turn"
+    end = it.turn(TOLD)
+    assert end.outcome == "done"
+    assert list_verdicts(it) == [("fail", "executed"), ("pass", "executed")]
+    assert end.files == ["cart.py"]
+
+
+def test_a_script_that_passes_is_no_reproduction(tmp_path: Path) -> None:
+    script = "from cart import average\n\nassert average([1, 3]) == 2\n"
+    turns = [
+        {"calls": [call("reproduce", script=script)]},
+        {"text": "No.", "expect": ["reproduce: not made"]},
+    ]
+    it = start(tmp_path, turns)
+    it.turn(TOLD)
+    assert list_verdicts(it) == []
+
+
+def test_the_script_is_kept_as_a_test_where_the_settings_want_it(tmp_path: Path) -> None:
+    turns = [
+        {"calls": [call("reproduce", script=SCRIPT)]},
+        {"calls": [call("put", text=FIXED)]},
+        {"text": "Done."},
+    ]
+    it = start(tmp_path, turns, keep_reproduction=True)
+    end = it.turn(TOLD)
+    assert (end.outcome, end.files) == ("done", ["cart.py", "test_reproduction.py"])
+    assert "assert average([]) == 0" in (it.runtime.workspace.root / "test_reproduction.py").read_text()
 
 
 def list_verdicts(it: Bench) -> list[tuple[str, str]]:

@@ -1,0 +1,32 @@
+"""Question after a turn that mended a reproduced bug: whether its script becomes a test of the project."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cli.tui.frontend import Question
+
+if TYPE_CHECKING:
+    from cli.tui.conversation.conversation import Conversation
+
+
+async def offer_kept_test(chat: Conversation) -> None:
+    """Ask whether to keep the turn's reproduction as a test, and write it on a yes."""
+    conclusion = chat.runtime.conclusion
+    kept = conclusion.reproduction.kept if conclusion.reproduction is not None else None
+    has_passed = any(each.name == "reproduction" and each.outcome == "pass" for each in conclusion.verdicts)
+    if kept is None or not has_passed or conclusion.settings.keep_reproduction or chat.planning.on:
+        return
+    from agent.verify.reproduction.in_turn.kept_test import choose_test_path
+
+    path = choose_test_path(chat.runtime.workspace, kept.script)
+    chat.front.alert("a question waits for you")
+    question = Question(
+        what=f"Keep the reproduction as a test in {path}?",
+        why="it failed before the fix and passes now; verify.keep_reproduction keeps it without a question",
+    )
+    answer = await chat.front.ask(question)
+    if conclusion.reproduction is not None:
+        conclusion.reproduction.kept = None  # ask only once
+    if answer.kind != "no":
+        await chat.runtime.run_person_action("write", {"path": path, "content": kept.script})
