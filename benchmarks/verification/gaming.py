@@ -20,7 +20,7 @@ from pathlib import Path
 
 from agent.verify.gaming.request_intent import read_request
 from benchmarks.verification.cheats import read_cheats
-from benchmarks.verification.real_commits import list_commits, read_files
+from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
 from tools.lint.gaming.detection import find_signs
 from tools.lint.gaming.file_changes import ChangeSet
 
@@ -113,7 +113,7 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
         repo = folder / name / "repo"
         commits = list_commits(repo, name, wanted)
         for commit, files, others in read_files(repo, commits):
-            change = ChangeSet(files=files, request=read_request([commit.message]), other_tests=others)
+            change = ChangeSet(files=files, request=read_request([describe_commit(commit.message)]), other_tests=others)
             started = time.process_time()
             signs = find_signs(change)
             spent = time.process_time() - started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,19 @@ class Commit:
     name: str
     message: str
     files: tuple[tuple[str, str, str], ...]
+
+
+def describe_commit(message: str) -> str:
+    """Return what a commit's message asks for: its subject and prose up to the first list or trailer.
+
+    A squashed commit goes on with the list of its steps, "make the tests pass" among them: a log, not a request.
+    """
+    kept: list[str] = []
+    for place, line in enumerate(message.strip().splitlines()):
+        if place and re.match(r"\s*(?:[*+-]\s|\d+[.)]\s|-{3,}|\*{3,}|[A-Z][\w-]+-by:)", line):
+            break
+        kept.append(line)
+    return "\n".join(kept).strip()
 
 
 def list_commits(repo: Path, name: str, wanted: int) -> list[Commit]:

@@ -37,6 +37,11 @@ _TOPICS: dict[str, re.Pattern[str]] = {
         r"|plugin)s?)\b",
         re.IGNORECASE,
     ),
+    "test-detection": re.compile(
+        r"\b(?:test|testing)[- ]?(?:mode|binary|env\w*|detection)\b|\bdetect\w*[^.?!\n]{0,40}\btest"
+        r"|\bwhen run\w*[^.?!\n]{0,20}\btests?\b",
+        re.IGNORECASE,
+    ),
     "ci": re.compile(
         r"\b(?:ci|pipeline|workflows?|github actions?|travis|gitlab|azure|build matrix)\b", re.IGNORECASE
     ),

@@ -17,6 +17,9 @@ Role = Literal["test", "expected", "setup", "product", "other"]
 LARGEST_DIFF = 4_000_000
 """Product of the numbers of differing lines; beyond it only lines that occur on one side count as changed."""
 
+LONGEST_HEAD = 400
+"""Characters of a line that is compared word by word: a longer one is minified or generated."""
+
 _TEST_FOLDER = re.compile(r"(?:^|/)(?:tests?|testing|spec|specs|__tests__|e2e|unit_?tests?)/")
 _EXPECTED = re.compile(
     r"(?:^|/)(?:__snapshots__|snapshots?|goldens?|testdata|fixtures?|cassettes|expected|baselines?)/"
@@ -67,9 +70,9 @@ _SETUP = re.compile(
     r"(?:^|/)(?:conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml"
     r"|pytest\.ini|\.?pytest\.toml"
     r"|tox\.ini|noxfile\.py|\.coveragerc|[Mm]akefile|GNUmakefile|justfile|package\.json|tsconfig[\w.-]*\.json"
-    r"|(?:jest|vitest|vite|karma|cypress|playwright|ava|nyc|eslint)\.config\.\w+|\.mocharc[\w.]*"
+    r"|(?:jest|vitest|vite|babel|karma|cypress|playwright|ava|nyc|eslint)\.config\.\w+|\.mocharc[\w.]*"
     r"|\.nycrc[\w.]*|\.simplecov"
-    r"|\.eslintrc[\w.]*|\.golangci\.ya?ml|\.pylintrc|pylintrc|mypy\.ini|\.mypy\.ini|\.flake8|ruff\.toml|\.ruff\.toml"
+    r"|\.eslintrc[\w.]*|\.babelrc[\w.]*|\.golangci\.ya?ml|\.pylintrc|pylintrc|mypy\.ini|\.mypy\.ini|\.flake8|ruff\.toml|\.ruff\.toml"
     r"|codecov\.ya?ml|\.codecov\.ya?ml|\.gitlab-ci\.yml|\.travis\.yml|azure-pipelines\.ya?ml|Jenkinsfile|\.rspec"
     r"|pom\.xml|build\.gradle(?:\.kts)?|Rakefile|run_tests?\.(?:sh|py)|runtests?\.(?:sh|py)|test\.sh|biome\.json)$"
     r"|(?:^|/)\.github/workflows/|(?:^|/)\.circleci/|(?:^|/)ci/[^/]*\.(?:sh|ya?ml)$|\.pth$"
@@ -241,11 +244,10 @@ _HEAD = re.compile(
 
 def _list_renamed(file: FileChange) -> Iterator[str]:
     """Yield the names in removed heads of which an added head differs by this name only."""
-    masked = {
-        (_mask(text, word)) for _, text in file.added if _HEAD.search(text) for word in _WORD.findall(text)
-    }
+    added = [text for _, text in file.added if len(text) <= LONGEST_HEAD and _HEAD.search(text)]
+    masked = {_mask(text, word) for text in added for word in _WORD.findall(text)}
     for _, text in file.removed:
-        if _HEAD.search(text):
+        if len(text) <= LONGEST_HEAD and _HEAD.search(text):
             yield from (word for word in _WORD.findall(text) if _mask(text, word) in masked)
 
 

@@ -51,14 +51,14 @@ def find_product_signs(change: ChangeSet) -> Iterator[Finding]:
     for file in change.list_files("product"):
         if file.after is None:
             continue
-        yield from _find_detection(file)
+        yield from _find_detection(change, file)
         if file.path.endswith((".py", ".pyi")):
             yield from _find_python_signs(change, file)
         else:
             yield from find_script_signs(change, file)
 
 
-def _find_detection(file: FileChange) -> Iterator[Finding]:
+def _find_detection(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
     stack_lines = [line for line, text in file.added if _STACK.search(text)]
     for line, text in file.added:
         if text.lstrip().startswith(("#", "//", "*")):
@@ -68,7 +68,8 @@ def _find_detection(file: FileChange) -> Iterator[Finding]:
             near_stack and _TESTING.search(text) and "test" in text.lower() and not _STACK.search(file.old)
         ):
             message = f"the product asks whether tests run: {quote_source(text)}"
-            yield make_sign("test-detection", file.path, line, message, fails=True)
+            asked = "test-detection" in change.request.topics
+            yield make_sign("test-detection", file.path, line, message, fails=not asked)
         if (match := _EXIT.search(text)) and match[0] not in file.old:
             is_main = (
                 re.search(r"__main__|\bfunc main\(|\bmain\(|bin/|cli", file.new) and "_exit" not in match[0]
@@ -168,7 +169,7 @@ def _find_caught(
     """Yield broad handlers that are new: around code that was there, the whole of it is a failure."""
     if old is None:
         return
-    known = sum(map(_hides_failure, ast.walk(old)))
+    known = sum(map(_hides_failure, ast.walk(old))) or sum(map(_goes_on, ast.walk(old)))
     tries = [each for each in ast.walk(new) if isinstance(each, ast.stmt) and _hides_failure(each)]
     if len(tries) <= known:
         return
@@ -205,6 +206,14 @@ def _hides_failure(node: ast.AST) -> bool:
     if not isinstance(node, ast.Try):
         return False
     return any(_is_broad(each) and _is_silent(each.body) for each in node.handlers)
+
+
+def _goes_on(node: ast.AST) -> bool:
+    """Return whether a broad handler raises nothing: it may tell of the failure, but hides it from the caller."""
+    return isinstance(node, ast.Try) and any(
+        _is_broad(each) and not any(isinstance(inner, ast.Raise) for inner in ast.walk(each))
+        for each in node.handlers
+    )
 
 
 def _is_broad(handler: ast.ExceptHandler) -> bool:
@@ -244,7 +253,9 @@ def _find_cases(change: ChangeSet, file: FileChange, node: _Function, changed: s
         match each:
             case ast.If(test=test, body=[ast.Return(value=ast.expr() as answer)]):
                 pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
-            case ast.If(test=test, body=[ast.Assign(value=answer)]):
+            case ast.If(test=test, body=[ast.Assign(targets=targets, value=answer)]):
+                if _fills_default(test, targets):
+                    continue
                 pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
             case ast.IfExp(test=test, body=answer):
                 pairs = [(each.lineno, key, answer) for key in _list_compared(test, arguments)]
@@ -264,6 +275,15 @@ def _find_cases(change: ChangeSet, file: FileChange, node: _Function, changed: s
             line, key, answer = told[0]
             message = f"{node.name!r} answers a test's input with a literal: {ast.unparse(key)} → {ast.unparse(answer)}"
             yield make_sign("special-case", file.path, line, message, fails=True)
+
+
+def _fills_default(test: ast.expr, targets: list[ast.expr]) -> bool:
+    """Return whether a condition `x is None` sets `x`."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            return any(ast.dump(left).replace("Load", "Store") == ast.dump(each) for each in targets)
+        case _:
+            return False
 
 
 def _list_compared(test: ast.expr, arguments: set[str]) -> Iterator[ast.expr]:
@@ -298,6 +318,8 @@ def _is_tested(change: ChangeSet, name: str, key: ast.expr, answer: ast.expr) ->
     if not _is_literal(answer) or not _is_literal(key):
         return False
     wanted, given = _spell(answer), _spell(key)
+    if isinstance(key, ast.Constant) and (key.value is None or isinstance(key.value, str)) and wanted == given:
+        return False
     trivial = {"True", "False", "None", *TRIVIAL_TEXT, "''", "[]", "{}", "()"}
     if given in trivial and wanted in trivial:
         return False
@@ -334,7 +356,7 @@ def _find_hard_coded(
         isinstance(each, ast.Call | ast.BinOp | ast.For | ast.While | ast.Subscript) for each in ast.walk(old)
     )
     wanted = _spell(answer)
-    if not computes or wanted in ("None", "", "{}"):
+    if not computes or wanted in ("None", "", "{}", "[]", "()"):
         return
     leaves = [
         repr(each.value)

@@ -43,6 +43,7 @@ def find_test_signs(change: ChangeSet) -> Iterator[Finding]:
         for name, unit in pair.new.units.items()
         if name not in pair.old.units or pair.old.units[name].text != unit.text
     }
+    loses_tests = _count_tests([each.new for each in pairs]) < _count_tests([each.old for each in pairs])
     for pair in pairs:
         if pair.file.role == "test":
             yield from _compare_file(change, pair)
@@ -50,7 +51,7 @@ def find_test_signs(change: ChangeSet) -> Iterator[Finding]:
             new = pair.new.units.get(name)
             if new is None:
                 if old.is_test and pair.file.role == "test":
-                    yield from _judge_missing(change, pair, old, list(fresh.values()))
+                    yield from _judge_missing(change, pair, old, list(fresh.values()), loses_tests)
             elif new.text != old.text and pair.file.role == "test":
                 yield from _compare_unit(change, pair, old, new)
             elif old.is_test and not new.is_test and pair.file.role == "test":
@@ -131,7 +132,13 @@ def _is_known(pair: _Pair, name: str) -> bool:
     return any(each.base_name == name for each in pair.old.units.values())
 
 
-def _judge_missing(change: ChangeSet, pair: _Pair, old: TestUnit, fresh: list[TestUnit]) -> Iterator[Finding]:
+def _count_tests(files: list[TestFile]) -> int:
+    return sum(unit.is_test for each in files for unit in each.units.values())
+
+
+def _judge_missing(
+    change: ChangeSet, pair: _Pair, old: TestUnit, fresh: list[TestUnit], loses_tests: bool
+) -> Iterator[Finding]:
     path = pair.file.path
     title = old.base_name.replace("·", ".").partition("#")[0]
     moved = next(
@@ -171,7 +178,8 @@ def _judge_missing(change: ChangeSet, pair: _Pair, old: TestUnit, fresh: list[Te
         message = f"the test {title!r} is gone, with {', '.join(subject[:3])}"
         yield make_sign("removed", path, 0, message, fails=change.request.passing)
         return
-    fails = not change.request.tests and not change.request.removal and _is_net_loss(change, pair, old)
+    fails = not change.request.tests and not change.request.removal
+    fails = fails and (loses_tests or change.is_suspect_test(old.base_name, old.words))
     yield make_sign("removed", path, 0, f"the test {title!r} is gone", fails=fails)
 
 
@@ -193,12 +201,6 @@ _COMMON = frozenset(
         "def",
     )
 )
-
-
-def _is_net_loss(change: ChangeSet, pair: _Pair, old: TestUnit) -> bool:
-    """Return whether a missing test is not replaced: it is suspect, or its file has fewer tests than before."""
-    before, after = (sum(unit.is_test for unit in each.units.values()) for each in (pair.old, pair.new))
-    return change.is_suspect_test(old.base_name, old.words) or after < before
 
 
 def _find_commented(file: FileChange, old: TestUnit) -> int | None:
@@ -296,7 +298,7 @@ def _compare_replacements(change: ChangeSet, path: str, old: TestUnit, new: Test
     asked = change.request.tests
     checked = old.calls | new.calls
     for name in new.patched:
-        if new.patched[name] > old.patched[name] and name not in _HARMLESS:
+        if new.patched[name] > old.patched[name] and name not in _HARMLESS and not _was_local(name, old):
             is_subject = name in checked or (len(name) > 3 and name in old.base_name)
             message = f"the test replaces {name!r}{', which it tests' if is_subject else ''}"
             yield make_sign("mocked", path, new.line, message, fails=is_subject and not asked)
@@ -325,6 +327,11 @@ def _compare_replacements(change: ChangeSet, path: str, old: TestUnit, new: Test
         yield make_sign(
             "detached", path, new.line, message, fails=change.is_suspect_test(new.base_name, old.words)
         )
+
+
+def _was_local(name: str, old: TestUnit) -> bool:
+    """Return whether a test defined a name itself before, or did not know it: nothing is replaced then."""
+    return name not in old.text or bool(re.search(rf"\b{re.escape(name)}\s*:?=(?!=)", old.text))
 
 
 _MODULE_MOCK = re.compile(r"\b(?:jest|vi)\.(?:mock|doMock)\(\s*[\"'](?P<module>\.[^\"']+)[\"']\s*,")

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-ASSERTING = re.compile(r"^(?:assert|check|verify|expect|fail)|[a-z]_?assert|raises$|warns$", re.IGNORECASE)
+ASSERTING = re.compile(r"^_*(?:assert|check|verify|expect|fail)|[a-z]_?assert|raises$|warns$", re.IGNORECASE)
 
 _STRENGTH = {
     **dict.fromkeys(("Eq", "Is"), 3),

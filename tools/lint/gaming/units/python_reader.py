@@ -127,8 +127,9 @@ class _UnitReader:
                         _is_check(each) for stmt in node.body for each in ast.walk(stmt)
                     )
                     return self.visit_block(node.orelse, swallowed=swallowed, guarded=guarded)
-                self.visit_block(node.body, swallowed=swallowed, guarded=True)
-                self.visit_block(node.orelse, swallowed=swallowed, guarded=True)
+                either = bool(_count_checks(node.body) and _count_checks(node.orelse))
+                self.visit_block(node.body, swallowed=swallowed, guarded=guarded or not either)
+                self.visit_block(node.orelse, swallowed=swallowed, guarded=guarded or not either)
             case ast.Try():
                 caught = any(_swallows(each) for each in node.handlers)
                 self.visit_block(node.body, swallowed=swallowed or caught, guarded=guarded)
@@ -137,18 +138,22 @@ class _UnitReader:
                 self.visit_block(node.orelse, swallowed=swallowed, guarded=guarded)
                 self.visit_block(node.finalbody, swallowed=swallowed, guarded=guarded)
             case ast.With() | ast.AsyncWith():
-                hides = False
+                hides = expects = False
                 for item in node.items:
                     if isinstance(item.context_expr, ast.Call):
                         called = read_dotted_name(item.context_expr.func)
                         hides |= called.endswith("suppress") and any(
                             read_dotted_name(arg) in _BROAD for arg in item.context_expr.args
                         )
+                        expects |= bool(_RAISES.search(called))
                         self._read_call_check(item.context_expr)
                         self.read_call(item.context_expr)
-                return self.visit_block(node.body, swallowed=swallowed or hides, guarded=guarded)
+                ended = self.visit_block(node.body, swallowed=swallowed or hides, guarded=guarded)
+                return ended and not expects and not hides
             case ast.For() | ast.AsyncFor():
                 self._read_expressions(node.iter)
+                targets = [each for each in ast.walk(node.target) if isinstance(each, ast.Name)]
+                self._unit.rebound.update(each.id for each in targets)
                 if isinstance(node.iter, ast.List | ast.Tuple) and not node.iter.elts:
                     self._unit.unreached += sum(
                         _is_check(each) for stmt in node.body for each in ast.walk(stmt)
@@ -223,7 +228,7 @@ class _UnitReader:
             self._unit.patched.update(names[:1])
         if dotted.endswith("sleep"):
             self._unit.sleeps.append(ast.unparse(call))
-        if re.search(r"(?:os\._exit|sys\.exit|pytest\.exit|quit|os\.kill|os\.abort)$", dotted):
+        if re.search(r"^(?:os\._exit|sys\.exit|pytest\.exit|quit|os\.kill|os\.abort)$", dotted):
             self._unit.exits.append(dotted)
         if dotted.endswith("timeout"):
             self._unit.timeouts += (
@@ -256,7 +261,8 @@ class _UnitReader:
         has_match = False
         if _RAISES.search(name) and call.args:
             first = call.args[0]
-            raises = tuple(map(read_dotted_name, first.elts if isinstance(first, ast.Tuple) else [first]))
+            named = first.elts if isinstance(first, ast.Tuple) else [first]
+            raises = tuple(read_dotted_name(each).rpartition(".")[2] for each in named)
             has_match = any(each.arg == "match" for each in call.keywords) or "Regex" in name
         self.add_check(call, [call], strength=strength, raises=raises, has_match=has_match)
         return True

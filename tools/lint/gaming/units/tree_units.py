@@ -124,7 +124,7 @@ def parse_test_file(language_name: str, path: str, source: str) -> TestFile | No
         if _ONLY.search(line):
             found.only.append((number, line.strip()))
         if re.match(r"//\s*(?:go:build|\+build)\s+(?:ignore|never|manual|skip\w*|!\w+)", line):
-            found.skips.append((line.strip(), False))
+            found.skips.append((line.strip(), bool(re.search(r"build\s+!", line))))
     return found
 
 
