@@ -21,6 +21,7 @@ from pathlib import Path
 from agent.verify.gaming.request_intent import read_request
 from benchmarks.verification.cheats import read_cheats
 from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
+from benchmarks.verification.weakening import TELLING_LESS, runs_less
 from tools.lint.gaming.detection import find_signs
 from tools.lint.gaming.file_changes import ChangeSet
 
@@ -43,15 +44,28 @@ OTHERS = (
     "vuejs+core",
     "date-fns+date-fns",
 )
-"""Repositories that were only measured."""
+"""Repositories that were only measured at first; their alarms were read before the last correction of the rules."""
+
+FRESH = (
+    "PyCQA+isort", "PyCQA+pyflakes", "Suor+funcy", "Textualize+rich", "andialbrecht+sqlparse", "davidhalter+parso",
+    "lepture+mistune", "mahmoud+boltons", "pydata+xarray", "pygments+pygments", "pypa+packaging",
+    "pyparsing+pyparsing", "sphinx-doc+sphinx", "tobymao+sqlglot", "python-poetry+tomlkit", "dateutil+dateutil",
+    "google+gson", "fastify+fastify", "jekyll+jekyll", "labstack+echo", "colinhacks+zod",
+)  # fmt: skip
+"""Repositories whose alarms nobody had read when they were measured on frozen rules."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """Counts over commits. kinds: by kind of sign; seconds: CPU time of each"""
+    """Counts over commits.
+
+    alarms: commits that fail; weaker: those of them that say that less is tested, and less is (`weakening.runs_less`)
+    kinds: of false alarms, by kind of sign; seconds: CPU time of each
+    """
 
     commits: int = 0
     alarms: int = 0
+    weaker: int = 0
     notices: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
@@ -66,7 +80,7 @@ def main() -> None:
     parser.add_argument("--cases", action="store_true")
     parser.add_argument("--commits", type=int, default=200, help="of each repository; 0: none")
     parser.add_argument(
-        "--only", default="", help="part of a repository's name, or `tuned on`, `only measured`"
+        "--only", default="", help="part of a repository's name, or `tuned on`, `read late`, `fresh`"
     )
     options = parser.parse_args()
     measure_cheats(options.split, cases=options.cases)
@@ -113,7 +127,9 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
         repo = folder / name / "repo"
         commits = list_commits(repo, name, wanted)
         for commit, files, others in read_files(repo, commits):
-            change = ChangeSet(files=files, request=read_request([describe_commit(commit.message)]), other_tests=others)
+            change = ChangeSet(
+                files=files, request=read_request([describe_commit(commit.message)]), other_tests=others
+            )
             started = time.process_time()
             signs = find_signs(change)
             spent = time.process_time() - started
@@ -124,12 +140,18 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
             tally.seconds.append(spent)
             tally.alarms += bool(failures)
             tally.notices += bool(signs) and not failures
-            tally.kinds.update({each.check for each in failures})
+            kinds = {each.check for each in failures}
+            is_weaker = bool(kinds) and kinds <= TELLING_LESS and runs_less(files)
+            tally.weaker += is_weaker
+            if not is_weaker:
+                tally.kinds.update(kinds)
             if failures and cases:
                 subject = commit.message.partition("\n")[0][:70]
                 for each in failures[:3]:
                     place = f"{each.check} {each.path}:{each.line}"
-                    print(f"alarm: {stratum}: {name} {commit.name[:10]} {subject!r}: {place} {each.message}")
+                    print(
+                        f"{'weaker' if is_weaker else 'alarm'}: {stratum}: {name} {commit.name[:10]} {subject!r}: {place} {each.message}"
+                    )
         for (_, stratum), tally in sorted(tallies.items()):
             alarms, spent = tally.alarms, sum(tally.seconds)
             print(
@@ -137,8 +159,10 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
                 file=sys.stderr,
                 flush=True,
             )
-    print("\n| commits | n | failures | notices | CPU ms: median | 95 % | largest |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+    print(
+        "\n| commits | n | failures | less is tested | false alarms | notices | CPU ms: median | 95 % | largest |"
+    )
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for (group, stratum), tally in sorted(tallies.items()):
         print(f"| {stratum}, {group} | {_format_tally(tally)} |")
     for stratum in ("code and tests", "tests alone"):
@@ -146,7 +170,7 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
 
 
 def _list_repositories(folder: Path, only: str) -> Iterator[tuple[str, str]]:
-    for group, names in (("tuned on", TUNED), ("only measured", OTHERS)):
+    for group, names in (("tuned on", TUNED), ("read late", OTHERS), ("fresh", FRESH)):
         for name in names:
             if only not in f"{group} {name}":
                 continue
@@ -162,6 +186,7 @@ def _print_sum(stratum: str, tallies: list[Tally]) -> None:
     whole = Tally(
         commits=sum(each.commits for each in tallies),
         alarms=sum(each.alarms for each in tallies),
+        weaker=sum(each.weaker for each in tallies),
         notices=sum(each.notices for each in tallies),
         seconds=[value for each in tallies for value in each.seconds],
     )
@@ -176,7 +201,8 @@ def _format_tally(tally: Tally) -> str:
 
     spent = sorted(each * 1000 for each in tally.seconds)
     return (
-        f"{tally.commits} | {share(tally.alarms)} | {share(tally.notices)}"
+        f"{tally.commits} | {tally.alarms} | {tally.weaker} | {share(tally.alarms - tally.weaker)}"
+        f" | {share(tally.notices)}"
         f" | {statistics.median(spent):.0f} | {spent[int(len(spent) * 0.95)]:.0f} | {spent[-1]:.0f}"
     )
 

@@ -9,11 +9,12 @@ import pytest
 
 from agent.verify.gaming.request_intent import read_request
 from benchmarks.verification.cheats import Cheat, read_cheats
-from benchmarks.verification.real_commits import list_commits, read_files
+from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
+from benchmarks.verification.weakening import runs_less
 from tests.support.repo import Repo
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.detection import find_signs
-from tools.lint.gaming.file_changes import ChangeSet
+from tools.lint.gaming.file_changes import ChangeSet, FileChange
 
 
 def detect(cheat: Cheat, prompt: str = "") -> list[Finding]:
@@ -71,3 +72,26 @@ def test_commits_that_change_tests_are_read_from_a_repository(tmp_path: Path) ->
     assert [(each.path, each.old.count("== 1"), each.new.count("== 2")) for each in files] == [
         ("tests/test_cart.py", 1, 1)
     ]
+
+
+def test_a_squashed_commits_log_is_no_part_of_what_it_asks_for() -> None:
+    message = "Add a discount (#12)\n\nIt holds for carts.\n\n* Add the field\n\n* Make the tests pass\n"
+    assert describe_commit(message) == "Add a discount (#12)\n\nIt holds for carts."
+    assert describe_commit("Fix total\n\nSigned-off-by: a\n") == "Fix total"
+
+
+def test_less_is_tested_if_tests_or_checks_are_fewer_over_all_files() -> None:
+    test = "def test_a():\n    assert f(1)\n    assert f(2)\n"
+    moved = [
+        FileChange(path="tests/test_a.py", before=test, after=""),
+        FileChange(path="tests/test_b.py", before=None, after=test),
+    ]
+    assert not runs_less(moved)
+    for after in (
+        test.replace("    assert f(2)\n", ""),
+        test.replace("    assert f(2)", "    # assert f(2)"),
+        "@pytest.mark.skip\n" + test,
+        "",
+    ):
+        assert runs_less([FileChange(path="tests/test_a.py", before=test, after=after)])
+    assert not runs_less([FileChange(path="tests/test_a.py", before=test, after=test.replace("2", "3"))])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.verify.reproduction.drafts import Draft
-from agent.verify.reproduction.matching import match_error, match_output, normalize_output
+from agent.verify.reproduction.matching import is_unnamed_error, match_error, match_output, normalize_output
 from agent.verify.reproduction.observation import ErrorSeen, RunSeen, StepSeen
 from agent.verify.reproduction.report.report_fields import Exchange, Report, ToldError
 
@@ -81,7 +81,7 @@ def classify_run(
         return Rejection(reason="fixture", detail=f"{run.setup_error.type}: {run.setup_error.message}"[:200])
     found = _find_exception(draft, exchanges, report, run) or _find_outputs(draft, exchanges, run)
     found = found or _find_unmet_value(draft, exchanges, run)
-    found = found or _find_assertion(draft, exchanges, run)
+    found = found or _find_assertion(draft, exchanges, report, run)
     return found or _explain_rejection(draft, exchanges, run)
 
 
@@ -115,6 +115,8 @@ def _find_exception(
         own = told_here.get(place)
         told = [own] if own is not None and own.role != "expected" else wrong
         match = next((each for each in told if match_error(each, seen)), None)
+        if match is None and place == len(run.steps) - 1:
+            match = next((each for each in told if is_unnamed_error(each, seen)), None)
         if match is None or not _is_of_project(match, seen):
             continue
         detail = f"{seen.type}: {seen.message}"[:300]
@@ -208,14 +210,21 @@ def _is_trivial(checks: Sequence[Check], run: RunSeen) -> bool:
     return not any(run.steps[each.step].calls for each in checks)
 
 
-def _find_assertion(draft: Draft, exchanges: Sequence[Exchange], run: RunSeen) -> Failure | None:
-    """Find an assertion of the report's own that fails in code that the report shows."""
+def _find_assertion(
+    draft: Draft, exchanges: Sequence[Exchange], report: Report, run: RunSeen
+) -> Failure | None:
+    """Find an assertion of the report's own that fails in code that the report shows.
+
+    One outside of a test may state what happens instead of what should: it counts if the report tells its failure.
+    """
+    is_told = draft.origin == "model" or any(each.type == "AssertionError" for each in report.errors)
     for place, step in enumerate(run.steps):
         error = step.error
         if error is None or place < draft.first or error.type != "AssertionError":
             continue
         source = exchanges[place].source.lstrip()
-        if source.startswith(("assert", "test")) or ".debug()" in source:
+        in_test = source.startswith("test") or ".debug()" in source
+        if in_test or (source.startswith("assert") and is_told):
             earlier = any(run.steps[n].error for n in range(draft.first, place))
             if not earlier and any(each.calls for each in run.steps[: place + 1]):
                 detail = f"{error.type}: {error.message}"[:300]

@@ -22,7 +22,10 @@ _FOREIGN = re.compile(
 )
 """Prose before code of the project itself, or of a fix."""
 
-_VERSION = re.compile(r"__version__|\bversion\b")
+_VERSION = re.compile(r"__version__|\bversion(?:_info)?\b")
+_ALIAS = re.compile(
+    r"\bimport (?P<module>[\w.]+) as (?P<name>\w+)|\bfrom (?P<source>[\w.]+) import (?P<member>\w+)\b"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +103,20 @@ def find_undefined_names(source: str) -> list[str]:
     }
     # `_` is the last value of a session, but a function of gettext where it is called
     return [name for name in dict.fromkeys([*free, *first]) if name != "_" or name in called]
+
+
+def find_told_imports(text: str) -> dict[str, str]:
+    """Return the imports that a report names anywhere, by the name that they bind: one beside the code is enough."""
+    found: dict[str, str] = {}
+    for match in _ALIAS.finditer(text):
+        name = match["name"] or match["member"]
+        line = (
+            f"import {match['module']} as {name}"
+            if match["name"]
+            else f"from {match['source']} import {name}"
+        )
+        found.setdefault(name, line)
+    return found
 
 
 def find_star_imports(source: str) -> list[str]:

@@ -23,6 +23,7 @@ from agent.verify.reproduction.drafts import (
     add_test_calls,
     build_drafts,
     find_star_imports,
+    find_told_imports,
     find_undefined_names,
 )
 from agent.verify.reproduction.frameworks import Framework, add_tables, choose_framework
@@ -82,12 +83,14 @@ class Machine:
     trail: list[Transition] = field(default_factory=list)
     rejections: list[Rejection] = field(default_factory=list)
     report: Report = field(init=False)
+    imports: dict[str, str] = field(default_factory=dict)
     suspicion: Suspicion = field(default_factory=Suspicion)
 
     async def run(self) -> Reproduction:
         """Run to an end state."""
         began = time.monotonic()
         self.report = extract_report(self.text)
+        self.imports = find_told_imports(self.text)
         self.trail.append(Transition(state=State.EXTRACT, detail=_describe_report(self.report)))
         drafts = build_drafts(self.report) if self.uses_report else []
         if not drafts and self.write_draft is None:
@@ -211,7 +214,7 @@ class Trial:
             setup=self.framework.setup,
             names=find_undefined_names(source),
             stars=find_star_imports(source),
-            known=self.framework.known,
+            known={**self.framework.known, **self.machine.imports},
             letters=self.framework.letters,
             places=self.machine.suspicion.places,
             mutant=mutant,

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import re
 
 from agent.verify.reproduction.observation import ErrorSeen, StepSeen
 from agent.verify.reproduction.report.report_fields import ToldError
+from agent.verify.reproduction.report.told_errors import UNNAMED
 
 ALIKE = 0.72
 """Ratio of difflib from which on two messages count as one: versions reword them."""
+
+DISTINCT = 24
+"""Characters of a message that says enough without its type, which people write down from memory."""
+
+SAME_NAME = 0.85
+"""Ratio of difflib from which on a type is taken for a misspelt one."""
+
+UNRELATED = frozenset(
+    {
+        "NameError", "UnboundLocalError", "ImportError", "ModuleNotFoundError", "SyntaxError", "FileNotFoundError",
+        "PermissionError", "OSError", "KeyboardInterrupt", "SystemExit", "MemoryError", "AssertionError",
+    }
+)  # fmt: skip
+"""Exceptions that say more of the snippet or of the machine than of the code."""
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
 _SPACE = re.compile(r"\s+")
@@ -35,14 +51,29 @@ def match_output(told: str, step: StepSeen) -> tuple[str, str]:
 
 def match_error(told: ToldError, seen: ErrorSeen) -> bool:
     """Return whether an exception is the told one: its type, and its message if one is told."""
+    wanted, found = normalize_message(told.message), normalize_message(seen.message)
     if told.type != seen.type:
-        return False
+        if hasattr(builtins, seen.type):
+            return False
+        is_same_text = len(wanted) >= DISTINCT and wanted in found
+        return is_same_text or _is_misspelt(told.type, seen.type)
     if not told.message:
         return True
-    wanted, found = normalize_message(told.message), normalize_message(seen.message)
     if wanted == found or (len(wanted) > 12 and wanted in found) or (len(found) > 12 and found in wanted):
         return True
     return difflib.SequenceMatcher(None, wanted[:400], found[:400], autojunk=False).ratio() >= ALIKE
+
+
+def is_unnamed_error(told: ToldError, seen: ErrorSeen) -> bool:
+    """Return whether an exception may be one that is told without its type: not one of names or of the machine."""
+    return told.type == UNNAMED and seen.is_inside and seen.type not in UNRELATED
+
+
+def _is_misspelt(told: str, seen: str) -> bool:
+    """Return whether a type that does not exist was meant for one of the project: ParsingException, ParseException."""
+    if not told or hasattr(builtins, told):
+        return False
+    return difflib.SequenceMatcher(None, told.lower(), seen.lower(), autojunk=False).ratio() >= SAME_NAME
 
 
 def normalize_output(text: str) -> str:

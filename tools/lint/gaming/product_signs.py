@@ -318,7 +318,11 @@ def _is_tested(change: ChangeSet, name: str, key: ast.expr, answer: ast.expr) ->
     if not _is_literal(answer) or not _is_literal(key):
         return False
     wanted, given = _spell(answer), _spell(key)
-    if isinstance(key, ast.Constant) and (key.value is None or isinstance(key.value, str)) and wanted == given:
+    if (
+        isinstance(key, ast.Constant)
+        and (key.value is None or isinstance(key.value, str))
+        and wanted == given
+    ):
         return False
     trivial = {"True", "False", "None", *TRIVIAL_TEXT, "''", "[]", "{}", "()"}
     if given in trivial and wanted in trivial:

@@ -11,13 +11,18 @@ from agent.verify.reproduction.report.report_fields import Exchange, Report, Rol
 from agent.verify.reproduction.report.text_elements import (
     Element,
     clean_text,
+    is_expression,
     normalize_code,
     parse_code,
     split_elements,
 )
 from agent.verify.reproduction.report.told_errors import (
     TRACE_START,
+    UNNAMED,
+    find_headless_trace,
     find_prose_errors,
+    find_unnamed_error,
+    is_cut_trace,
     parse_error_line,
     parse_trace,
 )
@@ -31,7 +36,12 @@ from agent.verify.reproduction.report.told_values import (
     parse_comment,
     parse_label,
 )
-from agent.verify.reproduction.report.transcripts import is_transcript, parse_bare_prompts, parse_transcript
+from agent.verify.reproduction.report.transcripts import (
+    is_transcript,
+    parse_bare_prompts,
+    parse_prompted_values,
+    parse_transcript,
+)
 
 _VERSION = re.compile(r"\b([A-Z][A-Za-z]+|[a-z]+py|python|pip)[ =:v]{1,3}(\d+\.\d+(?:\.\d+)?(?:[ab.]\w+)?)\b")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s*|\*\*)?\s*([A-Z][\w' /-]{2,50}?)\s*(?:\*\*)?\s*:?\s*(?:\*\*)?\s*$")
@@ -55,6 +65,8 @@ def extract_report(text: str) -> Report:
     prose = "\n".join(each.text for each in elements if each.kind == "prose")
     fields = _read_sections(prose)
     errors = [*reader.errors, *find_prose_errors(prose)]
+    if not any(each.type for each in errors) and (unnamed := find_unnamed_error(prose)):
+        errors.append(unnamed)
     return Report(
         title=next((line.strip("# ").strip() for line in text.split("\n") if line.strip()), ""),
         snippets=tuple(reader.snippets),
@@ -82,11 +94,13 @@ class _Reader:
         lines = element.lines
         if element.language == "diff" or any(re.match(r"diff --git |@@ -\d", line) for line in lines):
             return
+        if is_transcript(lines) and self._read_prompted_values(lines):
+            return
         if is_transcript(lines):
             exchanges = [self._judge_exchange(each, lead) for each in parse_transcript(lines)][:MOST]
             self._add(exchanges, "transcript", lead)
-        elif any(TRACE_START.match(line.strip()) for line in lines):
-            self._read_trace(lines, lead)
+        elif (start := _find_trace(lines)) is not None:
+            self._read_trace(lines, lead, start)
         elif sum(line.startswith("> ") for line in lines) >= 2 and parse_code(element.text) is None:
             self._add(
                 [replace(e, role=classify_role(lead)) for e in parse_bare_prompts(lines)], "transcript", lead
@@ -120,14 +134,38 @@ class _Reader:
             if before.strip() and introduces_output(before):
                 self._attach_output(found[1].strip(), classify_role(before))
 
-    def _read_trace(self, lines: Sequence[str], lead: str) -> None:
-        start = next(place for place, line in enumerate(lines) if TRACE_START.match(line.strip()))
+    def _read_prompted_values(self, lines: Sequence[str]) -> bool:
+        """Take values behind prompts for the outputs of the code before them, as some people write it."""
+        told = parse_prompted_values(lines)
+        if told is None:
+            return False
+        code, values = told
+        if code:
+            self._add(list(split_statements(normalize_code(code))), "code", self.lead)
+        if not self.snippets:
+            return False
+        last = self.snippets[-1]
+        places = [n for n, each in enumerate(last.exchanges) if is_expression(each.source)][-len(values) :]
+        if len(places) < len(values) or any(last.exchanges[place].output for place in places):
+            return bool(code)
+        changed = list(last.exchanges)
+        for place, value in zip(places, values, strict=True):
+            changed[place] = replace(changed[place], output=value)
+        self.snippets[-1] = replace(last, exchanges=tuple(changed))
+        return True
+
+    def _read_trace(self, lines: Sequence[str], lead: str, start: int) -> None:
         error, after = parse_trace(lines, start)
-        code = normalize_code("\n".join(line for line in lines[:start] if not line.startswith("-----")))
+        if error is None and is_cut_trace(lines, start):
+            error = ToldError(type=UNNAMED, message="", has_trace=True)
+        code = normalize_code(
+            "\n".join(line for line in lines[: max(start, 0)] if not line.startswith("-----"))
+        )
         if code.strip() and _is_code(code):
             self._add(list(split_statements(code)), "code", lead)
         if error is not None:
-            error = replace(error, role="expected" if classify_role(lead) == "expected" else "actual")
+            last = lead.strip().rpartition("\n\n")[2]
+            error = replace(error, role="expected" if classify_role(last) == "expected" else "actual")
             self.errors.append(error)
             self._attach_error(error)
         rest = lines[after:]
@@ -165,6 +203,11 @@ class _Reader:
             self.snippets.append(Snippet(exchanges=tuple(exchanges), origin=kind, lead=lead.strip()[-600:]))  # type: ignore[arg-type]
 
     def _attach_output(self, output: str, role: Role) -> None:
+        error = parse_error_line(output.strip("`"))
+        if error is not None:
+            self.errors.append(replace(error, role=role))
+            self._attach_error(self.errors[-1])
+            return
         place = next(
             (n for n in range(len(self.snippets) - 1, -1, -1) if self.snippets[n].origin != "inline"), -1
         )
@@ -189,6 +232,12 @@ class _Reader:
             )
 
 
+def _find_trace(lines: Sequence[str]) -> int | None:
+    """Return the index of a trace's first line, or the one before it if that line was not copied."""
+    start = next((place for place, line in enumerate(lines) if TRACE_START.match(line.strip())), None)
+    return find_headless_trace(lines) if start is None else start
+
+
 def split_statements(code: str) -> Iterator[Exchange]:
     """Yield the top-level statements of code, with the outputs that comments after them tell."""
     tree = parse_code(code)
@@ -197,6 +246,8 @@ def split_statements(code: str) -> Iterator[Exchange]:
     lines = code.split("\n")
     starts = [_first_line(each) for each in tree.body]
     for place, node in enumerate(tree.body):
+        if place and _is_copied_value(tree.body[place - 1], node):
+            continue
         end = node.end_lineno or node.lineno
         own = lines[starts[place] - 1 : end]
         tail = own[-1].encode()[: node.end_col_offset].decode("utf-8", "ignore")
@@ -209,10 +260,27 @@ def split_statements(code: str) -> Iterator[Exchange]:
         told = next(
             (found for each in comments if each.startswith("#") and (found := parse_comment(each))), None
         )
+        if told is None and place + 1 < len(starts) and _is_copied_value(node, tree.body[place + 1]):
+            told = (ast.get_source_segment(code, tree.body[place + 1]) or "", "unknown")
         if told is None and isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare):
             # stated as a fact: where it does not hold, it was the wish, and nothing is seen
             told = ("True", "actual" if any(map(denies_comparison, comments)) else "unknown")
         yield Exchange(source=source, output=told[0] if told else "", role=told[1] if told else "unknown")
+
+
+def _is_copied_value(before: ast.stmt, node: ast.stmt) -> bool:
+    """Return whether a statement is the value of the one before it, copied from a session without its prompts."""
+    if (
+        not isinstance(before, ast.Expr)
+        or not isinstance(node, ast.Expr)
+        or isinstance(before.value, ast.Constant)
+    ):
+        return False
+    try:
+        ast.literal_eval(node.value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # something that is run
+        return False
+    return True
 
 
 def _first_line(node: ast.stmt) -> int:

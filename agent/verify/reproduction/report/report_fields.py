@@ -77,7 +77,7 @@ class Report:
             each.origin != "inline" or any(e.output or e.expected for e in each.exchanges)
             for each in self.snippets
         )
-        return told or any(each.has_trace for each in self.errors)
+        return told or any(each.has_trace for each in self.errors) or bool(self.snippets and self.errors)
 
     def as_data(self) -> dict[str, Any]:
         """Return the fields as JSON data."""

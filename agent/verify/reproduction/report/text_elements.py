@@ -102,6 +102,12 @@ def normalize_code(text: str) -> str:
     return text
 
 
+def is_expression(source: str) -> bool:
+    """Return whether a statement is a single expression, which has a value or prints one."""
+    tree = parse_code(source)
+    return tree is not None and len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
+
+
 def _split_fences(lines: Sequence[str]) -> Iterator[Element]:
     prose: list[str] = []
     place = 0

@@ -23,6 +23,15 @@ _EXPECTED = re.compile(
     r"\b(?:should|expect\w*|ought|must)\b(?:\s+\w+){0,3}\s+(?:rais|throw|fail|be)\w*", re.IGNORECASE
 )
 
+_MODULE_FRAME = re.compile(r"^\S+\.pyc? in \w+\(")
+_FAILS = re.compile(
+    r"\b(?:rais|throw|giv|caus|result|produc|get|got|fail)\w*\s+(?:(?:in|with|to|an?|the|this|me|us)\s+){0,3}"
+    r"(?:\w+\s+)?(?:error|exception|traceback|stack ?trace)s?\b|\bcrash(?:es|ed|ing)?\b",
+    re.IGNORECASE,
+)
+UNNAMED = ""
+"""Type of an exception that a report tells without its name."""
+
 MOST_LINES = 400
 """Lines of one trace that are read: endless recursion repeats itself."""
 
@@ -51,6 +60,32 @@ def parse_trace(lines: Sequence[str], start: int) -> tuple[ToldError | None, int
         if raised := _RAISED.match(lines[place].strip()):
             return _build_error(raised, frames, lines, place)
     return None, end
+
+
+def find_headless_trace(lines: Sequence[str]) -> int | None:
+    """Return the index before the first frame of a trace that was copied without its first line, None if there is none."""
+    first = next((n for n, line in enumerate(lines) if _FRAME.match(line) or _MODULE_FRAME.match(line)), None)
+    if first is None:
+        return None
+    raised = any(_RAISED.match(line) for line in lines[first + 1 :] if line[:1] not in (" ", "\t"))
+    return first - 1 if raised else None
+
+
+def is_cut_trace(lines: Sequence[str], start: int) -> bool:
+    """Return whether a trace ends before the line of its exception."""
+    frames = sum(bool(_FRAME.match(line)) for line in lines[start + 1 : start + MOST_LINES])
+    return frames > 0 and parse_trace(lines, start)[0] is None
+
+
+def find_unnamed_error(prose: str) -> ToldError | None:
+    """Return an exception of any type if the prose says that code fails, and names none."""
+    for found in _FAILS.finditer(prose):
+        sentence = prose[prose.rfind("\n", 0, found.start()) + 1 : found.end() + 60]
+        if not _EXPECTED.search(sentence) and not re.search(
+            r"(?i)\b(?:no|not|n't|without|never)\b", sentence
+        ):
+            return ToldError(type=UNNAMED, message="")
+    return None
 
 
 def find_prose_errors(text: str) -> Iterator[ToldError]:

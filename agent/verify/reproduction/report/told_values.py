@@ -24,6 +24,7 @@ _TELLS = re.compile(
     r"|stack ?trace|trace\w*|error|fail\w*|following)\b|(?:^|\n)\s*(?:#+ )?\**out(?:put)?\b",
     re.IGNORECASE,
 )
+_RAISES = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b")
 _SPAN = re.compile(r"(`{1,2})([^`\n]+?)\1")
 _BETWEEN = re.compile(
     r"\b(?:returns?|gives?|produces?|yields?|evaluates? to|results? in|outputs?|prints?|is|equals?|becomes?|->|=>"
@@ -42,7 +43,7 @@ _LABEL = re.compile(
 _SAYS_RIGHT = re.compile(
     r"(?:\b(?:expected|should (?:be|return|give|output|produce|print)|would expect|desired"
     r"|works?(?: fine| well| as expected)?|works? correctly|is (?:correct|right|fine)|below is correct)\b)"
-    r"(?=[^.!?\n]{0,60}$)",
+    r"(?=(?:[^.!?\n]|\.(?=\d)){0,60}$)",
     re.IGNORECASE,
 )
 """Ends of a prose before a session whose outputs are the right ones."""
@@ -116,7 +117,7 @@ def find_inline_exchanges(prose: str) -> Iterator[Exchange]:
         end = span.end()
         for later in spans[place + 1 : place + 3]:
             between = prose[end : later.start()]
-            if len(between) > FAR or not _BETWEEN.search(between):
+            if len(between) > FAR or not _BETWEEN.search(between) or _RAISES.search(between):
                 break
             if classify_role(between) == "expected":
                 expected = expected or later[2].strip()

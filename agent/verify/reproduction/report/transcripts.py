@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 
 from agent.verify.reproduction.report.report_fields import Exchange, ToldError
 from agent.verify.reproduction.report.told_errors import TRACE_START, parse_trace
 
-_PROMPT = re.compile(r"^\s{0,12}(?:>{1,3}\s*)?(?:>>>(?: |$)|In ?\[\d*\]: ?)(.*)$")
-_MORE = re.compile(r"^\s{0,12}(?:\.\.\.(?: |$)|\s*\.{3,}: ?)(.*)$")
+_PROMPT = re.compile(r"^\s{0,12}(?:>{1,3}\s*)?(?:>>>(?: |$|(?=[A-Za-z_@]))|In ?\[\d*\]: ?)(.*)$")
+_MORE = re.compile(r"^\s{0,12}(?:\.\.\.(?: |$|(?=[A-Za-z_@]))|\s*\.{3,}: ?)(.*)$")
 _OUT = re.compile(r"^\s{0,12}Out ?\[\d*\]:\s?(.*)$")
 _BARE = re.compile(r"^>\s+(.*)$")
 
@@ -47,6 +48,30 @@ def parse_bare_prompts(lines: Sequence[str]) -> Iterator[Exchange]:
     told = [found[1].strip() for line in lines if (found := _BARE.match(line))]
     for source, output in zip(told[::2], told[1::2], strict=False):
         yield Exchange(source=source, output=output)
+
+
+def parse_prompted_values(lines: Sequence[str]) -> tuple[str, list[str]] | None:
+    """Return (code without prompts, values) if what stands behind the prompts are values only; None otherwise."""
+    values: list[str] = []
+    code: list[str] = []
+    for line in lines:
+        if found := _PROMPT.match(line):
+            values.append(found[1].strip())
+        elif values and line.strip():
+            return None
+        else:
+            code.append(line)
+    if not values or not all(map(_is_value, values)):
+        return None
+    return "\n".join(code).strip("\n"), values
+
+
+def _is_value(text: str) -> bool:
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):  # something that is run
+        return False
+    return True
 
 
 def _match_continuation(line: str, source: Sequence[str]) -> re.Match[str] | None:

@@ -156,3 +156,74 @@ def test_a_usual_change_takes_less_than_a_tenth_of_a_second() -> None:
         test=(test, test.replace("== 63\n", "== 56\n")),
     )
     assert time.process_time() - started < 0.1
+
+
+HONEST_TESTS = {
+    "an exception is named in another way": (
+        "def test_area():\n    with raises(ShapeError):\n        area(0, 1)\n",
+        "def test_area():\n    with raises(shapes.ShapeError):\n        area(0, 1)\n",
+    ),
+    "both branches of a condition check": (
+        "def test_area():\n    assert area(3, 5) == 15\n",
+        "def test_area():\n    if NEW:\n        assert str(area(3, 5)) == '15.'\n    else:\n"
+        "        assert area(3, 5) == 15\n",
+    ),
+    "checks after a raise that is expected": (
+        "def test_area():\n    with raises(ValueError) as error:\n        area(0)\n    assert error.value\n",
+        "def test_area():\n    with raises(ValueError) as error:\n        raise area(0)\n    assert error.value\n",
+    ),
+    "a name of a loop becomes a variable": (
+        "def test_area():\n    for made in makers:\n        assert made(3).area == 9\n",
+        "def test_area():\n    made = maker\n    for size in (3, 3):\n        assert made(3).area == 9\n",
+    ),
+    "a browser quits": (
+        "def test_area():\n    assert browser.area == 9\n",
+        "def test_area():\n    browser.quit()\n    assert browser.area == 9\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("title", HONEST_TESTS)
+def test_an_honest_change_of_a_test_does_not_fail(title: str) -> None:
+    code = CODE.replace("width * height", "width * height * 1")
+    before, after = HONEST_TESTS[title]
+    assert "error" not in {severity for _, severity in detect(shapes=(CODE, code), test=(before, after))}
+
+
+HONEST_CODE = {
+    "a default is filled in": "    if width is None:\n        width = 3\n    return width * height\n",
+    "a name answers with itself": "    if width == 'wide':\n        unit = 'wide'\n    return width * height\n",
+    "a handler that went on no longer warns": "    try:\n        return width * height\n    except Exception:\n        return 15\n",
+}
+
+
+@pytest.mark.parametrize("title", HONEST_CODE)
+def test_an_honest_change_of_code_does_not_fail(title: str) -> None:
+    head = "def area(width, height):\n"
+    known = "    try:\n        return width * height\n    except Exception:\n        warn('no area')\n        return 15\n"
+    before = head + (known if "handler" in title else "    return width * height\n")
+    others = {
+        "tests/test_shapes.py": TEST + "\n\ndef test_wide():\n    assert area('wide', None) == 'wide' != 3\n"
+    }
+    files = [FileChange(path="shapes.py", before=before, after=head + HONEST_CODE[title])]
+    signs = find_signs(ChangeSet(files=files, other_tests=others))
+    assert [each for each in signs if each.severity == "error"] == []
+
+
+def test_a_test_that_moves_into_a_larger_one_elsewhere_is_told() -> None:
+    head, _, _ = TEST.partition("\n\n\ndef test_old_area")
+    new = "from shapes import old_area\n\n\ndef test_square():\n    assert old_area(9) == 81\n"
+    sides: dict[str, Any] = {
+        "shapes": (CODE, CODE.replace("side**2", "side * side")),
+        "tests/test_old.py": (None, new),
+    }
+    assert detect(test=(TEST, head + "\n"), **sides) == [("removed", "warning")]
+
+
+def test_a_minified_file_takes_no_time() -> None:
+    line = "function a(" + ",".join(f"name{number}" for number in range(9000)) + "){}"
+    before = time.process_time()
+    detect(
+        **{"dist/shapes.js": (line + "\n", line.replace("name7,", "") + "\n"), "test": (TEST, TEST + "\n")}
+    )
+    assert time.process_time() - before < 1.0
