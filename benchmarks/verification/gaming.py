@@ -21,7 +21,7 @@ from pathlib import Path
 from agent.verify.gaming.request_intent import read_request
 from benchmarks.verification.cheats import read_cheats
 from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
-from benchmarks.verification.weakening import TELLING_LESS, runs_less
+from benchmarks.verification.weakening import is_weakening
 from tools.lint.gaming.detection import find_signs
 from tools.lint.gaming.file_changes import ChangeSet
 
@@ -59,7 +59,7 @@ FRESH = (
 class Tally:
     """Counts over commits.
 
-    alarms: commits that fail; weaker: those of them that say that less is tested, and less is (`weakening.runs_less`)
+    alarms: commits that fail; weaker: those of them that lose tests or checks, as they say (`weakening.is_weakening`)
     kinds: of false alarms, by kind of sign; seconds: CPU time of each
     """
 
@@ -141,7 +141,7 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
             tally.alarms += bool(failures)
             tally.notices += bool(signs) and not failures
             kinds = {each.check for each in failures}
-            is_weaker = bool(kinds) and kinds <= TELLING_LESS and runs_less(files)
+            is_weaker = is_weakening(failures, files)
             tally.weaker += is_weaker
             if not is_weaker:
                 tally.kinds.update(kinds)
@@ -149,9 +149,8 @@ def measure_commits(folder: Path, wanted: int, only: str, *, cases: bool) -> Non
                 subject = commit.message.partition("\n")[0][:70]
                 for each in failures[:3]:
                     place = f"{each.check} {each.path}:{each.line}"
-                    print(
-                        f"{'weaker' if is_weaker else 'alarm'}: {stratum}: {name} {commit.name[:10]} {subject!r}: {place} {each.message}"
-                    )
+                    word = "weaker" if is_weaker else "alarm"
+                    print(f"{word}: {stratum}: {name} {commit.name[:10]} {subject!r}: {place} {each.message}")
         for (_, stratum), tally in sorted(tallies.items()):
             alarms, spent = tally.alarms, sum(tally.seconds)
             print(

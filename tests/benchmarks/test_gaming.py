@@ -10,7 +10,7 @@ import pytest
 from agent.verify.gaming.request_intent import read_request
 from benchmarks.verification.cheats import Cheat, read_cheats
 from benchmarks.verification.real_commits import describe_commit, list_commits, read_files
-from benchmarks.verification.weakening import runs_less
+from benchmarks.verification.weakening import is_weakening
 from tests.support.repo import Repo
 from tools.lint.checks.finding import Finding
 from tools.lint.gaming.detection import find_signs
@@ -80,18 +80,34 @@ def test_a_squashed_commits_log_is_no_part_of_what_it_asks_for() -> None:
     assert describe_commit("Fix total\n\nSigned-off-by: a\n") == "Fix total"
 
 
-def test_less_is_tested_if_tests_or_checks_are_fewer_over_all_files() -> None:
+@pytest.mark.parametrize(
+    ("check", "after"),
+    [
+        ("removed", "def test_b():\n    assert f(3)\n"),
+        ("commented-out", "# def test_a():\n#     assert f(1)\n#     assert f(2)\n"),
+        ("skipped", "@pytest.mark.skip\ndef test_a():\n    assert f(1)\n    assert f(2)\n"),
+        ("lost-check", "def test_a():\n    assert f(1)\n"),
+        ("uncollected", "def check_a():\n    assert f(1)\n    assert f(2)\n"),
+    ],
+)
+def test_a_weakening_is_where_the_loss_is_that_a_sign_states(check: str, after: str) -> None:
     test = "def test_a():\n    assert f(1)\n    assert f(2)\n"
-    moved = [
+    path = "tests/test_a.py"
+    sign = Finding(check=check, path=path, line=1, message="'test_a' is weaker", severity="error")
+    assert is_weakening([sign], [FileChange(path=path, before=test, after=after)])
+    unchanged = FileChange(path=path, before=test, after=test + "\n\ndef test_c():\n    assert f(4)\n")
+    assert not is_weakening([sign], [unchanged])
+    judged = Finding(check="expected-value", path=path, line=1, message="'test_a'", severity="error")
+    assert not is_weakening([sign, judged], [FileChange(path=path, before=test, after=after)])
+
+
+def test_a_test_that_is_found_in_another_file_is_not_lost() -> None:
+    test = "def test_a():\n    assert f(1)\n"
+    sign = Finding(
+        check="removed", path="tests/test_a.py", line=0, message="the test 'test_a' is gone", severity="error"
+    )
+    files = [
         FileChange(path="tests/test_a.py", before=test, after=""),
         FileChange(path="tests/test_b.py", before=None, after=test),
     ]
-    assert not runs_less(moved)
-    for after in (
-        test.replace("    assert f(2)\n", ""),
-        test.replace("    assert f(2)", "    # assert f(2)"),
-        "@pytest.mark.skip\n" + test,
-        "",
-    ):
-        assert runs_less([FileChange(path="tests/test_a.py", before=test, after=after)])
-    assert not runs_less([FileChange(path="tests/test_a.py", before=test, after=test.replace("2", "3"))])
+    assert not is_weakening([sign], files)

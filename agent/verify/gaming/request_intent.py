@@ -15,7 +15,8 @@ _REMOVAL = re.compile(
 )
 
 _ABOUT_TESTS = re.compile(
-    r"\b(?:tests?|testing|test_\w+|\w+_test|testsuite|specs?|fixtures?|snapshots?|goldens?|ci|travis|lint\w*|typos?"
+    r"\b(?:tests?|testing|tst|test_\w+|\w+_test|testsuite|test ?cases?|doctests?|specs?|fixtures?"
+    r"|snapshots?|goldens?|ci|travis|lint\w*|typos?"
     r"|format\w*|typing)\b",
     re.IGNORECASE,
 )

@@ -22,7 +22,7 @@ def render_script(
 
     setup, imports: what the snippet left unsaid; statements: those of the draft, one for each step
     """
-    hoisted, body = _split_imports(statements)
+    hoisted, body = _split_imports([_flatten_texts(each) for each in statements])
     checks = {each.step: each for each in failure.checks}
     lines: list[str] = []
     for place, source in enumerate(body):
@@ -41,6 +41,16 @@ def render_script(
         parts += ["", f"\ndef {TEST}():", textwrap.indent(code, "    ", lambda line: bool(line.strip()))]
     parts += ["", "", 'if __name__ == "__main__":', f"    {TEST}()", ""]
     return "\n".join(parts)
+
+
+def _flatten_texts(source: str) -> str:
+    """Return a statement with its texts in one line each: the test's indentation must not become a part of them."""
+    tree = parse_code(source)
+    spans = any(
+        isinstance(each, (ast.Constant, ast.JoinedStr)) and (each.end_lineno or 0) > each.lineno
+        for each in (ast.walk(tree) if tree else ())
+    )
+    return ast.unparse(tree) if tree is not None and spans else source
 
 
 def _render_statement(source: str, place: int, check: Check | None) -> list[str]:

@@ -121,6 +121,8 @@ def _compare(old: Statement, new: Statement) -> str:
     if facts["Or"] > before["Or"] or facts["||"] > before["||"]:
         return "loosened"
     gone, come = before - facts, facts - before
+    if set(gone) <= {"Eq"} and set(come) == {"Is"}:  # the same object is equal, too
+        return ""
     constants_gone = [each for each in gone if _CONSTANT.match(each)]
     constants_come = [each for each in come if _CONSTANT.match(each)]
     if constants_gone and not constants_come and (new.wrappers - old.wrappers):

@@ -31,6 +31,7 @@ ALIASES = {
     "mpl": "matplotlib",
     "xr": "xarray",
     "sns": "seaborn",
+    "nx": "networkx",
     "sp": "sympy",
     "sy": "sympy",
     "sm": "sympy",
@@ -160,6 +161,8 @@ class Runner:
             yield "import " + name
         if name in self.job["letters"]:
             yield str(self.job["letters"][name])
+        if len(name) > 2 and importlib.util.find_spec(name) is not None:  # installed: pytest, numpy
+            yield "import " + name
 
     def is_in_star_import(self, name: str) -> bool:
         """Return whether a star import of the statements brings the name."""

@@ -63,7 +63,7 @@ def parse_trace(lines: Sequence[str], start: int) -> tuple[ToldError | None, int
 
 
 def find_headless_trace(lines: Sequence[str]) -> int | None:
-    """Return the index before the first frame of a trace that was copied without its first line, None if there is none."""
+    """Return the index before the first frame of a trace without its first line, None if there is none."""
     first = next((n for n, line in enumerate(lines) if _FRAME.match(line) or _MODULE_FRAME.match(line)), None)
     if first is None:
         return None

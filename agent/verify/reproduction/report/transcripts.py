@@ -10,7 +10,7 @@ from agent.verify.reproduction.report.report_fields import Exchange, ToldError
 from agent.verify.reproduction.report.told_errors import TRACE_START, parse_trace
 
 _PROMPT = re.compile(r"^\s{0,12}(?:>{1,3}\s*)?(?:>>>(?: |$|(?=[A-Za-z_@]))|In ?\[\d*\]: ?)(.*)$")
-_MORE = re.compile(r"^\s{0,12}(?:\.\.\.(?: |$|(?=[A-Za-z_@]))|\s*\.{3,}: ?)(.*)$")
+_MORE = re.compile(r"^\s{0,12}(?:\.\.\.(?: |$)|\s*\.{3,}: ?)(.*)$")
 _OUT = re.compile(r"^\s{0,12}Out ?\[\d*\]:\s?(.*)$")
 _BARE = re.compile(r"^>\s+(.*)$")
 

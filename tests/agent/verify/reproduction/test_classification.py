@@ -8,6 +8,7 @@ from agent.verify.reproduction.classification import Failure, Rejection, classif
 from agent.verify.reproduction.drafts import build_drafts, find_undefined_names
 from agent.verify.reproduction.observation import ErrorSeen, RunSeen, StepSeen
 from agent.verify.reproduction.report.extract import extract_report
+from agent.verify.reproduction.script_text import render_script
 
 CALL = ("shop/cart.py", 3, "total")
 TWO_RESULTS = """\
@@ -74,3 +75,39 @@ def test_names_that_code_lacks_are_found_in_order() -> None:
     assert find_undefined_names("from a import b\nx = b(y)\nfor i in range(z): print(i, x)") == ["y", "z"]
     assert find_undefined_names("var('p q')\np + q") == ["var"]
     assert find_undefined_names("x = x + 1") == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "is_seen"),
+    [
+        ("It raises a parsing error:\n\n    total(1)\n", fail("ParseError", "no"), True),
+        ("It raises a parsing error:\n\n    total(1)\n", fail("NameError", "name 'total'"), False),
+        ("It raises a parsing error:\n\n    total(1)\n", fail("ParseError", "no", inside=False), False),
+        ("`total(1)` gives ParsingException", fail("ParseException", "no"), True),
+        ("`total(1)` gives a KeyError", fail("IndexError", "no"), False),
+        (
+            "    total(1)\n\nraises `ValueError: Invalid expression / Unexpected token`\n",
+            fail("ParseError", "Invalid expression / Unexpected token. Line 1"),
+            True,
+        ),
+        ("    total(1)\n\nraises `ValueError: bad`\n", fail("ParseError", "bad"), False),
+    ],
+)
+def test_an_exception_is_told_in_the_words_of_people(text: str, step: StepSeen, is_seen: bool) -> None:
+    assert isinstance(classify(text, step), Failure) is is_seen
+
+
+def test_a_bare_assertion_counts_only_if_its_failure_is_told() -> None:
+    failing = fail("AssertionError", "(2, 3)")
+    assert isinstance(classify("So it is now:\n\n    assert total() == 3\n", failing), Rejection)
+    told = "    assert total() == 3\n\nfails with an AssertionError\n"
+    assert isinstance(classify(told, failing), Failure)
+    test = "    def test_total():\n        assert total() == 3\n\n    test_total()\n"
+    assert isinstance(classify(test, StepSeen(), failing), Failure)
+
+
+def test_texts_of_several_lines_are_the_same_in_the_script() -> None:
+    script = render_script(
+        "t", [], [], ['sql = """a\n b"""', "f(sql)"], Failure(kind="output", step=1, detail="")
+    )
+    assert "sql = 'a\\n b'" in script

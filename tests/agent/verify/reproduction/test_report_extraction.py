@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agent.verify.reproduction.drafts import find_told_imports
 from agent.verify.reproduction.report.extract import extract_report
 
 FENCED_SESSION = """\
@@ -212,3 +213,103 @@ def test_any_text_is_read_in_little_time(text: str) -> None:
 def test_prose_alone_holds_no_code() -> None:
     report = extract_report("The page is slow.\n\nI think it should be faster. See the docs.")
     assert not report.has_code
+
+
+TIGHT_PROMPTS = """\
+Two lines
+```
+>>>import cart
+>>>cart.total()
+3
+```
+"""
+VALUES_BEHIND_PROMPTS = """\
+Cuts are missing
+```
+G = path()
+list(cuts(G))
+>>> [{1}]
+```
+"""
+VALUES_IN_A_BLOCK_OF_THEIR_OWN = """\
+Cuts are missing
+
+    G = path()
+    print(cuts(G))
+    print(len(G))
+
+    >>> [{1}]
+    >>> 3
+"""
+COPIED_VALUE = """\
+Not contained
+```
+list(filter(["1.0b0"]))
+['1.0b0']
+```
+"""
+HEADLESS_TRACE = """\
+Parsing crashes. It should be more graceful.
+
+Below is the stack trace:
+```
+  File "/usr/lib/rules.py", line 9, in parse
+    n = day[:i]
+UnboundLocalError: local variable 'i' referenced before assignment
+```
+`rules.parse("FREQ=;")`
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "exchanges"),
+    [
+        (TIGHT_PROMPTS, [("import cart", ""), ("cart.total()", "3")]),
+        (VALUES_BEHIND_PROMPTS, [("G = path()", ""), ("list(cuts(G))", "[{1}]")]),
+        (
+            VALUES_IN_A_BLOCK_OF_THEIR_OWN,
+            [("G = path()", ""), ("print(cuts(G))", "[{1}]"), ("print(len(G))", "3")],
+        ),
+        (COPIED_VALUE, [('list(filter(["1.0b0"]))', "['1.0b0']")]),
+        ("`f(2)` gives ParsingException whereas `f(3)` works.", [("f(2)", ""), ("f(3)", "")]),
+    ],
+)
+def test_sessions_are_read_as_people_write_them(text: str, exchanges: list[tuple[str, str]]) -> None:
+    report = extract_report(text)
+    assert [(e.source, e.output) for each in report.snippets for e in each.exchanges] == exchanges
+
+
+def test_a_trace_without_its_first_line_tells_its_exception() -> None:
+    (error,) = extract_report(HEADLESS_TRACE).errors
+    assert (error.type, error.role, [each.function for each in error.frames]) == (
+        "UnboundLocalError",
+        "actual",
+        ["parse"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("prose", "is_told"),
+    [
+        ("The following query raises a parsing error:", True),
+        ("It crashes.", True),
+        ("This does not raise an error.", False),
+        ("It should raise an error.", False),
+        ("The total is too low.", False),
+        ("It raises a KeyError, which is an error.", False),  # its type is told
+    ],
+)
+def test_a_failure_may_be_told_without_a_type(prose: str, is_told: bool) -> None:
+    assert ("" in {each.type for each in extract_report(f"{prose}\n\n    f(1)\n").errors}) is is_told
+
+
+def test_a_trace_that_is_cut_tells_that_something_is_raised() -> None:
+    text = (
+        '```\nf(1)\n```\n```\nTraceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n```\n'
+    )
+    assert [(each.type, each.has_trace) for each in extract_report(text).errors] == [("", True)]
+
+
+def test_imports_that_are_named_anywhere_are_found() -> None:
+    text = 'I started `python -ic "import tomlkit as tk"` and used from shop import Cart.'
+    assert find_told_imports(text) == {"tk": "import tomlkit as tk", "Cart": "from shop import Cart"}

@@ -193,14 +193,16 @@ def test_an_honest_change_of_a_test_does_not_fail(title: str) -> None:
 HONEST_CODE = {
     "a default is filled in": "    if width is None:\n        width = 3\n    return width * height\n",
     "a name answers with itself": "    if width == 'wide':\n        unit = 'wide'\n    return width * height\n",
-    "a handler that went on no longer warns": "    try:\n        return width * height\n    except Exception:\n        return 15\n",
+    "a handler that went on no longer warns": (
+        "    try:\n        return width * height\n    except Exception:\n        return 15\n"
+    ),
 }
 
 
 @pytest.mark.parametrize("title", HONEST_CODE)
 def test_an_honest_change_of_code_does_not_fail(title: str) -> None:
     head = "def area(width, height):\n"
-    known = "    try:\n        return width * height\n    except Exception:\n        warn('no area')\n        return 15\n"
+    known = "    try:\n        return width * height\n    except Exception:\n        warn(1)\n        return 15\n"
     before = head + (known if "handler" in title else "    return width * height\n")
     others = {
         "tests/test_shapes.py": TEST + "\n\ndef test_wide():\n    assert area('wide', None) == 'wide' != 3\n"
