@@ -16,18 +16,29 @@ TEST = "test_reproduction"
 
 
 def render_script(
-    title: str, setup: Sequence[str], imports: Sequence[str], statements: Sequence[str], failure: Failure
+    title: str,
+    setup: Sequence[str],
+    imports: Sequence[str],
+    statements: Sequence[str],
+    failure: Failure,
+    *,
+    lets_pass: bool = False,
 ) -> str:
     """Return the file: it fails in the told way, and passes when it is run after the fix.
 
     setup, imports: what the snippet left unsaid; statements: those of the draft, one for each step
+    lets_pass: another exception than the failure's is right
     """
     hoisted, body = _split_imports([_flatten_texts(each) for each in statements])
     checks = {each.step: each for each in failure.checks}
     lines: list[str] = []
     for place, source in enumerate(body):
         if source is not None:
-            lines += _render_statement(source, place, checks.get(place))
+            lines += (
+                _allow_others(source, failure.error_type)
+                if lets_pass and place == failure.step and failure.kind == "exception"
+                else _render_statement(source, place, checks.get(place))
+            )
     if failure.checks:
         lines += _render_checks(failure.checks)
     head = [*dict.fromkeys(line for each in (*setup, *imports, *hoisted) for line in [each])]
@@ -41,6 +52,17 @@ def render_script(
         parts += ["", f"\ndef {TEST}():", textwrap.indent(code, "    ", lambda line: bool(line.strip()))]
     parts += ["", "", 'if __name__ == "__main__":', f"    {TEST}()", ""]
     return "\n".join(parts)
+
+
+def _allow_others(source: str, error_type: str) -> list[str]:
+    """Return a statement that fails by one type of exception only: the report wants another one."""
+    return [
+        "try:",
+        textwrap.indent(source, "    "),
+        "except Exception as error:",
+        f"    if type(error).__name__ == {error_type!r}:",
+        "        raise",
+    ]
 
 
 def _flatten_texts(source: str) -> str:

@@ -50,6 +50,12 @@ _SECTIONS = {
     "expected": re.compile(r"(?i)expect"),
     "actual": re.compile(r"(?i)actual|observed|what happen|current behavio"),
 }
+_WANTS_ERROR = re.compile(
+    r"\bgracefully\b|\b(?:better|proper|clear\w*|helpful|meaningful|informative|useful) (?:error|exception|message)",
+    re.IGNORECASE,
+)
+"""Prose that asks for another exception where one is raised."""
+
 _STEP = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(\S.*)$")
 MOST = 40
 """Of each field, and lines of a session."""
@@ -74,6 +80,7 @@ def extract_report(text: str) -> Report:
         steps=tuple(fields["steps"]),
         expected=tuple(fields["expected"]),
         actual=tuple(fields["actual"]),
+        wants_error=any(each.role == "expected" for each in errors) or bool(_WANTS_ERROR.search(prose)),
         versions=tuple(dict.fromkeys(f"{a} {b}" for a, b in _VERSION.findall(text)))[:MOST],
     )
 

@@ -60,7 +60,11 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """A bug report. errors: all that it tells of, in its order; versions: as written, "Django 3.0.7" """
+    """A bug report.
+
+    errors: all that it tells of, in its order; versions: as written, "Django 3.0.7"
+    wants_error: another exception should be raised instead
+    """
 
     title: str
     snippets: tuple[Snippet, ...] = ()
@@ -69,6 +73,7 @@ class Report:
     expected: tuple[str, ...] = ()
     actual: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
+    wants_error: bool = False
 
     @property
     def has_code(self) -> bool:

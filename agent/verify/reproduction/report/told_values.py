@@ -42,7 +42,8 @@ _LABEL = re.compile(
 )
 _SAYS_RIGHT = re.compile(
     r"(?:\b(?:expected|should (?:be|return|give|output|produce|print)|would expect|desired"
-    r"|works?(?: fine| well| as expected)?|works? correctly|is (?:correct|right|fine)|below is correct)\b)"
+    r"|works?(?: fine| well| as expected)?|works? correctly|is (?:correct|right|fine)|below is correct"
+    r"|correctly (?:produc|return|giv|print|output|show|yield)\w*)\b)"
     r"(?=(?:[^.!?\n]|\.(?=\d)){0,60}$)",
     re.IGNORECASE,
 )

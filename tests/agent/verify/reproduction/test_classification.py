@@ -111,3 +111,13 @@ def test_texts_of_several_lines_are_the_same_in_the_script() -> None:
         "t", [], [], ['sql = """a\n b"""', "f(sql)"], Failure(kind="output", step=1, detail="")
     )
     assert "sql = 'a\\n b'" in script
+
+
+def test_another_exception_may_be_right_if_the_report_asks_for_one() -> None:
+    text = "`f(1)` fails with `KeyError: 1`. It should be handled more gracefully."
+    report = extract_report(text)
+    failure = Failure(kind="exception", step=0, detail="", error_type="KeyError")
+    wanted = render_script("t", [], [], ["f(1)"], failure, lets_pass=report.wants_error)
+    assert "type(error).__name__ == 'KeyError'" in wanted
+    assert not extract_report("`f(1)` fails with `KeyError: 1`.").wants_error
+    assert extract_report("`f(1)` fails with `KeyError: 1` and should raise ValueError").wants_error

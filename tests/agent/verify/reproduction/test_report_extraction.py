@@ -313,3 +313,16 @@ def test_a_trace_that_is_cut_tells_that_something_is_raised() -> None:
 def test_imports_that_are_named_anywhere_are_found() -> None:
     text = 'I started `python -ic "import tomlkit as tk"` and used from shop import Cart.'
     assert find_told_imports(text) == {"tk": "import tomlkit as tk", "Cart": "from shop import Cart"}
+
+
+@pytest.mark.parametrize(
+    ("lead", "role"),
+    [
+        ("The same code with 2.3 correctly produces:", "expected"),
+        ("Version 0.11.8 shows the expected behaviour (in Python 3.11):", "expected"),
+        ("It produces:", "actual"),
+    ],
+)
+def test_a_session_after_praise_shows_what_is_right(lead: str, role: str) -> None:
+    (snippet,) = extract_report(f"{lead}\n```\n>>> total()\n3\n```\n").snippets
+    assert snippet.exchanges[0].role == role
