@@ -11,6 +11,7 @@ from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.rules.named_rule import NamedRule
 from agent.strategy.strategy_settings import StrategySettings
+from agent.team.team_settings import TeamSettings
 from agent.turn.action_format import DEFAULT, ActionMode
 from agent.verify.verify_settings import VerifySettings
 from sandbox.access_settings import AccessSettings
@@ -51,5 +52,6 @@ class SessionSettings:
     rules: tuple[NamedRule, ...] = ()
     verify: VerifySettings = field(default_factory=VerifySettings)
     strategy: StrategySettings = field(default_factory=StrategySettings)
+    agents: TeamSettings = field(default_factory=TeamSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)

@@ -80,6 +80,10 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
     runtime = assemble_runtime(settings, request, home)
     if settings.verify.has_optional_checks or invocation.requirements is not None:
         _attach_checks(runtime, home, invocation.requirements)
+    if runtime.model.name != "offline":
+        from agent.team.attach import attach_team
+
+        attach_team(runtime, home)
     gc.freeze()  # the start is over: its objects are permanent, and the collector, off since the launch,
     gc.enable()  # handles the rest
     return runtime

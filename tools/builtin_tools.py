@@ -51,6 +51,10 @@ UNTOLD = (
 """Tools that are accepted but not offered to models."""
 
 
+NAMES = frozenset("list" if name == "list_files" else name for _, name in (*TOOLS, *UNTOLD))
+"""Names by which models call them."""
+
+
 def load_default_tools(formats: Sequence[Format] = FORMATS) -> list[Tool]:
     """Import and return all tools; of the edit tools, those that accept one of these formats."""
     tools = []

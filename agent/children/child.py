@@ -47,7 +47,9 @@ class Child:
         self._save_patch = save_patch
         self._resources = resources
         self._turn: asyncio.Task[End] | None = None
-        self._record(ChildEvent(child=self.id, state="started", prompt=spec.prompt, place=spec.place))
+        self._record(
+            ChildEvent(child=self.id, state="started", prompt=spec.prompt, place=spec.place, agent=spec.agent)
+        )
 
     @property
     def id(self) -> str:

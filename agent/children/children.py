@@ -211,6 +211,11 @@ class Children:
         models = settings.models
         if spec.temperature is not None:
             models = replace(models, temperature=spec.temperature)
+        if spec.effort:
+            models = replace(models, effort=spec.effort)
+        tools = settings.tools
+        if spec.tools is not None and not any(each.startswith("mcp__") for each in spec.tools):
+            tools = replace(tools, mcp={})  # their servers need not run
         return replace(
             settings,
             model=spec.model or settings.model,
@@ -219,6 +224,7 @@ class Children:
             actions="tools" if by_calls else settings.actions,
             commit="never",
             limits=spec.limits,
+            tools=tools,
             access=replace(settings.access, mode=mode),
         )
 

@@ -12,7 +12,7 @@ from agent.events.event_base import Event, UsageRecord
 class ChildEvent(Event):
     """A child session began or ended; its own events are in its own log.
 
-    child: its session id; place: where its files are
+    child: its session id; place: where its files are; agent: name of its kind, "" for none
     patch: reference of the artifact with its changes, "" if there are none
     """
 
@@ -21,6 +21,7 @@ class ChildEvent(Event):
     state: Literal["started", "ended"]
     prompt: str = ""
     place: str = ""
+    agent: str = ""
     outcome: str = ""
     exit_code: int = -1
     report: str = ""

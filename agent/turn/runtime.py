@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from agent.budget.cost_budget import CostBudget
 from agent.budget.purse import Purse
@@ -64,6 +64,14 @@ if TYPE_CHECKING:
     from tools.mcp.server_tools import McpServers
 
 
+class SessionAgents(Protocol):
+    """The agents of a session (`agent.team`), as it ends them."""
+
+    async def close(self) -> None:
+        """End all agents."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Runtime:
     """State and collaborators of one session.
@@ -71,6 +79,7 @@ class Runtime:
     apply_action_format: wraps a model in its action format
     settings: those of the user; purse: counts a turn against their limits
     environment: fixed part of the session, for a change of its mode
+    team: agents that the session has started; closed before it
     mcp: servers whose tools are offered in addition; None where the settings name none
     roles: factories of the models with a role of their own; used by `side_calls`
     """
@@ -99,6 +108,7 @@ class Runtime:
     recall_index: RecallIndex = field(init=False)
     concurrent_changes: ConcurrentChanges = field(init=False)
     rules_monitor: RulesMonitor | None = None
+    team: SessionAgents | None = None
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
@@ -240,7 +250,12 @@ class Runtime:
             return
         for each in await self.mcp.start_all():
             self.session.append(Signal(name="mcp", detail=each))
-        self.toolbox.add(each for each in self.mcp.tools if self.toolbox.get(each.name) is None)
+        only = self.environment.request.tools if self.environment is not None else None
+        self.toolbox.add(
+            each
+            for each in self.mcp.tools
+            if self.toolbox.get(each.name) is None and (only is None or each.name in only)
+        )
 
     def _offer_tools(self) -> None:
         self.projection.tools = tuple(build_tool_specs(self.toolbox))
@@ -308,6 +323,8 @@ class Runtime:
 
     async def close(self) -> None:
         """Release the model's connections, the kernel, language servers and the log."""
+        if self.team is not None:
+            await self.team.close()
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
         if self.workspace.servers is not None:

@@ -77,6 +77,7 @@ KEYS: Mapping[str, str] = {
     "discipline": "session.discipline",
     "verify": "session.verify",
     "strategy": "session.strategy",
+    "agents": "session.agents",
     "context": "session.context",
     "models": "session.models",
     "terminal": "terminal",

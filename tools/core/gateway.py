@@ -142,7 +142,7 @@ class Gateway:
         together = False
         for i, action in enumerate(actions):
             tool = self.toolbox.get(action.tool)
-            reads = tool is not None and tool.reads_only
+            reads = tool is not None and tool.may_run_beside(action.arguments)
             if reads and together:
                 groups[-1].append(i)
             else:
@@ -199,7 +199,7 @@ class Gateway:
         await self._ask_guard(BegunAction(action=action, effect=effect, command=command))
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._begin_span(span, self.snapshots)
-        if effect.argv and self.snapshots is not None:
+        if self.snapshots is not None and (effect.argv or (tool.is_tracked and effect.kind == "write")):
             return await self._run_tracked(tool, arguments, self.snapshots, span)
         if effect.kind == "git" and self._followed_now is not None:
             async with self._followed_now.pause():  # so that it commits the command's changes so far

@@ -28,6 +28,8 @@ class Tool:
     """A tool: its description for the model, its effect, and its function.
 
     ends: calling it ends the turn (`finish` and `propose`)
+    runs_beside: whether a call with these arguments may run beside others, for a tool that does not only read
+    is_tracked: others write for it, so that its changes are found as those of a command are
     """
 
     name: str
@@ -37,6 +39,12 @@ class Tool:
     effect_of: EffectOf
     reads_only: bool
     ends: bool = False
+    runs_beside: Callable[[Mapping[str, Any]], bool] | None = None
+    is_tracked: bool = False
+
+    def may_run_beside(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call with these arguments, which are not checked yet, may run beside others."""
+        return self.reads_only or (self.runs_beside is not None and self.runs_beside(arguments))
 
     @cached_property
     def _arguments_model(self) -> type[BaseModel]:

@@ -1,0 +1,1 @@
+"""Agents: what a session hands over to child sessions, and how it hears of them."""

@@ -1,0 +1,123 @@
+"""The agents of a session as a tree: who does what, at which cost, and what came of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agent.events import ChildEvent, ChildProgress, Event
+from agent.session.log import Session
+
+State = Literal["working", "ended", "cut off"]
+
+LONGEST_LINE = 300
+"""Characters of a last line that are kept."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentRow:
+    """One agent. parent: id of the agent that started it, "" for one of the session's own; last: its last line"""
+
+    child: str
+    agent: str = ""
+    task: str = ""
+    parent: str = ""
+    state: State = "working"
+    outcome: str = ""
+    steps: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    last: str = ""
+    seconds: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of its present or last turn."""
+        return time.monotonic() - self.began if self.state == "working" else self.seconds
+
+
+class AgentActivity:
+    """Follows the children of a session, and theirs. Children of strategies are no agents."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, AgentRow] = {}
+
+    def restore(self, session: Session) -> None:
+        """Read the children of a resumed session from its log; those without an end were cut off."""
+        for event in session.replayed.select_events(ChildEvent):
+            self.handle_event(event)
+        for row in self.rows.values():
+            if row.state == "working":
+                row.state = "cut off"
+
+    def handle_event(self, event: Event) -> bool:
+        """Process an event of the session; return whether a row has changed."""
+        if isinstance(event, ChildEvent):
+            usage = event.usage
+            return self._track_child(
+                "", {**vars(event), "tokens": usage.input + usage.output, "cost": usage.cost or 0.0}
+            )
+        return isinstance(event, ChildProgress) and self._track_progress(event.child, event.event)
+
+    def list_tree(self) -> Iterator[tuple[int, AgentRow]]:
+        """Yield each agent with its depth, below the one that started it."""
+        below: dict[str, list[AgentRow]] = {}
+        for row in self.rows.values():
+            below.setdefault(row.parent if row.parent in self.rows else "", []).append(row)
+        waiting = [(0, row) for row in reversed(below.get("", []))]
+        while waiting:
+            depth, row = waiting.pop()
+            yield depth, row
+            waiting += [(depth + 1, each) for each in reversed(below.get(row.child, []))]
+
+    @property
+    def working(self) -> int:
+        """Number of agents at work."""
+        return sum(row.state == "working" for row in self.rows.values())
+
+    def _track_child(self, parent: str, event: Mapping[str, Any]) -> bool:
+        child = str(event.get("child", ""))
+        if event.get("state") == "started":
+            if not event.get("agent"):
+                return False
+            begun = self.rows.setdefault(child, AgentRow(child=child, parent=parent))
+            begun.agent, begun.state, begun.began = str(event["agent"]), "working", time.monotonic()
+            begun.task = begun.task or " ".join(str(event.get("prompt", "")).split())
+            return True
+        row = self.rows.get(child)
+        if row is None:
+            return False
+        row.state, row.outcome = "ended", str(event.get("outcome", ""))
+        row.seconds = float(event.get("seconds") or 0.0)
+        row.last = _get_last_line(str(event.get("report", ""))) or row.last
+        row.tokens = row.tokens or int(event.get("tokens") or 0)
+        row.cost = row.cost or float(event.get("cost") or 0.0)
+        return True
+
+    def _track_progress(self, child: str, event: Mapping[str, Any]) -> bool:
+        if event.get("kind") == "child":
+            return self._track_child(child, event)
+        if (row := self.rows.get(child)) is None:
+            return False
+        match event.get("kind"):
+            case "message":
+                usage = event.get("usage")
+                counts = usage if isinstance(usage, dict) else vars(usage) if usage is not None else {}
+                row.steps += 1
+                row.tokens += int(counts.get("input") or 0) + int(counts.get("output") or 0)
+                row.cost += float(counts.get("cost") or 0.0)
+                row.last = _get_last_line(str(event.get("text", ""))) or row.last
+            case "action":
+                paths = event.get("paths") or ()
+                row.last = " ".join([str(event.get("tool", "")), *map(str, paths)])[:LONGEST_LINE]
+            case _:
+                return False
+        return True
+
+
+def _get_last_line(text: str) -> str:
+    lines = text.strip().rsplit("\n", 1)
+    return lines[-1].strip()[:LONGEST_LINE]

@@ -1,0 +1,205 @@
+"""Agent files: Markdown whose front matter says what an agent may do, and whose text is its instructions.
+
+The format is that of Claude Code's sub-agents, which other agents read, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar, get_args
+
+from agent.team.agent_definition import AgentDefinition, Effort
+from sandbox.policy.decision import Mode
+from tools.core.tool_names import ToolGrant, list_grants
+
+Value = TypeVar("Value")
+
+FIELDS = (
+    "name",
+    "description",
+    "tools",
+    "disallowedTools",
+    "model",
+    "permissionMode",
+    "maxTurns",
+    "skills",
+    "memory",
+    "background",
+    "isolation",
+    "effort",
+)
+"""Fields of the front matter that are known."""
+
+UNUSED = ("skills", "memory")
+"""Known fields that have no effect."""
+
+MODES: Mapping[str, Mode | None] = {
+    "default": None,
+    "acceptEdits": Mode.WORKSPACE,
+    "auto": Mode.WORKSPACE,
+    "dontAsk": Mode.WORKSPACE,
+    "plan": Mode.READ_ONLY,
+    "bypassPermissions": Mode.FULL,
+    **{str(mode): mode for mode in Mode},
+}
+"""Permission modes as other agents name them, and ours. None of them makes a question go away."""
+
+MODELS: Mapping[str, str] = {"inherit": "", "sonnet": "", "opus": "", "default": "", "haiku": "fast"}
+"""Models as other agents name them: the session's own, or the one of its settings for small tasks."""
+
+EFFORTS: Mapping[str, str] = {"max": "high", "xhigh": "high", "minimal": "low"}
+
+LONGEST_DESCRIPTION = 1_000
+"""Characters of a description that are used: each session pays for those of all its agents."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+
+
+class BadAgentFile(ValueError):
+    """An agent file that cannot be used; its text is one line that says why and what to do."""
+
+
+def parse_agent_file(text: str, source: str, stem: str, known: Collection[str]) -> AgentDefinition:
+    """Parse an agent file. Raises BadAgentFile.
+
+    stem: name of the file without its ending, for an agent that names itself nowhere; known: names of our tools
+    """
+    given, body = _split_front_matter(text, source)
+    reader = _FieldReader(given, source)
+    name = reader.read_text("name", stem).lower()
+    if not _NAME.fullmatch(name):
+        raise BadAgentFile(f"{source}: {name!r} is no name: write letters, digits and - in `name:`")
+    description = " ".join(reader.read_text("description", "").split())
+    if not description:
+        raise BadAgentFile(f"{source}: there is no description: say in `description:` when to use this agent")
+    if not body.strip():
+        raise BadAgentFile(f"{source}: there are no instructions: write them below the second `---`")
+    tools, denied = reader.read_grants("tools", known), reader.read_grants("disallowedTools", known)
+    agent = AgentDefinition(
+        name=name,
+        description=description[:LONGEST_DESCRIPTION],
+        instructions=body.strip(),
+        tools=tools,
+        denied=denied or (),
+        model=_read_model(reader),
+        mode=reader.read_choice("permissionMode", MODES, None),
+        max_turns=reader.read_number("maxTurns"),
+        background=reader.read_flag("background"),
+        isolation=reader.read_choice("isolation", {"none": "", "worktree": "worktree"}, ""),
+        effort=_read_effort(reader),
+        source=source,
+    )
+    return replace(agent, warnings=tuple(_list_warnings(given, source, [*(tools or ()), *agent.denied])))
+
+
+def _split_front_matter(text: str, source: str) -> tuple[Mapping[str, Any], str]:
+    """Return the fields between the two lines `---`, and the text after them."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
+    if lines[0].rstrip() != "---" or not end:
+        raise BadAgentFile(
+            f"{source}: there is no front matter: begin with a line `---`, `name:` and `description:`, and `---`"
+        )
+    import yaml
+
+    head = "\n".join(lines[1:end])
+    try:
+        found = yaml.safe_load(head)
+    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: an impossible date
+        found = _read_plain_lines(head)  # descriptions with a colon, which other agents accept
+    if found is None:
+        found = {}
+    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found):
+        raise BadAgentFile(f"{source}: the front matter is no list of `field: value` lines")
+    return found, "\n".join(lines[end + 1 :])
+
+
+_LINE = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
+
+
+def _read_plain_lines(head: str) -> Mapping[str, Any] | None:
+    """Read lines `field: value`, each value as it stands; None for anything else."""
+    found: dict[str, Any] = {}
+    for line in head.split("\n"):
+        match = _LINE.fullmatch(line)
+        if match is None and line.strip():
+            return None
+        if match is not None:
+            found[match[1]] = (match[2] or "").strip()
+    return found
+
+
+class _FieldReader:
+    """Reads fields of the front matter; its errors name the file, the field and the values that are possible."""
+
+    def __init__(self, given: Mapping[str, Any], source: str) -> None:
+        self._given = given
+        self._source = source
+
+    def read_text(self, field: str, default: str) -> str:
+        value = self._given.get(field)
+        if value is None:
+            return default
+        if not isinstance(value, str | int | float):
+            raise self.build_error(field, "a text")
+        return str(value).strip()
+
+    def read_number(self, field: str) -> int | None:
+        value = self.read_text(field, "")
+        if not value:
+            return None
+        if not value.isdecimal() or not 0 < int(value) <= 10_000:
+            raise self.build_error(field, "a number from 1 to 10000")
+        return int(value)
+
+    def read_flag(self, field: str) -> bool:
+        value = str(self._given.get(field) or "false").lower()
+        if value not in ("true", "false", "yes", "no"):
+            raise self.build_error(field, "true or false")
+        return value in ("true", "yes")
+
+    def read_choice(self, field: str, choices: Mapping[str, Value], default: Value) -> Value:
+        value = self.read_text(field, "")
+        if value and value not in choices:
+            raise self.build_error(field, f"one of {', '.join(choices)}")
+        return choices[value] if value else default
+
+    def read_grants(self, field: str, known: Collection[str]) -> tuple[ToolGrant, ...] | None:
+        value = self._given.get(field)
+        if value is None or value in ("*", ["*"]):
+            return None
+        try:
+            return list_grants(value, known)
+        except ValueError as error:
+            raise BadAgentFile(
+                f"{self._source}: `{field}:` {error}: write names, as in `Read, Grep`"
+            ) from None
+
+    def build_error(self, field: str, wanted: str) -> BadAgentFile:
+        return BadAgentFile(f"{self._source}: `{field}: {self._given[field]}` must be {wanted}")
+
+
+def _read_model(reader: _FieldReader) -> str:
+    name = reader.read_text("model", "")
+    return MODELS.get(name.lower(), name)
+
+
+def _read_effort(reader: _FieldReader) -> Effort:
+    choices = {**{each: each for each in get_args(Effort) if each}, **EFFORTS}
+    value = reader.read_choice("effort", choices, "")
+    return next(each for each in get_args(Effort) if each == value)
+
+
+def _list_warnings(given: Mapping[str, Any], source: str, grants: list[ToolGrant]) -> list[str]:
+    found = []
+    if unknown := [each for each in given if each not in FIELDS]:
+        found.append(f"{source}: unknown, not used: {', '.join(unknown)}")
+    if unused := [each for each in UNUSED if given.get(each)]:
+        found.append(f"{source}: not used: {', '.join(unused)}")
+    if nothing := [each.written for each in grants if not each.tools and each.is_known]:
+        found.append(f"{source}: there is no such tool here, left out: {', '.join(nothing)}")
+    if strange := [each.written for each in grants if not each.tools and not each.is_known]:
+        found.append(f"{source}: no tool is called so, left out: {', '.join(strange)}")
+    return found

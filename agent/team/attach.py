@@ -1,0 +1,134 @@
+"""Give a session its agents. What does the work is imported with the first call: most sessions start none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from agent.app_dirs import Home
+from agent.team.agent_definition import AgentDefinition
+from agent.team.agent_folders import has_agent_files
+from agent.team.builtin_agents import BUILT_IN, OWN_TOOLS
+from agent.team.delegate_tools import make_ask_user_tool, make_delegate_tool
+from agent.team.person import Person
+from agent.turn.runtime import Runtime
+from tools.core.action import Observation
+
+if TYPE_CHECKING:
+    from agent.team.agent_catalog import AgentCatalog
+    from agent.team.team import Team
+
+
+class SessionTeam:
+    """The agents of one session. Implements `SessionAgents` and `Delegation`.
+
+    person: who can be asked, None where nobody is there
+    stays_open: the session outlives its turns, so that agents may work on between them
+    """
+
+    def __init__(self, runtime: Runtime, home: Home, catalog: AgentCatalog | None = None) -> None:
+        self.person: Person | None = None
+        self.stays_open = False
+        self._runtime = runtime
+        self._home = home
+        self._catalog = catalog
+        self._team: Team | None = None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether an agent was started, or might have been."""
+        return self._team is not None
+
+    @property
+    def agents(self) -> Mapping[str, AgentDefinition]:
+        """The agents by name; those in files are read now."""
+        if self._catalog is None and not has_agent_files(self._home, self._runtime.workspace.root):
+            return {each.name: each for each in BUILT_IN}
+        return self.load_catalog().agents
+
+    def load_catalog(self) -> AgentCatalog:
+        """Return the agents, with what of their files is not used; read once."""
+        if self._catalog is None:
+            from agent.team.agent_catalog import load_agents
+
+            self._catalog = load_agents(self._home, self._runtime.workspace.root)
+        return self._catalog
+
+    @property
+    def team(self) -> Team:
+        """The agents at work and those that have reported."""
+        if self._team is None:
+            from agent.team.team import Team
+            from agent.team.team_monitor import BackgroundReports
+
+            catalog = self.load_catalog()
+            self._team = Team(
+                self._runtime,
+                catalog,
+                self._runtime.settings.agents,
+                equip=lambda child: attach_team(child, self._home, catalog),
+            )
+            self._runtime.loop.monitors.add_monitor(
+                BackgroundReports(self._team, self._ends_turn, lambda: self.stays_open)
+            )
+        return self._team
+
+    def get_agent(self, name: str) -> AgentDefinition:
+        """See `Team.get_agent`."""
+        return self.team.get_agent(name)
+
+    def is_writer(self, name: str) -> bool:
+        """See `Team.is_writer`."""
+        return self.team.is_writer(name)
+
+    async def delegate(
+        self, agent: AgentDefinition, task: str, *, child: str = "", background: bool = False
+    ) -> Observation:
+        """See `Team.delegate`."""
+        return await self.team.delegate(agent, task, child=child, background=background)
+
+    async def ask_child(self, child: str, task: str) -> Observation:
+        """See `Team.ask_child`."""
+        return await self.team.ask_child(child, task)
+
+    async def close(self) -> None:
+        """See `Team.close`."""
+        if self._team is not None:
+            await self._team.close()
+
+    def _ends_turn(self, name: str) -> bool:
+        found = self._runtime.toolbox.get(name)
+        return found is not None and found.ends
+
+
+def attach_team(runtime: Runtime, home: Home, catalog: AgentCatalog | None = None) -> SessionTeam | None:
+    """Let a session start agents. None where no model drives it.
+
+    catalog: the agents, None for those of its workspace. Models are offered the tool where the settings say so, and
+    where a parent gave it by name; one that calls it all the same is served
+    """
+    if runtime.environment is None or runtime.model.name == "offline":
+        return None
+    attached = SessionTeam(runtime, home, catalog)
+    if any(runtime.toolbox.get(each) is not None for each in OWN_TOOLS - {"ask", "report"}):
+        return None
+    tools = [make_delegate_tool(attached, attached.agents)]
+    is_offered = runtime.settings.agents.delegate or catalog is not None
+    runtime.toolbox.add(offered=tools if is_offered else (), accepted=[*tools, make_ask_user_tool(attached)])
+    runtime.team = attached
+    if runtime.session.replayed.find_newest_place("child"):
+        _ = attached.team  # tells the model of agents that a kill cut off
+    return attached
+
+
+def find_session_team(runtime: Runtime) -> SessionTeam | None:
+    """Return the agents of a session that has some."""
+    return runtime.team if isinstance(runtime.team, SessionTeam) else None
+
+
+def attach_person(runtime: Runtime, person: Person) -> None:
+    """Let agents and the model ask the person in front of a session that outlives its turns."""
+    if (attached := find_session_team(runtime)) is not None:
+        attached.person, attached.stays_open = person, True
+        if runtime.settings.agents.delegate:
+            runtime.toolbox.add(offered=[make_ask_user_tool(attached)])

@@ -1,0 +1,100 @@
+"""Tools of a session that may start agents: `delegate`, and `ask_user` for what only a person knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from agent.team.agent_definition import AgentDefinition
+from agent.team.person import NOBODY, Person
+from sandbox.policy.effects import Effect
+from tools.core.action import Observation, ToolFailure
+from tools.core.registry import Tool, tool
+from tools.core.text import clip
+from tools.core.workspace import Workspace
+
+LONGEST_ABOUT = 160
+"""Characters of an agent's description that a model is told."""
+
+MOST_TOLD = 24
+"""Agents that a model is told of by name; it may call the others, too."""
+
+LONGEST_TASK = 20_000
+
+LONGEST_ANSWER = 8_000
+
+
+class Delegation(Protocol):
+    """The agents of a session, as its tools use them: `agent.team.team.Team`."""
+
+    person: Person | None
+
+    def get_agent(self, name: str) -> AgentDefinition: ...
+
+    def is_writer(self, name: str) -> bool:
+        """Whether an agent would change files."""
+        ...
+
+    async def delegate(
+        self, agent: AgentDefinition, task: str, *, child: str = "", background: bool = False
+    ) -> Observation: ...
+
+    async def ask_child(self, child: str, task: str) -> Observation: ...
+
+
+def make_delegate_tool(team: Delegation, agents: Mapping[str, AgentDefinition]) -> Tool:
+    """Return the tool that hands work over to agents. agents: those that a model is told of"""
+
+    def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+        writes = not arguments.get("child") and team.is_writer(str(arguments.get("agent") or ""))
+        return Effect(kind="write" if writes else "none", reason="an agent changes files" if writes else "")
+
+    @tool(effect=effect_of)
+    async def delegate(
+        agent: str = "", task: str = "", child: str = "", background: bool = False, *, at: Workspace
+    ) -> Observation:
+        """Hand a separate question or check over to an agent with its own context; only its report comes back. Several calls in one reply run at once. Do small things, and steps that build on each other, yourself.
+
+        task: all that it has to know; it sees nothing of this conversation
+        child: id of an earlier agent, to give it its next task or an answer; without a task: wait for its report
+        background: return at once; the report comes later
+        """  # noqa: E501 - one paragraph for the model
+        if len(task) > LONGEST_TASK:
+            raise ToolFailure(
+                f"delegate: the task is longer than {LONGEST_TASK} characters: name files instead"
+            )
+        if child.strip():
+            return await team.ask_child(child.strip(), task.strip())
+        found = team.get_agent(agent)
+        if not task.strip():
+            raise ToolFailure("delegate: say in `task` what the agent is to do")
+        return await team.delegate(found, task.strip(), background=background or found.background)
+
+    told = [
+        f"{each.name}: {clip(each.description, LONGEST_ABOUT)}" for each in list(agents.values())[:MOST_TOLD]
+    ]
+    return replace(
+        delegate,
+        description="\n".join([delegate.description, "Agents:", *told]),
+        runs_beside=lambda arguments: not team.is_writer(str(arguments.get("agent") or "")),
+        is_tracked=True,
+    )
+
+
+def make_ask_user_tool(team: Delegation) -> Tool:
+    """Return the tool that asks the person in front of the session."""
+
+    @tool(effect="none")
+    async def ask_user(question: str, *, at: Workspace) -> Observation:
+        """Ask the user what you cannot find out, and must know to go on."""
+        if not question.strip():
+            raise ToolFailure("ask_user: the question is empty")
+        if team.person is None:
+            return Observation(text=NOBODY, data={"answered": False}, failed=True)
+        answer = (await team.person.answer(question.strip())).strip()
+        if not answer:
+            return Observation(text="The user gave no answer. Decide yourself.", data={"answered": False})
+        return Observation(text=f"The user answers: {answer[:LONGEST_ANSWER]}", data={"answered": True})
+
+    return ask_user

@@ -1,0 +1,297 @@
+"""The agents of one session: started within its rights, reported in a few lines, asked again with what they know."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from agent.children.child import Child
+from agent.children.children import MOST_DEPTH, Children
+from agent.children.spec import ChildResult
+from agent.events import Event, MessageEvent, Prompt
+from agent.exit_codes import Exit
+from agent.team.activity import AgentActivity
+from agent.team.agent_catalog import AgentCatalog
+from agent.team.agent_definition import AgentDefinition
+from agent.team.child_tools import (
+    Outbox,
+    count_lines,
+    make_ask_tool,
+    make_findings_tool,
+    make_tests_tool,
+)
+from agent.team.report import Finding, Report, check_place, parse_findings
+from agent.team.rights import build_spec, decide_rights, is_writer
+from agent.team.team_settings import TeamSettings
+from agent.team.tool_scope import ToolScope
+from agent.turn.runtime import Runtime
+from sandbox.errors import Fault, UserError
+from tools.core.action import Observation, ToolFailure
+
+if TYPE_CHECKING:
+    from tools.core.registry import Tool
+
+MOST_QUESTIONS = 8
+"""Questions of one agent to its parent: then it has to go on without an answer, or to end."""
+
+Equip = Callable[[Runtime], object]
+"""Gives a child session agents of its own."""
+
+
+class Team:
+    """Starts the agents of a session, and keeps those that work in the background until somebody asks.
+
+    catalog: the agents; settings: how many; equip: gives agents to a child that may start some
+    """
+
+    def __init__(self, runtime: Runtime, catalog: AgentCatalog, settings: TeamSettings, equip: Equip) -> None:
+        self.catalog = catalog
+        self.settings = settings
+        self.activity = AgentActivity()
+        self.arrived: list[tuple[str, Observation]] = []
+        self.children = Children(runtime)
+        self._runtime = runtime
+        self._equip = equip
+        self._slots = asyncio.Semaphore(max(settings.parallel, 1))
+        self._working: dict[str, Child] = {}
+        self._background: dict[str, asyncio.Task[Report]] = {}
+        self._delivered: set[str] = set()
+        self._questions: Counter[str] = Counter()
+        self._started = 0
+        self._closing = False
+        self.activity.restore(runtime.session)
+        self.cut_off = [row for row in self.activity.rows.values() if row.state == "cut off"]
+        runtime.session.subscribe(self._handle_event)
+
+    @property
+    def running(self) -> Mapping[str, Child]:
+        """The agents at work, by their session's id."""
+        return self._working
+
+    @property
+    def unheard(self) -> list[str]:
+        """Agents in the background whose reports the model has not got yet."""
+        return [each for each in self._background if each not in self._delivered]
+
+    def get_agent(self, name: str) -> AgentDefinition:
+        """Return an agent by its name. Raises ToolFailure with the names that there are."""
+        wanted = name.strip()
+        found = self.catalog.agents.get(wanted) or self.catalog.agents.get(wanted.lower())
+        if found is None:
+            raise ToolFailure(
+                f"delegate: there is no agent {name!r}. Agents: {', '.join(self.catalog.agents)}"
+            )
+        return found
+
+    def is_writer(self, name: str) -> bool:
+        """Whether an agent would change files; an unknown one changes none."""
+        found = self.catalog.agents.get(name.strip().lower())
+        return found is not None and is_writer(found, self._runtime)
+
+    async def delegate(
+        self, agent: AgentDefinition, task: str, *, child: str = "", background: bool = False
+    ) -> Observation:
+        """Give an agent a task, or one that was started before its next; return its report, or its id at once.
+
+        child: id of an earlier one, which knows what it did. Raises ToolFailure, UserError.
+        """
+        if self._started >= self.settings.most and not child:
+            raise ToolFailure(
+                f"delegate: {self.settings.most} agents were started in this turn, the most that may be"
+                " (agents.most): do the rest in this session"
+            )
+        rights = decide_rights(agent, self._runtime)
+        spec = build_spec(agent, rights, self._runtime, task=task, session=child)
+        if background and spec.place == "lease":
+            raise ToolFailure(
+                f"delegate: agent {agent.name!r} changes files, so it does not work in the background"
+            )
+        self._started += not child
+        outbox = Outbox()
+        begun = await self.children.start(spec)
+        try:
+            self._equip_child(begun, agent, outbox, delegates=rights.delegates)
+        except BaseException:  # nothing has begun: release it
+            await begun.close()
+            raise
+        self._working[begun.id] = begun
+        work = self._run_child(begun, agent, outbox, task or None)
+        if not background:
+            return self._build_observation(await work)
+        task_ = asyncio.create_task(work, name=f"agent {begun.id}")
+        self._background[begun.id] = task_
+        self._delivered.discard(begun.id)
+        task_.add_done_callback(lambda done: self._handle_arrival(begun.id, done))
+        text = (
+            f"{begun.id}: agent {agent.name} has begun. Its report comes by itself; to wait for it: "
+            f'delegate(child="{begun.id}")'
+        )
+        return Observation(text=text, data={"agent": agent.name, "child": begun.id, "background": True})
+
+    async def ask_child(self, child: str, task: str) -> Observation:
+        """Wait for the report of an agent, or give it another task or an answer. Raises ToolFailure, UserError."""
+        running = self._background.get(child)
+        if running is not None and (not running.done() or not task):
+            if task:
+                raise ToolFailure(
+                    f'delegate: {child} is still at work. Wait for it: delegate(child="{child}")'
+                )
+            return await self._await_background(child, running)
+        if child in self._working:
+            raise ToolFailure(f"delegate: {child} is still at work")
+        row = self.activity.rows.get(child)
+        if row is None or row.parent:
+            known = [each.child for each in self.activity.rows.values() if not each.parent]
+            raise ToolFailure(
+                f"delegate: no agent {child!r} was started here" + (f": {', '.join(known)}" if known else "")
+            )
+        if not task and row.state != "cut off":
+            raise ToolFailure(f"delegate: {child} has reported already: give it a task to go on with")
+        agent = self.get_agent(row.agent)
+        self._background.pop(child, None)
+        return await self.delegate(agent, task, child=child)
+
+    def take_arrived(self) -> list[tuple[str, Observation]]:
+        """Return the reports that came from the background since the last call."""
+        found, self.arrived = self.arrived, []
+        self._delivered.update(child for child, _ in found)
+        return found
+
+    def steer(self, child: str, text: str) -> None:
+        """Pass text of the person on to an agent at work. Raises UserError."""
+        self._get_working(child).runtime.loop.inbox.append(text)
+
+    def stop(self, child: str) -> None:
+        """End the turn of an agent at work; its report says so. Raises UserError."""
+        self._get_working(child).cancel()
+
+    async def close(self) -> None:
+        """End all agents."""
+        self._closing = True
+        waiting = [each for each in self._background.values() if not each.done()]
+        for each in waiting:
+            each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        await self.children.close()
+
+    async def _run_child(
+        self, child: Child, agent: AgentDefinition, outbox: Outbox, task: str | None
+    ) -> Report:
+        try:
+            async with child, self._slots:
+                outbox.clear()
+                result = await child.ask(task)
+                return await asyncio.to_thread(self._build_report, child, agent, outbox, result)
+        finally:
+            self._working.pop(child.id, None)
+
+    async def _await_background(self, child: str, running: asyncio.Task[Report]) -> Observation:
+        report = await asyncio.shield(running)
+        self.arrived = [each for each in self.arrived if each[0] != child]
+        self._delivered.add(child)
+        return self._build_observation(report)
+
+    def _handle_arrival(self, child: str, done: asyncio.Task[Report]) -> None:
+        if done.cancelled() or self._closing:
+            return
+        error = done.exception()
+        if error is not None:
+            self.arrived.append((child, Observation(text=f"{child}: {error}", failed=True)))
+        elif child not in self._delivered:
+            self.arrived.append((child, self._build_observation(done.result())))
+
+    def _build_report(
+        self, child: Child, agent: AgentDefinition, outbox: Outbox, result: ChildResult
+    ) -> Report:
+        """Return the report of a finished turn. Blocking."""
+        at = self._runtime.workspace
+        question = outbox.question if result.succeeded else ""
+        findings = outbox.findings
+        if agent.reports == "findings" and not outbox.has_reported:
+            read = parse_findings(result.report)
+            findings = [
+                each for each in read if not check_place(each.place, lambda path: count_lines(at, path))
+            ]
+        tests = {each.path: at.artifacts.save(each.content.encode()) for each in outbox.tests}
+        if question:
+            self._questions[child.id] += 1
+        ended_early = result.exit_code in (Exit.LIMIT, Exit.INTERRUPTED)
+        return Report(
+            agent=agent.name,
+            child=child.id,
+            outcome=result.outcome,
+            exit_code=result.exit_code,
+            text=_strip_findings(result.report, findings) if not outbox.has_reported else result.report,
+            findings=findings,
+            tests=tests,
+            question=question,
+            last_words=_read_last_words(child.runtime) if ended_early else "",
+            usage=result.usage,
+            seconds=result.seconds,
+        )
+
+    def _build_observation(self, report: Report) -> Observation:
+        ref = self._runtime.workspace.artifacts.save(report.format_whole().encode("utf-8", "replace"))
+        return Observation(
+            text=report.format_text(ref),
+            data=report.build_data(),
+            ref=ref,
+            failed=not report.is_finished,
+            value=report.format_whole(),
+        )
+
+    def _equip_child(self, child: Child, agent: AgentDefinition, outbox: Outbox, *, delegates: bool) -> None:
+        """Give a child the tools of an agent, and the limits of its file."""
+        runtime = child.runtime
+        tools: list[Tool] = []
+        if agent.hides_bodies:
+            from agent.team import interface_view
+
+            tools += [interface_view.read, interface_view.run_tests]
+        if agent.reports == "findings":
+            tools.append(make_findings_tool(outbox))
+        elif agent.reports == "tests":
+            tools.append(make_tests_tool(outbox))
+        if self._questions[child.id] < MOST_QUESTIONS:
+            tools.append(make_ask_tool(outbox))
+        runtime.toolbox.add(tools)
+        if any(each.scope is not None for each in (*(agent.tools or ()), *agent.denied)):
+            runtime.loop.monitors.add_monitor(
+                ToolScope(
+                    agent.name, agent.tools or (), agent.denied, runtime.workspace.files.resolve_relative
+                )
+            )
+        depth = runtime.environment.request.depth if runtime.environment is not None else MOST_DEPTH
+        if delegates and depth < MOST_DEPTH:
+            self._equip(runtime)
+
+    def _get_working(self, child: str) -> Child:
+        found = self._working.get(child)
+        if found is None:
+            known = ", ".join(self._working) or "none"
+            raise UserError(Fault.USAGE, f"no agent {child!r} is at work here", f"At work: {known}.")
+        return found
+
+    def _handle_event(self, event: Event) -> None:
+        self.activity.handle_event(event)
+        if isinstance(event, Prompt):
+            self._started = 0
+
+
+def _strip_findings(text: str, findings: list[Finding]) -> str:
+    """Return a text without the lines that were read as findings."""
+    if not findings:
+        return text
+    places = {each.place for each in findings}
+    kept = [line for line in text.split("\n") if not any(f.place in places for f in parse_findings(line))]
+    return "\n".join(kept)
+
+
+def _read_last_words(runtime: Runtime) -> str:
+    """Return the last text of a session's model."""
+    for event in reversed(runtime.session.replayed):
+        if isinstance(event, MessageEvent) and event.text.strip():
+            return event.text.strip()
+    return ""

@@ -1,0 +1,53 @@
+"""What a model hears of agents in the background: their reports, and that some are still at work when it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agent.model.protocol import Reply
+from agent.monitor.answers import GO_ON, ReplyAnswer, RequestAnswer, TellModel
+from agent.monitor.monitor import Monitor
+from agent.team.team import Team
+
+
+class BackgroundReports(Monitor):
+    """Delivers reports before the next request; returns a turn to the model once if agents are still at work.
+
+    ends_turn: whether a tool of this name ends the turn; stays_open: whether agents may work on between turns
+    """
+
+    def __init__(self, team: Team, ends_turn: Callable[[str], bool], stays_open: Callable[[], bool]) -> None:
+        self._team = team
+        self._ends_turn = ends_turn
+        self._stays_open = stays_open
+        self._told: set[str] = set()
+        self._cut_off = list(team.cut_off)
+
+    def before_request(self) -> Sequence[RequestAnswer]:
+        """See `Monitor.before_request`."""
+        told = [TellModel(text=each.text) for _, each in self._team.take_arrived()]
+        cut_off, self._cut_off = self._cut_off, []
+        told += [
+            TellModel(
+                text=f"{each.child}: agent {each.agent} was cut off at: {each.task[:200]}\nTo go on with it: "
+                f'delegate(child="{each.child}")'
+            )
+            for each in cut_off
+            if each.state == "cut off" and not each.parent
+        ]
+        return told
+
+    def after_reply(self, reply: Reply) -> ReplyAnswer:
+        """See `Monitor.after_reply`."""
+        if any(not self._ends_turn(each.tool) for each in reply.actions):
+            return GO_ON
+        if arrived := self._team.take_arrived():
+            return TellModel(text="\n\n".join(each.text for _, each in arrived))
+        waiting = [each for each in self._team.unheard if each not in self._told]
+        if self._stays_open() or not waiting:
+            return GO_ON
+        self._told.update(waiting)
+        names = "\n".join(f'delegate(child="{each}")' for each in waiting)
+        return TellModel(
+            text=f"Still at work in the background, and stopped when you end again. To wait for the reports:\n{names}"
+        )

@@ -1,0 +1,149 @@
+"""`delegate`: real child sessions with scripted models, in a real repository."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from agent.events import ChildEvent, ObservationEvent, SessionStart
+from agent.session.log import read_events
+from agent.team.attach import SessionTeam
+from agent.team.report import LONGEST
+from agent.turn.runtime import Runtime
+from tests.support.cli import call
+from tests.support.team_sessions import play_team, team_settings
+
+LOOK: list[dict[str, Any]] = [
+    {"calls": [call("read", path="cart.py")], "expect": [{"tools": ["read", "search", "report", "ask"]}]},
+    {
+        "calls": [
+            call(
+                "report",
+                answer="The total has tax.",
+                findings=[{"place": "cart.py:12", "note": "It is computed here."}],
+            )
+        ]
+    },
+]
+
+
+def observations(runtime: Runtime) -> list[ObservationEvent]:
+    return [each for each in read_events(runtime.session.folder) if isinstance(each, ObservationEvent)]
+
+
+def test_an_agent_reports_places_and_only_its_report_comes_back(shop: Path, tmp_path: Path) -> None:
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Where is the total?")]},
+        {"text": "In cart.py.", "expect": ["cart.py:12: It is computed here.", {"not_contains": "secret_sum"}]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Where is the total computed?")
+        assert (end.outcome, end.summary) == ("done", "In cart.py.")
+        (seen,) = observations(runtime)
+        assert len(seen.text.encode()) <= LONGEST
+        assert seen.text.startswith('<agent-report agent="explore" child="')
+        assert seen.data["findings"] == [{"place": "cart.py:12", "note": "It is computed here."}]
+        whole = runtime.workspace.artifacts.find_file(seen.ref)
+        assert whole is not None and "It is computed here." in whole.read_text()
+        log = list(read_events(runtime.session.folder.parent / seen.data["child"]))
+        assert isinstance(log[0], SessionStart)
+        assert (log[0].started_by, log[0].mode) == (runtime.session.id, "read-only")
+        own = [each for each in read_events(runtime.session.folder) if isinstance(each, ChildEvent)]
+        assert [(each.state, each.agent) for each in own] == [("started", "explore"), ("ended", "")]
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": LOOK}), story)
+
+
+def test_a_place_that_is_none_is_sent_back(shop: Path, tmp_path: Path) -> None:
+    wrong = [{"place": "cart.py:900", "note": "here"}, {"place": "nowhere.py:1", "note": "there"}]
+    look = [
+        {"calls": [call("report", answer="There.", findings=wrong)]},
+        {"calls": [call("report", answer="Nowhere.", findings=[])], "expect": ["cart.py has 17 lines", "no file"]},
+    ]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Where?")]},
+        {"text": "Nowhere.", "expect": ["Nowhere."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Where?")
+        assert end.outcome == "done", end.summary
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
+
+
+def test_several_agents_run_at_once(shop: Path, tmp_path: Path) -> None:
+    slow = [{"calls": [call("report", answer="Seen.", findings=[])], "delay": 0.3}]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task=f"Look {n}") for n in range(6)]},
+        {"text": "Done."},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        order: list[str] = []
+        runtime.session.subscribe(
+            lambda event: order.append(event.state) if isinstance(event, ChildEvent) else None
+        )
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+        assert order == ["started"] * 6 + ["ended"] * 6
+        assert len({each.data["child"] for each in observations(runtime)}) == 6
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": slow}), story)
+
+
+def test_a_question_goes_up_and_its_answer_comes_down(shop: Path, tmp_path: Path) -> None:
+    """The child asks its parent, which asks the person; the child goes on with all that it knows."""
+    child = [
+        {"calls": [call("read", path="cart.py")]},
+        {"calls": [call("ask", question="Gross or net?")]},
+        {
+            "calls": [call("report", answer="Net.", findings=[])],
+            "expect": ["The customer wants net.", {"anywhere": "secret_sum"}],
+        },
+    ]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Which total?")]},
+        {"calls": [call("ask_user", question="Gross or net?")], "expect": ["Gross or net?", "delegate(child="]},
+        {"calls": [call("delegate", child="CHILD", task="The customer wants net.")], "expect": ["answers: net"]},
+        {"text": "Net.", "expect": ["Net."]},
+    ]
+
+    class Customer:
+        async def answer(self, question: str) -> str:
+            self.question = question
+            path = tmp_path / "parent.json"
+            # The script cannot know the child's id before it runs.
+            child = next(iter(team_of.team.activity.rows))
+            path.write_text(path.read_text().replace("CHILD", child))
+            runtime_of.loop.model = type(runtime_of.loop.model)(path)  # type: ignore[call-arg]
+            return "net"
+
+    team_of: SessionTeam
+    runtime_of: Runtime
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        nonlocal team_of, runtime_of
+        team_of, runtime_of = team, runtime
+        team.person = person = Customer()
+        end = await runtime.run_turn("Which total?")
+        assert end.outcome == "done", end.summary
+        assert person.question == "Gross or net?"
+        first, asked, second = observations(runtime)
+        assert first.data["question"] == "Gross or net?"
+        assert asked.text == "The user answers: net"
+        assert second.data["child"] == first.data["child"]
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": child}), story)
+
+
+def test_nobody_is_asked_where_nobody_is(shop: Path, tmp_path: Path) -> None:
+    turns = [{"calls": [call("ask_user", question="Red?")]}, {"text": "Blue.", "expect": ["nobody is here"]}]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Which colour?")
+        assert end.outcome == "done", end.summary
+
+    play_team(shop, team_settings(tmp_path, turns, {}), story)

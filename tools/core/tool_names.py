@@ -1,0 +1,180 @@
+"""Table of other agents' tools: their names and inputs, and the tools of this program that do the same.
+
+Agent files, commands, skills and hooks that were written for another agent name its tools: `Read`, `Bash(git:*)`,
+`mcp__tickets__search`. They mean ours by this table; calls that models make are translated by `call_aliases`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sandbox.policy.rules import Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignTool:
+    """A tool of other agents.
+
+    names: as they spell it, the first one in messages
+    ours: the tools that do the same; () where there is none
+    inputs: names of its inputs → names of our arguments, as far as they differ
+    scope: kind of permission rule that a pattern in parentheses is
+    """
+
+    names: tuple[str, ...]
+    ours: tuple[str, ...]
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    scope: Kind | None = None
+
+
+EDITORS = ("edit", "edit_symbol", "edit_lines", "apply_patch", "edit_several")
+"""The edit tools: which of them a session has depends on its model."""
+
+_PATH = {"file_path": "path", "absolute_path": "path", "filePath": "path"}
+_EDIT = {**_PATH, "old_string": "old", "new_string": "new", "replace_all": "all"}
+
+FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
+    ForeignTool(
+        names=("Read", "read_file", "read_many_files", "view"),
+        ours=("read",),
+        inputs={**_PATH, "offset": "start"},
+        scope="read",
+    ),
+    ForeignTool(names=("Write", "write_file", "create_file"), ours=("write",), inputs=_PATH, scope="edit"),
+    ForeignTool(
+        names=("Edit", "MultiEdit", "replace", "str_replace_editor"), ours=EDITORS, inputs=_EDIT, scope="edit"
+    ),
+    ForeignTool(names=("NotebookRead", "NotebookEdit"), ours=()),
+    ForeignTool(
+        names=("Bash", "run_shell_command", "execute_command", "local_shell"),
+        ours=("shell", "process"),
+        inputs={"cmd": "command"},
+        scope="shell",
+    ),
+    ForeignTool(names=("BashOutput", "KillShell", "KillBash"), ours=("process",)),
+    ForeignTool(
+        names=("Grep", "search_file_content", "grep_search", "ripgrep"),
+        ours=("search",),
+        inputs={"query": "pattern", "include": "glob"},
+        scope="read",
+    ),
+    ForeignTool(
+        names=("Glob", "find_files"), ours=("search", "list"), inputs={"pattern": "glob"}, scope="read"
+    ),
+    ForeignTool(
+        names=("LS", "list_directory", "list_dir"),
+        ours=("list",),
+        inputs={"dir_path": "path", "target_directory": "path"},
+        scope="read",
+    ),
+    ForeignTool(names=("WebFetch", "web_fetch"), ours=()),
+    ForeignTool(names=("WebSearch", "google_web_search", "web_search"), ours=()),
+    ForeignTool(
+        names=("Task", "Agent"),
+        ours=("delegate",),
+        inputs={
+            "prompt": "task",
+            "subagent_type": "agent",
+            "run_in_background": "background",
+            "resume": "child",
+        },
+    ),
+    ForeignTool(names=("TodoWrite", "TodoRead", "update_plan", "write_todos"), ours=("plan",)),
+    ForeignTool(names=("AskUserQuestion", "ask_followup_question"), ours=("ask_user",)),
+    ForeignTool(names=("ExitPlanMode", "EnterPlanMode", "Skill", "SlashCommand", "ToolSearch"), ours=()),
+)
+
+_BY_NAME = {name: each for each in FOREIGN_TOOLS for name in each.names}
+_BY_LOWER_NAME = {name.lower(): each for name, each in _BY_NAME.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolGrant:
+    """One entry of a list of tools.
+
+    written: as in the file
+    tools: the tools of this program, () for a tool that it has none for; a name that ends in "*" is a prefix
+    scope, pattern: the kind and the pattern of the permission rule in parentheses; None and "" without one
+    is_known: whether the name is one of ours or of the table
+    """
+
+    written: str
+    tools: tuple[str, ...]
+    scope: Kind | None = None
+    pattern: str = ""
+    is_known: bool = True
+
+
+def find_foreign_tool(name: str) -> ForeignTool | None:
+    """Return the row of another agent's tool; capital letters do not count where ours have no such name."""
+    return _BY_NAME.get(name) or _BY_LOWER_NAME.get(name.lower())
+
+
+def rename_inputs(name: str, arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return the inputs of another agent's tool under the names of our arguments."""
+    row = find_foreign_tool(name)
+    names = row.inputs if row is not None else {}
+    return {names.get(each, each): value for each, value in arguments.items()}
+
+
+def split_entries(value: str) -> list[str]:
+    """Split a list of tools at its commas, or at spaces where there are none; those in parentheses do not count."""
+    text = value.strip()
+    between = r",\s*" if re.search(r",(?![^(]*\))", text) else r"\s+"
+    return [each.strip() for each in re.split(rf"{between}(?![^(]*\))", text) if each.strip()]
+
+
+_ENTRY = re.compile(r"([A-Za-z_][\w.*-]*)(?:\((.*)\))?", re.DOTALL)
+
+
+def parse_grant(text: str, known: Collection[str]) -> ToolGrant:
+    """Parse one entry, such as `Read`, `Bash(git:*)`, `mcp__tickets__search` or `run_tests`.
+
+    known: names of the tools of this program
+    Raises ValueError for a text that is no entry.
+    """
+    written = text.strip()
+    match = _ENTRY.fullmatch(written)
+    if match is None:
+        raise ValueError(f"{written!r} is no tool")
+    name, pattern = match[1], (match[2] or "").strip()
+    if name.startswith("mcp__"):
+        return ToolGrant(written=written, tools=(name if name.count("__") > 1 else f"{name}__*",))
+    if name in known:  # ours: `edit` means that tool alone
+        row = next((each for each in FOREIGN_TOOLS if name in each.ours), None)
+        tools: tuple[str, ...] = (name,)
+    else:
+        row = find_foreign_tool(name)
+        tools = row.ours if row is not None else ()
+    scope = row.scope if row is not None and pattern not in ("", "*") else None
+    if pattern not in ("", "*") and scope is None:
+        raise ValueError(f"{written!r}: a pattern has no meaning for {name}")
+    return ToolGrant(
+        written=written,
+        tools=tools,
+        scope=scope,
+        pattern=normalize_pattern(scope, pattern) if scope else "",
+        is_known=row is not None or name in known,
+    )
+
+
+def normalize_pattern(scope: Kind, pattern: str) -> str:
+    """Return another agent's pattern as one of ours: `git:*` is `git *`, `/src/**` and `./src/**` are `src/**`."""
+    if scope == "shell":
+        return re.sub(r":\*$", " *", " ".join(pattern.split()))
+    return re.sub(r"^(?:\./|/(?!/))", "", pattern)
+
+
+def list_grants(value: object, known: Collection[str]) -> tuple[ToolGrant, ...]:
+    """Return the entries of a list of tools as files write it: a YAML list, or text. Raises ValueError."""
+    if isinstance(value, str):
+        entries: Sequence[object] = split_entries(value)
+    elif isinstance(value, list):
+        entries = value
+    else:
+        raise ValueError(f"{value!r} is no list of tools")
+    if not all(isinstance(each, str) for each in entries):
+        raise ValueError(f"{value!r} is no list of names of tools")
+    return tuple(parse_grant(str(each), known) for each in entries)
