@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,9 +19,14 @@ LONGEST_LINE = 300
 
 @dataclass(slots=True, kw_only=True)
 class AgentRow:
-    """One agent. parent: id of the agent that started it, "" for one of the session's own; last: its last line"""
+    """One agent.
+
+    name: by which models and persons call it: its kind and a number; below another agent, after that one's name
+    parent: session of the agent that started it, "" for one of the session's own; last: its last line
+    """
 
     child: str
+    name: str = ""
     agent: str = ""
     task: str = ""
     parent: str = ""
@@ -44,6 +50,7 @@ class AgentActivity:
 
     def __init__(self) -> None:
         self.rows: dict[str, AgentRow] = {}
+        self._numbers: Counter[str] = Counter()
 
     def restore(self, session: Session) -> None:
         """Read the children of a resumed session from its log; those without an end were cut off."""
@@ -78,13 +85,27 @@ class AgentActivity:
         """Number of agents at work."""
         return sum(row.state == "working" for row in self.rows.values())
 
+    def find_row(self, name: str) -> AgentRow | None:
+        """Return the agent of a name, or of a session's id."""
+        found = (each for each in self.rows.values() if name in (each.name, each.child))
+        return next(found, None)
+
+    def _add_row(self, child: str, agent: str, parent: str) -> AgentRow:
+        self._numbers[parent] += 1
+        above = f"{self.rows[parent].name}." if parent in self.rows else ""
+        row = AgentRow(
+            child=child, name=f"{above}{agent}-{self._numbers[parent]}", agent=agent, parent=parent
+        )
+        self.rows[child] = row
+        return row
+
     def _track_child(self, parent: str, event: Mapping[str, Any]) -> bool:
         child = str(event.get("child", ""))
         if event.get("state") == "started":
             if not event.get("agent"):
                 return False
-            begun = self.rows.setdefault(child, AgentRow(child=child, parent=parent))
-            begun.agent, begun.state, begun.began = str(event["agent"]), "working", time.monotonic()
+            begun = self.rows.get(child) or self._add_row(child, str(event["agent"]), parent)
+            begun.state, begun.began = "working", time.monotonic()
             begun.task = begun.task or " ".join(str(event.get("prompt", "")).split())
             return True
         row = self.rows.get(child)

@@ -63,6 +63,19 @@ def load_agents(home: Home, root: Path) -> AgentCatalog:
     return AgentCatalog(agents=loaded.agents, notices=tuple(loaded.notices), bad=tuple(loaded.bad))
 
 
+def check_agent_files(home: Home, root: Path) -> AgentCatalog:
+    """Read all files, whether trusted or not, to see which of them can be used."""
+    loaded = _Loading()
+    for each in BUILT_IN:
+        loaded.agents[each.name] = each
+    loaded.add_files(_read_user_files(home, loaded.notices))
+    loaded.add_files(list(_read_project_files(root, loaded.notices)))
+    for agent in loaded.agents.values():
+        if agent.isolation:
+            loaded.notices.append(f"{agent.source}: `isolation: {agent.isolation}` is refused: leave it out")
+    return AgentCatalog(agents=loaded.agents, notices=tuple(loaded.notices), bad=tuple(loaded.bad))
+
+
 def find_agents_to_trust(root: Path) -> tuple[Definition, ...]:
     """Return the agents of the project's files, each with what it asks for."""
     return _list_definitions(list(_read_project_files(root, [])))

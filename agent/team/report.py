@@ -46,6 +46,7 @@ class TestFile:
 class Report:
     """What an agent came to.
 
+    child: its name in the session; session: id of its own
     outcome: label of its session's exit code; text: its answer
     findings: places with a sentence each; tests: path → reference of the file's content
     question: to its parent, before it goes on; "" if it has ended
@@ -54,6 +55,7 @@ class Report:
 
     agent: str
     child: str
+    session: str
     outcome: str
     exit_code: int
     text: str
@@ -78,7 +80,7 @@ class Report:
 
     def format_text(self, ref: str) -> str:
         """Return it for the parent's model, in at most `LONGEST` bytes. ref: of the whole"""
-        head = f' agent="{self.agent}" child="{self.child}" outcome="{self.outcome}"'
+        head = f' child="{self.child}" session="{self.session}" outcome="{self.outcome}"'
         if self.question:
             hint = (
                 f'Answer it: delegate(child="{self.child}", task="…"). If only the user can know, ask them first: '
@@ -94,6 +96,7 @@ class Report:
         return {
             "agent": self.agent,
             "child": self.child,
+            "session": self.session,
             "outcome": self.outcome,
             "findings": [asdict(each) for each in self.findings],
             "tests": dict(self.tests),

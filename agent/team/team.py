@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -72,8 +73,8 @@ class Team:
 
     @property
     def unheard(self) -> list[str]:
-        """Agents in the background whose reports the model has not got yet."""
-        return [each for each in self._background if each not in self._delivered]
+        """Names of agents in the background whose reports the model has not got yet."""
+        return [self._get_name(each) for each in self._background if each not in self._delivered]
 
     def get_agent(self, name: str) -> AgentDefinition:
         """Return an agent by its name. Raises ToolFailure with the names that there are."""
@@ -120,38 +121,40 @@ class Team:
         work = self._run_child(begun, agent, outbox, task or None)
         if not background:
             return self._build_observation(await work)
-        task_ = asyncio.create_task(work, name=f"agent {begun.id}")
-        self._background[begun.id] = task_
+        name = self._get_name(begun.id)
+        running = asyncio.create_task(work, name=f"agent {name}")
+        self._background[begun.id] = running
         self._delivered.discard(begun.id)
-        task_.add_done_callback(lambda done: self._handle_arrival(begun.id, done))
-        text = (
-            f"{begun.id}: agent {agent.name} has begun. Its report comes by itself; to wait for it: "
-            f'delegate(child="{begun.id}")'
-        )
-        return Observation(text=text, data={"agent": agent.name, "child": begun.id, "background": True})
+        running.add_done_callback(lambda done: self._handle_arrival(begun.id, done))
+        text = f"{name} has begun. Its report comes by itself; to wait for it: delegate(child={json.dumps(name)})"
+        data = {"agent": agent.name, "child": name, "session": begun.id, "background": True}
+        return Observation(text=text, data=data)
 
     async def ask_child(self, child: str, task: str) -> Observation:
-        """Wait for the report of an agent, or give it another task or an answer. Raises ToolFailure, UserError."""
-        running = self._background.get(child)
-        if running is not None and (not running.done() or not task):
-            if task:
-                raise ToolFailure(
-                    f'delegate: {child} is still at work. Wait for it: delegate(child="{child}")'
-                )
-            return await self._await_background(child, running)
-        if child in self._working:
-            raise ToolFailure(f"delegate: {child} is still at work")
-        row = self.activity.rows.get(child)
+        """Wait for the report of an agent, or give it another task or an answer. Raises ToolFailure, UserError.
+
+        child: its name, or the id of its session
+        """
+        row = self.activity.find_row(child)
         if row is None or row.parent:
-            known = [each.child for each in self.activity.rows.values() if not each.parent]
+            known = [each.name for each in self.activity.rows.values() if not each.parent]
             raise ToolFailure(
                 f"delegate: no agent {child!r} was started here" + (f": {', '.join(known)}" if known else "")
             )
+        running = self._background.get(row.child)
+        if running is not None and (not running.done() or not task):
+            if task:
+                raise ToolFailure(
+                    f"delegate: {row.name} is still at work. Wait for it: delegate(child={json.dumps(row.name)})"
+                )
+            return await self._await_background(row.child, running)
+        if row.child in self._working:
+            raise ToolFailure(f"delegate: {row.name} is still at work")
         if not task and row.state != "cut off":
-            raise ToolFailure(f"delegate: {child} has reported already: give it a task to go on with")
+            raise ToolFailure(f"delegate: {row.name} has reported already: give it a task to go on with")
         agent = self.get_agent(row.agent)
-        self._background.pop(child, None)
-        return await self.delegate(agent, task, child=child)
+        self._background.pop(row.child, None)
+        return await self.delegate(agent, task, child=row.child)
 
     def take_arrived(self) -> list[tuple[str, Observation]]:
         """Return the reports that came from the background since the last call."""
@@ -160,12 +163,16 @@ class Team:
         return found
 
     def steer(self, child: str, text: str) -> None:
-        """Pass text of the person on to an agent at work. Raises UserError."""
+        """Pass text of the person on to an agent at work, by its name. Raises UserError."""
         self._get_working(child).runtime.loop.inbox.append(text)
 
     def stop(self, child: str) -> None:
         """End the turn of an agent at work; its report says so. Raises UserError."""
         self._get_working(child).cancel()
+
+    def _get_name(self, child: str) -> str:
+        row = self.activity.rows.get(child)
+        return row.name if row is not None else child
 
     async def close(self) -> None:
         """End all agents."""
@@ -198,7 +205,8 @@ class Team:
             return
         error = done.exception()
         if error is not None:
-            self.arrived.append((child, Observation(text=f"{child}: {error}", failed=True)))
+            text = f"{self._get_name(child)}: {error}"
+            self.arrived.append((child, Observation(text=text, failed=True)))
         elif child not in self._delivered:
             self.arrived.append((child, self._build_observation(done.result())))
 
@@ -220,7 +228,8 @@ class Team:
         ended_early = result.exit_code in (Exit.LIMIT, Exit.INTERRUPTED)
         return Report(
             agent=agent.name,
-            child=child.id,
+            child=self._get_name(child.id),
+            session=child.id,
             outcome=result.outcome,
             exit_code=result.exit_code,
             text=_strip_findings(result.report, findings) if not outbox.has_reported else result.report,
@@ -267,11 +276,12 @@ class Team:
         if delegates and depth < MOST_DEPTH:
             self._equip(runtime)
 
-    def _get_working(self, child: str) -> Child:
-        found = self._working.get(child)
+    def _get_working(self, name: str) -> Child:
+        row = self.activity.find_row(name)
+        found = self._working.get(row.child) if row is not None else None
         if found is None:
-            known = ", ".join(self._working) or "none"
-            raise UserError(Fault.USAGE, f"no agent {child!r} is at work here", f"At work: {known}.")
+            known = ", ".join(map(self._get_name, self._working)) or "none"
+            raise UserError(Fault.USAGE, f"no agent {name!r} is at work here", f"At work: {known}.")
         return found
 
     def _handle_event(self, event: Event) -> None:

@@ -29,8 +29,7 @@ class BackgroundReports(Monitor):
         cut_off, self._cut_off = self._cut_off, []
         told += [
             TellModel(
-                text=f"{each.child}: agent {each.agent} was cut off at: {each.task[:200]}\nTo go on with it: "
-                f'delegate(child="{each.child}")'
+                text=f'{each.name} was cut off at: {each.task[:200]}\nTo go on: delegate(child="{each.name}")'
             )
             for each in cut_off
             if each.state == "cut off" and not each.parent

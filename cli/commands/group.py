@@ -40,6 +40,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "setup.init": ("init",),
     "offline.policy": ("policy",),
     "config.rules": ("rules",),
+    "config.agents": ("agents",),
     "config.config": ("config", "completion", "schema"),
 }
 """Modules of this folder and the commands that each declares, in the order of `patchwright --help`."""

@@ -36,7 +36,7 @@ def trust(
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
 
-    Signing programs too; and let its `patchwright.toml` and rules apply. All of it is shown.
+    Signing programs too; and let its `patchwright.toml`, rules and agents apply. All of it is shown.
     """
     if list_only and revoke:
         raise typer.BadParameter("give either --list or --revoke")
@@ -118,7 +118,8 @@ def show_trust(folder: Path) -> int:
 
 
 def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definition, ...]]]:
-    """Return the repository's root, and by place the programs it would run, and settings and rules it would apply."""
+    """Return the repository's root, and by place what it would run, apply or let sessions start."""
+    from agent.team.agent_catalog import find_agents_to_trust
     from agent.workspace_root import find_workspace_root
     from cli.settings.project_settings import find_settings_to_trust
     from cli.settings.user_rules import find_rules_to_trust
@@ -129,15 +130,17 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
         Broker(root).program_definitions,
         find_settings_to_trust(Home.from_environment(), root),
         find_rules_to_trust(root),
+        find_agents_to_trust(root),
     )
     return root, dict(zip(_list_places(root), found, strict=True))
 
 
 def _list_places(root: Path) -> tuple[Path, ...]:
-    """Return the places under which a repository's programs, settings and rules are trusted."""
+    """Return the places under which a repository's programs, settings, rules and agents are trusted."""
+    from agent.team.agent_catalog import TRUST_PLACE
     from cli.settings.settings_files import PROJECT_FILE, RULES_FILE
 
-    return root, root / PROJECT_FILE, root / RULES_FILE
+    return root, root / PROJECT_FILE, root / RULES_FILE, root / TRUST_PLACE
 
 
 def _format_definitions(parts: Mapping[Path, tuple[Definition, ...]]) -> list[str]:
