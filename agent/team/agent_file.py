@@ -68,10 +68,10 @@ def parse_agent_file(text: str, source: str, stem: str, known: Collection[str]) 
     """
     given, body = _split_front_matter(text, source)
     reader = _FieldReader(given, source)
-    name = reader.read_text("name", stem).lower()
+    name = reader.get_text("name", stem).lower()
     if not _NAME.fullmatch(name):
         raise BadAgentFile(f"{source}: {name!r} is no name: write letters, digits and - in `name:`")
-    description = " ".join(reader.read_text("description", "").split())
+    description = " ".join(reader.get_text("description", "").split())
     if not description:
         raise BadAgentFile(f"{source}: there is no description: say in `description:` when to use this agent")
     if not body.strip():
@@ -138,7 +138,7 @@ class _FieldReader:
         self._given = given
         self._source = source
 
-    def read_text(self, field: str, default: str) -> str:
+    def get_text(self, field: str, default: str) -> str:
         value = self._given.get(field)
         if value is None:
             return default
@@ -147,7 +147,7 @@ class _FieldReader:
         return str(value).strip()
 
     def read_number(self, field: str) -> int | None:
-        value = self.read_text(field, "")
+        value = self.get_text(field, "")
         if not value:
             return None
         if not value.isdecimal() or not 0 < int(value) <= 10_000:
@@ -161,7 +161,7 @@ class _FieldReader:
         return value in ("true", "yes")
 
     def read_choice(self, field: str, choices: Mapping[str, Value], default: Value) -> Value:
-        value = self.read_text(field, "")
+        value = self.get_text(field, "")
         if value and value not in choices:
             raise self.build_error(field, f"one of {', '.join(choices)}")
         return choices[value] if value else default
@@ -182,7 +182,7 @@ class _FieldReader:
 
 
 def _read_model(reader: _FieldReader) -> str:
-    name = reader.read_text("model", "")
+    name = reader.get_text("model", "")
     return MODELS.get(name.lower(), name)
 
 

@@ -20,6 +20,9 @@ from agent.app_dirs import Home
 from agent.events import parse_event, render_event
 from agent.exit_codes import BY_FAULT, Exit
 from agent.model.providers.model_family import find_family
+from agent.team.attach import SessionTeam
+from agent.team.child_tools import Outbox, make_ask_tool, make_findings_tool
+from agent.team.delegate_tools import make_ask_user_tool, make_delegate_tool
 from cli.app import app
 from cli.hooks import install
 from cli.hooks.entry import NAMES as HOOKS
@@ -120,7 +123,7 @@ def tools(place: Path) -> Data:
             "ends": each.ends,
         }
 
-    return {each.name: tool(each) for each in _all_tools()}
+    return {each.name: tool(each) for each in (*_all_tools(), *_team_tools())}
 
 
 def offered_by_format(model: str) -> list[str]:
@@ -137,6 +140,22 @@ def _all_tools() -> list[Tool]:
     found = {each.name: each for each in (*load_default_tools(), *load_accepted_tools())}
     assert len(found) == len(TOOLS) + len(UNTOLD)
     return list(found.values())
+
+
+class _NoAgents(SessionTeam):
+    """Agents that are only named."""
+
+    def __init__(self) -> None: ...
+
+    def is_writer(self, name: str) -> bool:
+        return False
+
+
+def _team_tools() -> list[Tool]:
+    """Return the tools of sessions with agents, and those of the agents."""
+    team = _NoAgents()
+    found = [make_delegate_tool(team, {}), make_ask_user_tool(team)]
+    return [*found, make_ask_tool(Outbox()), make_findings_tool(Outbox())]
 
 
 def _defaults(tool: Tool) -> Data:
@@ -170,7 +189,8 @@ def aliases() -> list[Data]:
 
 def convert_call(tool: str, arguments: Mapping[str, Any]) -> Data:
     """Return a call of another agent's tool as the call of ours that it is taken for."""
-    action = translate_call(Action(id="1", tool=tool, arguments=dict(arguments)), Toolbox(_all_tools()))
+    tools = Toolbox([*_all_tools(), *_team_tools()])
+    action = translate_call(Action(id="1", tool=tool, arguments=dict(arguments)), tools)
     return {"tool": action.tool, "arguments": dict(action.arguments)}
 
 

@@ -79,6 +79,12 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("shell", {"command": ["apply_patch", "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"]}),
     ("exec_command", {"cmd": "ls"}),
     ("run_terminal_cmd", {"command": "ls"}),
+    ("Task", {"description": "Look", "prompt": "Where is it?", "subagent_type": "Explore"}),
+    ("Grep", {"pattern": "total", "path": "src", "glob": "*.py", "output_mode": "content", "-n": True}),
+    ("Glob", {"pattern": "**/*.py"}),
+    ("LS", {"path": "src"}),
+    ("TodoWrite", {"todos": [{"content": "Look", "status": "in_progress", "activeForm": "Looking"}]}),
+    ("AskUserQuestion", {"questions": [{"question": "Which one?", "header": "One", "options": []}]}),
     ("view_file", {"absolute_path": "a.py", "start_line": 1, "end_line": 2}),
 ]
 """Calls as other agents' models write them."""
@@ -168,6 +174,7 @@ def test_there_is_a_line_of_every_kind_of_event() -> None:
 
 VALUES: dict[str, Any] = {
     "actions": "code",
+    "agents.models": {"explore": "openai/gpt-5-mini"},
     "discipline.named": {"read-before-edit": "enforce"},
     "edit.formats": ["whole"],
     "language_servers": {"c": "clangd"},

@@ -70,6 +70,8 @@ ALLOWED = {
     "agent/session/session_preview.py": OWN,
     "agent/session/session_pruning.py": OWN,
     "agent/session/session_search.py": OWN,
+    "agent/team/agent_template.py": WRITES,
+    "agent/team/builtin_agents.py": OWN,
     "agent/strategy/strategy_turn.py": "an artifact of the session",
     "cli/commands/offline/apply.py": NAMED,
     "cli/commands/offline/symbols.py": NAMED,

@@ -16,6 +16,7 @@ from typing import Any
 
 from tools.core.action import Action
 from tools.core.registry import Toolbox
+from tools.core.tool_names import find_foreign_tool
 
 Given = dict[str, Any]
 Taken = tuple[str, Given] | None
@@ -192,8 +193,87 @@ _EDITORS = """edit editfile multiedit fileedit editseveral editsymbol editlines 
 _READERS = "read readfile view viewfile openfile cat"
 _SHELLS = "shell bash runcommand runshellcommand executecommand execcommand runterminalcmd"
 
+_SEARCHERS = "grep grepsearch searchfilecontent ripgrep"
+_GLOBBERS = "glob findfiles"
+_LISTERS = "ls listdirectory listdir"
+_DELEGATES = "task agent spawnagent"
+_PLANNERS = "todowrite writetodos updateplan"
+_ASKERS = "askuserquestion askfollowupquestion askuser"
+
+
+def _to_search_call(given: Given) -> Taken:
+    known = {name: value for name, value in given.items() if name in ("pattern", "path", "glob")}
+    return ("search", known) if "pattern" in known else None
+
+
+def _to_glob_call(given: Given) -> Taken:
+    """Take a pattern of file names for a search, which finds names, too."""
+    pattern = given.get("pattern")
+    if not isinstance(pattern, str):
+        return None
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    name = "".join(_WILDCARDS.get(each, re.escape(each)) for each in parts)
+    where = {"path": given["path"]} if "path" in given else {}
+    return ("search", {"pattern": f"{name}$", **where})
+
+
+_WILDCARDS = {"**/": "", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+def _to_list_call(given: Given) -> Taken:
+    return ("list", {name: value for name, value in given.items() if name in ("path", "depth")})
+
+
+def _to_delegate_call(given: Given) -> Taken:
+    known = {name: value for name, value in given.items() if name in ("agent", "task", "child", "background")}
+    return ("delegate", known) if "task" in known else None
+
+
+def _to_plan_call(given: Given) -> Taken:
+    items = given.get("items")
+    if not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+        return None
+    taken = []
+    for each in items:
+        text = each.get("content") or each.get("step") or each.get("description") or each.get("text")
+        status = _STATUSES.get(str(each.get("status")), each.get("status"))
+        taken.append({"text": text, **({"status": status} if status else {})})
+    return ("plan", {"items": taken})
+
+
+_STATUSES = {"pending": "open", "in_progress": "doing", "completed": "done"}
+
+
+def _to_question_call(given: Given) -> Taken:
+    questions = given.get("questions")
+    if isinstance(questions, list):
+        texts = [str(each.get("question", "")) for each in questions if isinstance(each, dict)]
+        given = {"question": "\n".join(texts)}
+    return ("ask_user", {"question": given["question"]}) if given.get("question") else None
+
+
+def _read_inputs(tool: str) -> Mapping[str, str]:
+    """Return the inputs of a row of the table of other agents' tools, their names normalized."""
+    row = find_foreign_tool(tool)
+    return {_normalize_name(name): ours for name, ours in row.inputs.items()} if row is not None else {}
+
+
 KINDS = (
     ToolAlias(names=frozenset(_EDITORS.split()), arguments=_EDIT, build_call=_to_edit_call),
     ToolAlias(names=frozenset(_READERS.split()), arguments=_READ, build_call=_to_read_call),
     ToolAlias(names=frozenset(_SHELLS.split()), arguments={"cmd": "command"}, build_call=_to_shell_call),
+    ToolAlias(
+        names=frozenset(_SEARCHERS.split()), arguments=_read_inputs("Grep"), build_call=_to_search_call
+    ),
+    ToolAlias(names=frozenset(_GLOBBERS.split()), arguments={}, build_call=_to_glob_call),
+    ToolAlias(names=frozenset(_LISTERS.split()), arguments=_read_inputs("LS"), build_call=_to_list_call),
+    ToolAlias(
+        names=frozenset(_DELEGATES.split()), arguments=_read_inputs("Task"), build_call=_to_delegate_call
+    ),
+    ToolAlias(
+        names=frozenset(_PLANNERS.split()),
+        arguments={"todos": "items", "plan": "items"},
+        build_call=_to_plan_call,
+    ),
+    ToolAlias(names=frozenset(_ASKERS.split()), arguments={}, build_call=_to_question_call),
 )
