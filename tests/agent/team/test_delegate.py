@@ -155,3 +155,135 @@ def test_nobody_is_asked_where_nobody_is(shop: Path, tmp_path: Path) -> None:
         assert end.outcome == "done", end.summary
 
     play_team(shop, team_settings(tmp_path, turns, {}), story)
+
+
+def test_a_tester_works_in_the_background_and_its_report_comes_by_itself(shop: Path, tmp_path: Path) -> None:
+    tests = [{"path": "test_more.py", "content": "def test_more():\n    assert True\n"}]
+    tester = [{"calls": [call("report", answer="One test.", tests=tests)], "delay": 0.2}]
+    turns = [
+        {"calls": [call("delegate", agent="tester", task="Test the total", background=True)]},
+        {"text": "Meanwhile, all is done.", "expect": ["tester-1 has begun"]},
+        {
+            "calls": [call("delegate", child="tester-1")],
+            "expect": ["Still at work", 'delegate(child="tester-1")'],
+        },
+        {"text": "Tests are there.", "expect": ["test_more.py: out:"]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Test it")
+        assert (end.outcome, end.summary) == ("done", "Tests are there.")
+        first, second = observations(runtime)
+        assert first.seconds < 0.2
+        assert second.data["outcome"] == "done"
+
+    play_team(shop, team_settings(tmp_path, turns, {"tester": tester}), story)
+
+
+def test_a_report_from_the_background_comes_before_the_next_request(shop: Path, tmp_path: Path) -> None:
+    look = [{"calls": [call("report", answer="All seen.", findings=[])]}]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look", background=True)]},
+        {"calls": [call("shell", command="sleep 0.5")]},
+        {"text": "Done.", "expect": ["All seen."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
+
+
+def test_a_limit_inside_an_agent_ends_honestly_in_its_report(shop: Path, tmp_path: Path) -> None:
+    look = [
+        {"calls": [call("read", path="cart.py")], "text": "I begin with the cart.", "repeat": 9},
+    ]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look")]},
+        {"text": "It did not finish.", "expect": ["Not finished (limit)", "step", "I begin with the cart."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+        (seen,) = observations(runtime)
+        assert seen.failed
+        assert seen.data["outcome"] == "limit"
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": look}, max_steps=3), story)
+
+
+def test_agents_of_a_turn_have_a_number_and_unknown_ones_are_named(shop: Path, tmp_path: Path) -> None:
+    look = [{"calls": [call("report", answer="Seen.", findings=[])]}]
+    turns = [
+        {
+            "calls": [
+                call("delegate", agent="explore", task="Look"),
+                call("delegate", agent="wizard", task="x"),
+            ]
+        },
+        {
+            "calls": [call("delegate", agent="explore", task="Look")],
+            "expect": ["Agents: explore, plan, tester"],
+        },
+        {"calls": [call("delegate", child="explore-9", task="x")], "expect": ["agents.most"]},
+        {"text": "Done.", "expect": ["no agent 'explore-9' was started here: explore-1"]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": look}, most=1), story)
+
+
+def test_a_long_report_is_cut_and_kept_whole(shop: Path, tmp_path: Path) -> None:
+    findings = [{"place": "cart.py:1", "note": f"Sentence {n}, " + "é" * 200} for n in range(60)]
+    look = [{"calls": [call("report", answer="Much. " + "é" * 3000, findings=findings)]}]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look")]},
+        {"text": "Done.", "expect": [{"regex": r"\[… \d+ more\]"}]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+        (seen,) = observations(runtime)
+        assert len(seen.text.encode()) <= LONGEST
+        whole = runtime.workspace.artifacts.find_file(seen.ref)
+        assert whole is not None
+        assert "Sentence 59" in whole.read_text()
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
+
+
+def test_thirty_agents_leave_nothing_behind(shop: Path, tmp_path: Path) -> None:
+    """No process, no worktree, no temporary file; `make stress` starts three hundred."""
+    import os
+    import tempfile
+    import threading
+
+    from tests.support.cli import git
+
+    count = 300 if os.environ.get("PATCHWRIGHT_STRESS") else 30
+    before = set(os.listdir(tempfile.gettempdir()))
+    descriptors = len(os.listdir("/proc/self/fd"))
+    turns = [
+        {"calls": [call("delegate", agent="explore", task=f"Look {n}") for n in range(count)]},
+        {"text": "Done."},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+        assert len(team.team.activity.rows) == count
+        assert not team.team.running
+        assert not team.team.children.open_children
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": LOOK}, most=count), story)
+    children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
+    assert not children
+    assert git(shop, "worktree", "list").count("\n") == 1
+    assert set(os.listdir(tempfile.gettempdir())) - before <= {tmp_path.name}
+    assert len(os.listdir("/proc/self/fd")) <= descriptors + 5
