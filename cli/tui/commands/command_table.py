@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cli.tui.commands import (
+    agents_command,
     context_commands,
     diff_command,
     git_commands,
@@ -36,6 +37,7 @@ _ALL: tuple[Command, ...] = (
     *requirements_command.COMMANDS,
     *permission_commands.COMMANDS,
     *mcp_command.COMMANDS,
+    *agents_command.COMMANDS,
     *diff_command.COMMANDS,
     *undo_commands.COMMANDS,
     *git_commands.COMMANDS,
@@ -50,7 +52,7 @@ _NAMED = {each.name: each for each in _ALL}
 GROUPS: Mapping[str, tuple[Command, ...]] = {
     title: tuple(_NAMED[f"/{name}"] for name in names.split())
     for title, names in {
-        "Work": "plan requirements attempts tests localize repair review init memory",
+        "Work": "plan requirements agents attempts tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model cost context compact state",
         "Reach": "mode approval mcp",

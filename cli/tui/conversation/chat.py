@@ -12,12 +12,14 @@ from agent.events import Event, MessageEvent, Prompt, Rewind, Steer
 from agent.model.protocol import Model
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
+from agent.team.attach import attach_person
 from agent.turn.runtime import Runtime
 from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import wrap_words
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.approval_prompt import TerminalApprover
 from cli.tui.conversation.footer import format_footer, list_context_share
+from cli.tui.conversation.person_channel import TerminalPerson
 from cli.tui.conversation.plan_mode import ChatPlanMode
 from cli.tui.conversation.proposal import offer_proposal
 from cli.tui.conversation.reproduction_offer import offer_kept_test
@@ -66,6 +68,8 @@ class Chat:
         self._asker = TerminalApprover(
             front=front, policy=runtime.policy, home=home, arguments=self._find_arguments
         )
+        self._person = TerminalPerson(front, self.show_message)
+        attach_person(runtime, self._person)
         runtime.session.subscribe(self._handle_event)
         runtime.on_delta = self.view.show_delta
         runtime.workspace.progress = self.view.show_progress
@@ -94,6 +98,9 @@ class Chat:
         if not text:
             return
         if text.startswith("/") and self._run_command(text):
+            return
+        if self._person.take_answer(text):
+            self._echo_input(text)
             return
         if text.startswith("!") and text[1:].strip():
             from cli.tui.conversation.prefix_commands import run_shell_command

@@ -10,6 +10,7 @@ from agent.app_dirs import Home
 from agent.events import End, MessageEvent, ObservationEvent, Prompt
 from agent.model.protocol import Model
 from agent.turn.runtime import Runtime
+from cli.output.notices import read_resume_notice
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.chat import Chat
 from cli.tui.frontend import Frontend
@@ -39,6 +40,8 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
         chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
         chat.view.echo_prompt(prompts[-1].text)
         chat.view.show_last_answer(*_find_last_answer(chat))
+    if cut_off := read_resume_notice(runtime):
+        chat.show_message(cut_off, "yellow")
     unnamed = not chat.settings.session.model and runtime.model.name == "offline"
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings, *opened.settings.notices)):

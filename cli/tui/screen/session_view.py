@@ -11,6 +11,7 @@ from agent.events import (
     ActionEvent,
     AttemptEvent,
     CandidateEvent,
+    ChildEvent,
     ChildProgress,
     ChoiceEvent,
     End,
@@ -32,6 +33,7 @@ from cli.tui.screen.suite_progress import TestProgress
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
+    from agent.team.activity import AgentActivity
     from cli.output.attempt_lines import AttemptTable
     from cli.output.markdown.markdown_stream import MarkdownStream
 
@@ -78,6 +80,7 @@ class SessionView:
         self._order: dict[str, int] = {}  # of this turn's actions, by call id
         self._tests: TestProgress | None = None
         self._attempts: AttemptTable | None = None  # of this turn, until they are printed
+        self._agents: AgentActivity | None = None  # from the first one on
         self._thought, self._thinking = "", 0.0  # end of the reasoning, and its start time
         self._started = 0.0
 
@@ -147,6 +150,8 @@ class SessionView:
 
     def show_event(self, event: Event) -> None:
         """Show the next event of the log, or one of a child session."""
+        if isinstance(event, ChildProgress | ChildEvent) and self._track_agents(event):
+            return
         if isinstance(event, ChildProgress):
             if self._attempts is not None and self._attempts.handle_event(event):
                 self._show_live()
@@ -175,6 +180,20 @@ class SessionView:
             self._lines.show_event(event)
         self._update_activity(event)
 
+    def _track_agents(self, event: ChildProgress | ChildEvent) -> bool:
+        """Keep a live row for each agent at work; return whether the event was one of an agent."""
+        if self._agents is None:
+            if not (isinstance(event, ChildEvent) and event.agent):
+                return False
+            from agent.team.activity import AgentActivity
+
+            self._agents = AgentActivity()
+        if not self._agents.handle_event(event):
+            return False
+        if self._front.redraws:
+            self._show_live()
+        return True
+
     def _track_attempts(self, event: AttemptEvent | CandidateEvent | ChoiceEvent) -> None:
         """Keep one live row for each attempt, and print all of them with the choice."""
         from cli.output.attempt_lines import AttemptTable, describe_choice
@@ -200,6 +219,13 @@ class SessionView:
         terminal = self._front.terminal
         paint = make_painter(colour=terminal.colour)
         return attempts.format_rows(terminal.columns - 1, paint, unicode=terminal.unicode)
+
+    def _format_agents(self, agents: AgentActivity) -> list[str]:
+        from cli.output.agent_rows import format_working
+
+        terminal = self._front.terminal
+        paint = make_painter(colour=terminal.colour)
+        return format_working(agents, terminal.columns - 1, paint, unicode=terminal.unicode)
 
     def show_progress(self, line: str) -> None:
         """Show the last line of a command's output."""
@@ -283,6 +309,8 @@ class SessionView:
             parts.append(self._format_folds())
         if self._attempts:
             parts += self._format_attempts(self._attempts)
+        if self._agents is not None and self._agents.working:
+            parts += self._format_agents(self._agents)
         if self._thought:
             lines = [line for line in sanitize_text(self._thought).splitlines() if line.strip()]
             rows = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent.events import Event, MessageEvent, Prompt
 from agent.session.log import Session
@@ -13,10 +13,13 @@ CHUNK = 60
 
 
 class Transcript:
-    """A session's events as `Pages`, newest first."""
+    """A session's events as `Pages`, newest first. session: one that is open, or the events of a log"""
 
-    def __init__(self, session: Session, *, width: int, colour: bool, unicode: bool) -> None:
-        self._events: Iterator[Event] = reversed(session.replayed)
+    def __init__(
+        self, session: Session | Sequence[Event], *, width: int, colour: bool, unicode: bool
+    ) -> None:
+        events = session.replayed if isinstance(session, Session) else session
+        self._events: Iterator[Event] = reversed(events)
         self._how = {"width": width, "colour": colour, "unicode": unicode}
 
     def load_earlier_lines(self) -> list[str]:

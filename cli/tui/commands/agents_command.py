@@ -1,0 +1,102 @@
+"""/agents: the agents of the session as a tree; open a transcript, steer or stop one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cli.tui.commands.slash_command import Command
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.team.activity import AgentRow
+    from agent.team.team import Team
+    from cli.tui.conversation.conversation import Conversation
+
+NONE = "no agent was started in this session; a model does so with the tool delegate, or when you ask it to"
+
+
+async def agents(chat: Conversation, argument: str) -> None:
+    """Show all agents, the transcript of one, or steer or stop one."""
+    team = _find_team(chat)
+    word, _, rest = argument.partition(" ")
+    name, _, text = rest.strip().partition(" ")
+    if team is None:
+        chat.show_message(NONE)
+    elif word == "stop" and name:
+        team.stop(name)
+        chat.show_message(f"stopping {name}")
+    elif word == "steer" and name:
+        if not text.strip():
+            raise UserError(
+                Fault.USAGE, f"nothing to tell {name}", "Like this: /agents steer explore-1 look at io.py"
+            )
+        team.steer(name, text.strip())
+        chat.show_message(f"{name} gets it after its present step")
+    elif argument:
+        await _show_transcript(chat, _get_row(team, argument))
+    else:
+        _show_tree(chat, team)
+
+
+def _show_tree(chat: Conversation, team: Team) -> None:
+    from cli.output.agent_rows import format_tree
+    from cli.output.style.paint import make_painter
+
+    terminal = chat.front.terminal
+    paint = make_painter(colour=terminal.colour)
+    lines = format_tree(team.activity, terminal.columns - 1, paint, unicode=terminal.unicode)
+    chat.view.show_note("\n".join(lines) if lines else NONE)
+
+
+async def _show_transcript(chat: Conversation, row: AgentRow) -> None:
+    """Show an agent's session as it stands in its log."""
+    from agent.session.log import read_events
+    from cli.tui.screen.transcript import Transcript
+
+    terminal = chat.front.terminal
+    folder = chat.runtime.session.folder.parent / row.child
+    try:
+        events = await asyncio.to_thread(lambda: list(read_events(folder)))
+    except FileNotFoundError:
+        raise UserError(Fault.USAGE, f"the log of {row.name} is gone: {row.child}") from None
+    pages = Transcript(events, width=terminal.columns, colour=terminal.colour, unicode=terminal.unicode)
+    await chat.front.show_pages(f"{row.name} (session {row.child})", pages)
+
+
+def _find_team(chat: Conversation) -> Team | None:
+    from agent.team.attach import find_session_team
+
+    attached = find_session_team(chat.runtime)
+    return attached.team if attached is not None and attached.is_used else None
+
+
+def _get_row(team: Team, name: str) -> AgentRow:
+    row = team.activity.find_row(name)
+    if row is None:
+        known = ", ".join(each.name for each in team.activity.rows.values())
+        raise UserError(Fault.USAGE, f"no agent {name!r} was started here", f"Agents: {known}.")
+    return row
+
+
+def _list_agents(chat: Conversation) -> Iterator[tuple[str, str]]:
+    from cli.output.agent_rows import describe_state
+
+    team = _find_team(chat)
+    for row in team.activity.rows.values() if team is not None else ():
+        yield row.name, f"{describe_state(row)}: {row.task[:60]}"
+
+
+COMMANDS = (
+    Command(
+        name="/agents",
+        argument="[NAME]",
+        help="agents at work: cost and last line",
+        details="/agents NAME: what one did and said\n"
+        "/agents steer NAME TEXT: tell it something\n"
+        "/agents stop NAME: end its work; its report says so",
+        run=agents,
+        choices=_list_agents,
+    ),
+)

@@ -1,0 +1,138 @@
+"""/agents on a real terminal: agents at work, their transcripts, steering, stopping, and a question that goes up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cli import call, script
+from tests.support.talking import ask, at_rest, leave, log_of, logs, talk
+from tests.support.terminal import Terminal
+
+pytestmark = pytest.mark.slow
+
+SIZES = ((50, 20), (80, 24), (120, 40))
+
+
+def talk_with_agents(
+    shop: Path,
+    turns: Sequence[Mapping[str, Any]],
+    agents: Mapping[str, Sequence[Mapping[str, Any]]],
+    *words: str,
+    **size: int,
+) -> Terminal:
+    models = {name: script(shop.parent, given, f"{name}.json") for name, given in agents.items()}
+    table = ", ".join(f"{name} = {json.dumps(model)}" for name, model in models.items())
+    env = {"PATCHWRIGHT_AGENTS__MODELS": f"{{{table}}}"}
+    return talk(shop, turns, *words, **size, **env)  # type: ignore[arg-type]
+
+
+def report(answer: str, **turn: Any) -> dict[str, Any]:
+    place = {"place": "cart.py:2", "note": "The sum is made here."}
+    return {"calls": [call("report", answer=answer, findings=[place])], **turn}
+
+
+USAGE = {"input": 4000, "output": 200, "cost": 0.0123}
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+def test_agents_are_seen_at_work_opened_steered_and_stopped(columns: int, rows: int, shop: Path) -> None:
+    look = [
+        {"calls": [call("read", path="cart.py")], "text": "I read the cart first.", "usage": USAGE},
+        {"calls": [call("search", pattern="total")], "delay": 1.5},
+        {"calls": [call("read", path="order.py")], "expect": ["look at order.py, too"]},
+        report("It is in the cart."),
+    ]
+    wait = [report("Never said.", delay=60)]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Where is the total?"),
+                   call("delegate", agent="reviewer", task="Review all of it, slowly and carefully, please.")]},
+        {"text": "One has ended, one was stopped.", "expect": ["It is in the cart.", "Not finished"]},
+    ]  # fmt: skip
+    with talk_with_agents(
+        shop, turns, {"explore": look, "reviewer": wait}, columns=columns, rows=rows
+    ) as terminal:
+        at_rest(terminal)
+        ask(terminal, "/agents", "no agent was started")
+        terminal.type("look around\r")
+        terminal.wait("▸ explore-1 · 1 step · 4.2k tokens")
+        terminal.type("/agents steer explore-1 look at order.py, too\r")
+        terminal.wait("gets it after its present step")
+        terminal.type("/agents\r")
+        terminal.wait("▸ reviewer-2 · at work")
+        terminal.type("/agents stop reviewer-2\r")
+        terminal.wait("One has ended, one was stopped.")
+        at_rest(terminal)
+        terminal.type("/agents\r")
+        terminal.wait("✔ explore-1 · done")
+        terminal.wait("✗ reviewer-2 · interrupted")
+        terminal.wait("It is in the cart.")
+        at_rest(terminal)
+        assert "$0.01" in terminal.everything
+        assert max(map(len, terminal.text.split("\n"))) <= columns
+        ask(terminal, "/agents nobody", "no agent 'nobody' was started here")
+        terminal.type("/agents explore-1\r")
+        terminal.wait("explore-1 (session ")
+        terminal.wait("The sum is made here.")
+        assert max(map(len, terminal.text.split("\n"))) <= columns
+        terminal.type("q")
+        at_rest(terminal)
+        leave(terminal)
+
+
+def test_a_question_of_an_agent_reaches_the_person(shop: Path) -> None:
+    child = [{"calls": [call("ask", question="Gross or net?")]}, report("Net it is.")]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Which total?")]},
+        {"calls": [call("ask_user", question="Gross or net?")], "expect": ["agent-question"]},
+        {
+            "calls": [call("delegate", child="explore-1", task="net")],
+            "expect": ["The user answers: net, please"],
+        },
+        {"text": "It is net.", "expect": ["Net it is."]},
+    ]
+    with talk_with_agents(shop, turns, {"explore": child}) as terminal:
+        at_rest(terminal)
+        terminal.type("which total?\r")
+        terminal.wait("The model asks: Gross or net?")
+        terminal.type("net, please\r")
+        terminal.wait("It is net.")
+        at_rest(terminal)
+        leave(terminal)
+    offered = [event["request"]["tools"] for path in logs() for event in map(json.loads, path.open())
+               if event["kind"] == "message" and event["request"].get("tools")]  # fmt: skip
+    assert any("ask_user" in {each["name"] for each in tools} for tools in offered)
+
+
+def test_a_killed_session_tells_of_its_agents_and_goes_on_with_them(shop: Path) -> None:
+    slow = [{"calls": [call("read", path="cart.py")]}, report("It is in the cart.", delay=3)]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Where is the total?")]},
+        {
+            "calls": [call("delegate", child="explore-1")],
+            "expect": ["explore-1 was cut off at: Where is the total?"],
+        },
+        {"text": "Found.", "expect": ["It is in the cart."]},
+    ]
+    with talk_with_agents(shop, turns, {"explore": slow}) as terminal:
+        at_rest(terminal)
+        terminal.type("where?\r")
+        terminal.wait("▸ explore-1 · 1 step")
+        terminal.kill(signal.SIGKILL)
+    [session] = [
+        path.parent.name for path in logs() if "started_by" not in json.loads(path.open().readline())
+    ]
+    with talk_with_agents(shop, turns, {"explore": slow}, "resume", session) as terminal:
+        terminal.wait("cut off with this session: child")
+        terminal.wait("Found.")
+        at_rest(terminal)
+        ask(terminal, "/agents", "✔ explore-1 · done")
+        leave(terminal)
+    assert os.listdir(shop)
+    assert log_of
