@@ -65,8 +65,10 @@ def make_findings_tool(outbox: Outbox) -> Tool:
             raise ToolFailure("report: the answer is empty")
         outbox.findings, outbox.has_reported = findings, True
         places = [{"place": each.place, "note": each.note} for each in findings]
+        lines = [f"{each.place}: {each.note}" for each in findings]
         return Observation(
-            text="reported", data={"summary": answer.strip(), "status": "done", "findings": places}
+            text="\n".join(["reported", *lines]),
+            data={"summary": answer.strip(), "status": "done", "findings": places},
         )
 
     return report

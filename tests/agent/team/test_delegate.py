@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
-from agent.events import ChildEvent, ObservationEvent, SessionStart
+from agent.events import ChildEvent, ChildProgress, Event, ObservationEvent, SessionStart
 from agent.session.log import read_events
 from agent.team.attach import SessionTeam
 from agent.team.report import LONGEST
@@ -287,3 +288,30 @@ def test_thirty_agents_leave_nothing_behind(shop: Path, tmp_path: Path) -> None:
     assert git(shop, "worktree", "list").count("\n") == 1
     assert set(os.listdir(tempfile.gettempdir())) - before <= {tmp_path.name}
     assert len(os.listdir("/proc/self/fd")) <= descriptors + 5
+
+
+def test_an_agent_at_work_is_steered(shop: Path, tmp_path: Path) -> None:
+    look = [
+        {"calls": [call("read", path="cart.py")]},
+        {"calls": [call("search", pattern="total")], "delay": 0.3},
+        {"calls": [call("report", answer="Done.", findings=[])], "expect": ["look at the rate, too"]},
+    ]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look")]},
+        {"text": "Done.", "expect": ["Done."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        def steer(event: Event) -> None:
+            if isinstance(event, ChildProgress) and event.event["kind"] == "observation" and not steered:
+                steered.append(event.child)
+                asyncio.get_running_loop().call_later(
+                    0.1, team.team.steer, "explore-1", "look at the rate, too"
+                )
+
+        steered: list[str] = []
+        runtime.session.subscribe(steer)
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
