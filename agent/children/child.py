@@ -63,6 +63,11 @@ class Child:
             raise UserError(Fault.USAGE, f"child session {self.id!r} runs in another process")
         return self._execution.runtime
 
+    @property
+    def place(self) -> OpenPlace:
+        """The files that it works on."""
+        return self._place
+
     async def __aenter__(self) -> Child:
         return self
 

@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPlace:
-    """folder: the child's workspace; build_patch: returns its changes so far, b"" where they need no patch"""
+    """Files of a child.
+
+    folder: its workspace
+    build_patch: returns its changes so far, b"" where they need no patch
+    list_ignored: returns ignored files that it made, which no patch has
+    """
 
     folder: Path
     build_patch: Callable[[], bytes] = lambda: b""
+    list_ignored: Callable[[], list[str]] = list
 
 
 class Lease:
@@ -70,7 +76,7 @@ class Worktrees:
                 await asyncio.to_thread(apply_patch, tree.git, patch)
             except GitFailed as error:
                 raise UserError(Fault.USAGE, f"the changes to begin with do not fit: {error}") from None
-            yield OpenPlace(folder=folder, build_patch=tree.build_patch)
+            yield OpenPlace(folder=folder, build_patch=tree.build_patch, list_ignored=tree.list_ignored)
         finally:
             async with self._making:
                 await asyncio.to_thread(context.__exit__, None, None, None)

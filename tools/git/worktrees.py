@@ -44,11 +44,20 @@ class Worktree:
     def build_patch(self) -> bytes:
         """Build a patch for `git apply --3way` of all changes since `base`, committed or not, with new files."""
         self.git.run("add", "--all", "--", ".")
-        linked = [name for name in LINKED if (self.folder / name).is_symlink()]
+        linked = self._list_linked()
         if linked:
             self.git.run("rm", "--cached", "--quiet", "--ignore-unmatch", "--", *linked)
         options = ("--cached", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames")
         return self.git.run("diff", *options, self.base)
+
+    def list_ignored(self) -> list[str]:
+        """Return ignored files that were made here, which the patch leaves out; a folder of them ends with "/"."""
+        options = ("-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory")
+        found = os.fsdecode(self.git.run("ls-files", *options)).split("\0")[:-1]
+        return [path for path in found if path.rstrip("/") not in self._list_linked()]
+
+    def _list_linked(self) -> list[str]:
+        return [name for name in LINKED if (self.folder / name).is_symlink()]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 
@@ -30,7 +31,10 @@ def prepare_files(tree: Tree, record: Record, changes: Sequence[Write | Remove])
                     _open_target(tree, step, make_parents=True) as place,
                     translate_write_errors(change.path),
                 ):
-                    handle = create_sibling_file(place, step.temporary, change.content, place.stat())
+                    if change.place == "link":
+                        os.symlink(change.content, os.fsencode(step.temporary), dir_fd=place.folder)
+                        continue
+                    handle = create_sibling_file(place, step.temporary, change.content, _stat_file(place))
                     handles.callback(os.close, handle)
                     if change.mode is not None:
                         os.fchmod(handle, change.mode)
@@ -113,6 +117,12 @@ def sync_folders(tree: Tree, record: Record) -> None:
                 os.fsync(handle)
             finally:
                 os.close(handle)
+
+
+def _stat_file(place: FolderEntry) -> os.stat_result | None:
+    """Return the metadata of the file to replace; None where there is none, or a link."""
+    found = place.stat()
+    return None if found is None or stat.S_ISLNK(found.st_mode) else found
 
 
 _AT_ONCE = 64

@@ -17,12 +17,20 @@ class Write:
     path: relative to the tree
     before: fingerprint of the content to replace; None: the file must not exist
     mode: permission bits to set; None: those of the old file, or the umask's default for a new one
+    place: what is written: the file that a link at `path` leads to; the entry at `path` itself, which may be a
+    link that a file replaces; or a link at `path`, whose target is `content`
     """
 
     path: str
     content: bytes
     before: str | None
     mode: int | None = None
+    place: Literal["target", "entry", "link"] = "target"
+
+    @property
+    def follows_link(self) -> bool:
+        """Whether a link at the path is followed."""
+        return self.place == "target"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,8 @@ def plan_transaction(tree: Tree, changes: Sequence[Write | Remove]) -> Record:
     claims = _Claims()
     for change in changes:
         writes = isinstance(change, Write)
-        with tree.open_entry(change.path, follow_last=writes) as place, translate_write_errors(change.path):
+        follows = isinstance(change, Write) and change.follows_link
+        with tree.open_entry(change.path, follow_last=follows) as place, translate_write_errors(change.path):
             claims.add(change, {place.path, _resolve_named_path(tree, change.path, place)}, place.stat())
             step = (
                 _plan_write(tree, change, place)
@@ -120,11 +121,12 @@ def _resolve_named_path(tree: Tree, given: str, place: FolderEntry) -> str:
 def _plan_write(tree: Tree, change: Write, place: FolderEntry) -> Step:
     tree.check_writable(place.path)
     found = place.stat()
-    if found and not stat.S_ISREG(found.st_mode):
+    is_link = found is not None and stat.S_ISLNK(found.st_mode) and not change.follows_link
+    if found and not stat.S_ISREG(found.st_mode) and not is_link:
         raise NotAFile(
             f"{change.path!r} is {describe_file_type(found.st_mode)}, not a file, so it cannot be written"
         )
-    if found:
+    if found and not is_link:
         probe_write_access(place)
     after = compute_fingerprint(change.content)
     return Step(path=place.path, temporary=make_temporary_name(), before=change.before, after=after)

@@ -4,6 +4,8 @@ describe them.
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,6 +78,24 @@ def apply_changes(at: Workspace, tool: str, changes: Sequence[FileChange]) -> li
     if recovery is not None:
         made[0] = replace(made[0], notes=(f"note: {recovery}", *made[0].notes))
     return made
+
+
+def write_planned_files(
+    at: Workspace, transactions: Transactions, tool: str, planned: Sequence[PlannedFile]
+) -> None:
+    """Write planned contents, all or none; call it inside `transactions.lock_tree()`.
+
+    The last stage of an edit, for changes that were planned elsewhere (a merge). Raises ToolFailure, worded for the
+    model, if a rule forbids a content or a file is no longer as planned.
+    """
+    at.changes.action_writes = {}
+    if not planned:
+        return
+    for each in planned:
+        _refuse_redacted_overwrite(tool, each)
+    if at.content_guard is not None:
+        _ask_content_guard(at, at.content_guard, tool, planned)
+    _write_planned(at, transactions, tool, planned)
 
 
 def _apply_exclusively(
@@ -168,7 +188,8 @@ def _ask_content_guard(at: Workspace, guard: ContentGuard, tool: str, planned: S
 
 def _resolve_real_path(at: Workspace, planned: PlannedFile) -> str:
     """Return the path actually written: the target of a link; the link itself if it is removed."""
-    with at.files.open_entry(planned.path, follow_last=planned.after is not None) as place:
+    follows = planned.after is not None and planned.place == "target"
+    with at.files.open_entry(planned.path, follow_last=follows) as place:
         return place.path
 
 
@@ -188,7 +209,17 @@ def _commit_transaction(
 def _was_any_written(at: Workspace, changing: Sequence[PlannedFile]) -> bool:
     """Return whether any file of a plan was written."""
     writes = [each for each in changing if each.after is not None and each.after != each.before]
-    return any(at.files.is_file(each.path) and at.files.read(each.path) == each.after for each in writes)
+    return any(_read_entry(at, each) == each.after for each in writes)
+
+
+def _read_entry(at: Workspace, planned: PlannedFile) -> bytes | None:
+    """Return the content that a plan writes, as it is now; None where there is none."""
+    if planned.place == "link":
+        with at.files.open_entry(planned.path, follow_last=False) as place:
+            found = place.stat()
+            is_link = found is not None and stat.S_ISLNK(found.st_mode)
+            return os.fsencode(os.readlink(place.name, dir_fd=place.folder)) if is_link else None
+    return at.files.read(planned.path) if at.files.is_file(planned.path) else None
 
 
 def _check_conflicts(at: Workspace, tool: str, planned: PlannedFile) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from sandbox.fs.text_file import compute_fingerprint
 from sandbox.fs.transaction.file_changes import Remove, Write
@@ -19,6 +20,7 @@ class PlannedFile:
     source: the path from which the file moved here, "" if it was here
     to: the path to which the file moved, "" if it did not
     mode: permission bits to set, None to keep them
+    place: as of a `Write`: the content is that of a link's target, of the entry itself, or the text of a link
     """
 
     path: str
@@ -31,10 +33,11 @@ class PlannedFile:
     to: str = ""
     mode: int | None = None
     notes: tuple[str, ...] = ()
+    place: Literal["target", "entry", "link"] = "target"
 
     @property
     def has_changes(self) -> bool:
-        return self.before != self.after or self.mode is not None
+        return self.before != self.after or self.mode is not None or self.place == "link"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,9 @@ def build_writes(planned: Sequence[PlannedFile]) -> list[Write | Remove]:
         if not each.has_changes:
             continue
         if each.after is not None:
-            writes.append(Write(path=each.path, content=each.after, before=before, mode=each.mode))
+            writes.append(
+                Write(path=each.path, content=each.after, before=before, mode=each.mode, place=each.place)
+            )
         elif before is not None:
             writes.append(Remove(path=each.path, before=before))
     return writes
