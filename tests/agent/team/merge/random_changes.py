@@ -38,12 +38,12 @@ def make_tree(draw: random.Random, root: Path) -> None:
 def change_tree(draw: random.Random, root: Path) -> None:
     """Change a tree as a child would: edits, new files, deletions, moves, modes, links."""
     for _ in range(draw.randint(1, 4)):
-        files = sorted(path for path in root.rglob("*") if not _in_git(root, path) and _is_entry(path))
+        files = _list_files(root)
         if not files:
             return
-        draw.choice((_edit, _edit, _edit, _edit, _add, _delete, _move, _flip_mode, _replace_by_link, _swap_ending))(
-            draw, draw.choice(files), root
-        )
+        draw.choice(
+            (_edit, _edit, _edit, _edit, _add, _delete, _move, _flip_mode, _replace_by_link, _swap_ending)
+        )(draw, draw.choice(files), root)
 
 
 def _draw_line(draw: random.Random, number: int) -> str:
@@ -113,9 +113,11 @@ def _remove_empty(folder: Path, root: Path) -> None:
         folder = folder.parent
 
 
-def _is_entry(path: Path) -> bool:
-    return path.is_symlink() or path.is_file()
-
-
-def _in_git(root: Path, path: Path) -> bool:
-    return path.relative_to(root).parts[0] == ".git"
+def _list_files(root: Path) -> list[Path]:
+    found = []
+    for folder, folders, files in os.walk(root):
+        if ".git" in folders:
+            folders.remove(".git")
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        found += [Path(folder, name) for name in (*files, *links) if name != ".git"]
+    return sorted(found)

@@ -34,6 +34,7 @@ def test_a_merge_is_gits_or_a_conflict_is_told(tmp_path: Path) -> None:
     at = workspace(tmp_path)
     root, oracle = at.root, tmp_path / "oracle"
     git(root, "init", "-q")
+    git(root, "config", "gc.auto", "0")
     git(root, "commit", "-q", "--allow-empty", "-m", "root")
     git(root, "worktree", "add", "-q", "--detach", str(oracle))
     seen: Counter[str] = Counter()
