@@ -225,7 +225,7 @@ def _create_session_start(
     from sandbox.fs.repository import find_root, read_branch
 
     root, settings = place.root, place.settings
-    system = build_system_prompt(
+    system = request.system or build_system_prompt(
         root,
         request.working.resolve(),
         mode=settings.access.mode,

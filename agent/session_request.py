@@ -31,7 +31,7 @@ class SessionRequest:
     parent, depth: id of the session that starts this one, and how many are above it; "" and 0 for a person's
     rule_state: what the rules of that session remember; None where it has none
     sessions: folder for its log, if not that of the workspace; tools: names of those that are offered, None for all
-    instructions: added to the system prompt
+    instructions: added to the system prompt; system: in place of the usual one, for a task that needs little
     approver: a user who can be asked
     proceed: called repeatedly while an existing session is read; its exceptions end the reading
     """
@@ -49,6 +49,7 @@ class SessionRequest:
     sessions: Path | None = None
     tools: frozenset[str] | None = None
     instructions: str = ""
+    system: str = ""
     purse: Purse | None = None
     approver: Approver | None = None
     proceed: Callable[[], None] = lambda: None

@@ -243,6 +243,7 @@ class Children:
             sessions=parent.session.folder.parent,
             tools=None if spec.tools is None else frozenset(spec.tools),
             instructions=spec.instructions,
+            system=spec.system,
             purse=purse,
             approver=None if approver is None else _ChildApprover(approver, spec.prompt),
         )

@@ -29,7 +29,7 @@ in-process: on its parent's event loop. process: in a process of its own, whose 
 class ChildSpec:
     """A child session: a task with its means. Whatever is asked for, a child gets no more than its parent has.
 
-    prompt: the task; instructions: added to the system prompt
+    prompt: the task; instructions: added to the system prompt; system: in place of all of it
     model: name, "" for the parent's; temperature: of its sampling, None for that of the settings
     effort: how much it is to think, "" for that of the settings; agent: name of the kind of child, "" for none
     base: commit that a worktree begins with, "" for the parent's present files; patch: applied to it (a fork)
@@ -41,6 +41,7 @@ class ChildSpec:
 
     prompt: str
     instructions: str = ""
+    system: str = ""
     model: str = ""
     temperature: float | None = None
     effort: Literal["", "low", "medium", "high"] = ""

@@ -63,6 +63,7 @@ def encode_order(order: ChildOrder, *, has_cost_limit: bool) -> dict[str, Any]:
         "sessions": str(request.sessions or ""),
         "tools": None if request.tools is None else sorted(request.tools),
         "instructions": request.instructions,
+        "system": request.system,
         "rule_state": None if request.rule_state is None else request.rule_state.encode(),
         "can_ask": request.approver is not None,
         "has_cost_limit": has_cost_limit,
@@ -104,6 +105,7 @@ def decode_request(
         sessions=Path(fields["sessions"]) if fields["sessions"] else None,
         tools=None if tools is None else frozenset(tools),
         instructions=fields["instructions"],
+        system=fields["system"],
         purse=purse,
         approver=approver if fields["can_ask"] else None,
     )
