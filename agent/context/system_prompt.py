@@ -31,7 +31,7 @@ def build_system_prompt(
         f"System: {platform.system()} {platform.machine()}; commands run in: {sandbox}; mode: {mode}",
     ]
     prompts = ["system.md", "commit.md"] if commits else ["system.md"]
-    parts = [*map(_read_prompt, prompts), "\n".join(fact for fact in facts if fact)]
+    parts = [*map(read_prompt, prompts), "\n".join(fact for fact in facts if fact)]
     instructions = read_project_instructions(root, working)
     parts += [_OF_THE_PROJECT] if instructions else []
     for path, text in instructions:
@@ -60,7 +60,7 @@ def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]
     return found
 
 
-def _read_prompt(name: str) -> str:
+def read_prompt(name: str) -> str:
     """Read a prompt file without its HTML comments, which give the reasons and are not sent."""
     text = (Path(__file__).parent.parent / "prompts" / name).read_text("utf-8")
     return re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL).strip()

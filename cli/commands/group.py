@@ -18,6 +18,7 @@ from typer.main import get_group
 THEMES: Mapping[str, tuple[str, ...]] = {
     "run.run": ("run",),
     "run.resume": ("resume",),
+    "run.migrate": ("migrate",),
     "sessions.sessions": ("sessions",),
     "sessions.session": ("session",),
     "sessions.replay": ("replay",),

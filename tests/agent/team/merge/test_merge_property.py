@@ -21,7 +21,7 @@ from tools.edit.apply.change_writer import write_planned_files
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261126"))
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "0"))
-PAIRS = 100 * STRESS or 12
+PAIRS = 100 * STRESS or 10
 """1,000 with `make stress`, where STRESS is 10."""
 
 GITS_OWN = ("-c", "merge.directoryRenames=conflict", "-c", "merge.renameLimit=7000")
