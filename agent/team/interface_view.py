@@ -59,7 +59,7 @@ async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  
 
 def _read_interface(at: Workspace, path: str, start: int, end: int | None) -> Observation:
     from tools.edit.loaded_file import load_text_file
-    from tools.lint.checks.weakened import is_test_file
+    from tools.lint.test_files import is_test_file
 
     relative = at.files.resolve_relative(
         resolve_existing_file(at, "read", path)

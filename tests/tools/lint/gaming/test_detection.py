@@ -202,7 +202,9 @@ HONEST_CODE = {
 @pytest.mark.parametrize("title", HONEST_CODE)
 def test_an_honest_change_of_code_does_not_fail(title: str) -> None:
     head = "def area(width, height):\n"
-    known = "    try:\n        return width * height\n    except Exception:\n        warn(1)\n        return 15\n"
+    known = (
+        "    try:\n        return width * height\n    except Exception:\n        warn(1)\n        return 15\n"
+    )
     before = head + (known if "handler" in title else "    return width * height\n")
     others = {
         "tests/test_shapes.py": TEST + "\n\ndef test_wide():\n    assert area('wide', None) == 'wide' != 3\n"
