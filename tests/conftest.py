@@ -76,9 +76,26 @@ def probed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return b"".join(path.read_bytes() for path in cache.glob(PROBE))
 
 
+@pytest.fixture(scope="session")
+def projects_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the Python of projects: this one, whose pytest loads none of this run's plugins.
+
+    To load them takes longer than the rest of a small test run, and projects' tests are run in some thousand of them.
+    """
+    folder = tmp_path_factory.mktemp("python")
+    for name in ("python", "python3"):
+        program = folder / name
+        program.write_text(f'#!/bin/sh\nPYTEST_DISABLE_PLUGIN_AUTOLOAD=1 exec {sys.executable} "$@"\n')
+        program.chmod(0o755)
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def isolated(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, probed: bytes
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    probed: bytes,
+    projects_python: Path,
 ) -> Path:
     """An empty home for the test and every process that it starts; returns it."""
     home = tmp_path_factory.mktemp("home")
@@ -97,9 +114,8 @@ def isolated(
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(identity))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     # Projects' tests run by the interpreter that runs these, whatever Pythons, pytests and plugins the machine has.
-    monkeypatch.setenv(
-        "PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    )
+    path = (str(projects_python), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
+    monkeypatch.setenv("PATH", os.pathsep.join(path))
     return home
 
 
