@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.fork_server import can_fork_start, run_forked
+
 CHECKOUT = Path(__file__).parents[2]
 
 PATCHWRIGHT = (sys.executable, "-m", "patchwright")
@@ -43,11 +45,18 @@ def run(
     timeout: float = 120,
     wrap: Sequence[str] = (),
 ) -> Result:
-    """Run `patchwright ARGUMENTS…` to its end. `wrap` is put in front of the command line."""
+    """Run `patchwright ARGUMENTS…` to its end. `wrap` is put in front of the command line.
+
+    Without it, the imports may be those of an earlier start (see fork_server.py).
+    """
+    words, variables = [str(each) for each in arguments], environment(env)
+    if not wrap and can_fork_start(variables):
+        code, out, err = run_forked(words, cwd=cwd, env=variables, stdin=stdin, timeout=timeout)
+        return Result(code=code, out=out, err=err)
     done = subprocess.run(
-        [*wrap, *PATCHWRIGHT, *map(str, arguments)],
+        [*wrap, *PATCHWRIGHT, *words],
         cwd=cwd,
-        env=environment(env),
+        env=variables,
         input=stdin,
         capture_output=True,
         text=True,

@@ -1,0 +1,228 @@
+"""Starts of the program that share its imports: a server, which has made them, forks for each.
+
+All else is as in a real start: arguments, folder, environment, standard streams, session, exit. What is read of the
+environment before the fork (see `_READ_AT_START`) has to be the same; a start with other values is a real one.
+Tests of the start itself do not use this.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "NO_COLOR", "MALLOC_", "COVERAGE_", "PYDANTIC_")
+"""Beginnings of the names of variables that Python or modules read when they are started or imported."""
+
+_PRELOADED = (
+    "cli.app",
+    "cli.invocation",
+    "cli.commands.run.run",
+    "cli.commands.run.final_event",
+    "agent.model.scripted.scripted_model",
+    "agent.monitor.build_monitors",
+    "tools.lint.gaming.detection",
+    "tools.testing.suite_run",
+    "tools.edit.apply.execute",
+    "sandbox.backends.bubblewrap",
+)
+"""What most runs import, with all that these import; nothing that reads the user's files or starts a program."""
+
+_NUMBER = 8  # bytes of a process id or an exit status
+
+
+def can_fork_start(env: Mapping[str, str]) -> bool:
+    """Return whether a start with this environment is the same from the server as a real one."""
+    if sys.platform != "linux" or not hasattr(os, "pidfd_open") or "coverage" in sys.modules:
+        return False
+    return _select_start_variables(env) == _get_server(os.getpid()).variables
+
+
+def run_forked(
+    arguments: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: str, timeout: float
+) -> tuple[int, str, str]:
+    """Run `python -m patchwright ARGUMENTS…` to its end; return exit status, output and errors as text.
+
+    Raises subprocess.TimeoutExpired once it was killed, and what a real start would for `cwd`.
+    """
+    until = time.monotonic() + timeout
+    os.close(os.open(cwd, os.O_RDONLY | os.O_DIRECTORY))
+    with ExitStack() as stack:
+        pipes = [os.pipe() for _ in range(4)]
+        read_in, out, err, status = (each[0] for each in pipes)
+        write_in, *theirs = (each[1] for each in pipes)
+        for each in (out, err, status):
+            stack.callback(os.close, each)
+        try:
+            _get_server(os.getpid()).request(arguments, cwd, env, [read_in, *theirs])
+        finally:
+            for each in (read_in, *theirs):
+                os.close(each)
+        process = _read_number(status)
+        try:
+            texts = _communicate(write_in, stdin.encode(), (out, err), until)
+            _wait_readable(status, until)
+        except TimeoutError:
+            os.kill(process, signal.SIGKILL)
+            raise subprocess.TimeoutExpired([*arguments], timeout) from None
+        out_text, err_text = (io.TextIOWrapper(io.BytesIO(each)).read() for each in texts)
+        return os.waitstatus_to_exitcode(_read_number(status)), out_text, err_text
+
+
+class _Server:
+    """The process that forks. variables: those of its environment that a start has to agree with"""
+
+    def __init__(self) -> None:
+        from tests.support.cli import environment
+
+        env = environment()
+        self.variables = _select_start_variables(env)
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.fork_server", str(theirs.fileno())],
+                env=env,
+                cwd=env["PYTHONPATH"],
+                # pipes, as those of each start: the stream objects are made now
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def request(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], ends: list[int]) -> None:
+        """Have it fork. ends: the child's ends of standard input, output, errors, and of a pipe for its status"""
+        umask = os.umask(0)
+        os.umask(umask)
+        told = json.dumps([list(arguments), str(cwd), dict(env), umask]).encode()
+        socket.send_fds(self._socket, [len(told).to_bytes(_NUMBER, "big")], ends)
+        self._socket.sendall(told)
+
+
+@cache
+def _get_server(owner: int) -> _Server:
+    """Return the server of a process: a fork has its own."""
+    return _Server()
+
+
+def _select_start_variables(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+
+
+def _communicate(write_in: int, content: bytes, ends: Sequence[int], until: float) -> list[bytes]:
+    """Write standard input and read the outputs to their end. Raises TimeoutError."""
+    found = dict.fromkeys(ends, b"")
+    os.set_blocking(write_in, False)
+    with selectors.DefaultSelector() as selector, os.fdopen(write_in, "wb", buffering=0) as input_file:
+        for end in ends:
+            selector.register(end, selectors.EVENT_READ)
+        selector.register(write_in, selectors.EVENT_WRITE)
+        while selector.get_map():
+            ready = selector.select(max(0.0, until - time.monotonic()))
+            if not ready:
+                raise TimeoutError
+            for key, _ in ready:
+                if key.fd == write_in:
+                    with suppress(BrokenPipeError):
+                        content = content[os.write(write_in, content) if content else 0 :]
+                        if content:
+                            continue
+                    selector.unregister(write_in)
+                    input_file.close()
+                elif piece := os.read(key.fd, 1 << 16):
+                    found[key.fd] += piece
+                else:
+                    selector.unregister(key.fd)
+    return [found[end] for end in ends]
+
+
+def _wait_readable(end: int, until: float) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(end, selectors.EVENT_READ)
+        if not selector.select(max(0.0, until - time.monotonic())):
+            raise TimeoutError
+
+
+def _read_number(end: int) -> int:
+    told = os.read(end, _NUMBER)
+    assert told, "the server has ended: try python -m tests.support.fork_server 0"
+    return int.from_bytes(told, "big")
+
+
+def serve(control: socket.socket) -> list[Any]:
+    """Fork for each request, and tell how the children end. Returns in a child, with its request."""
+    import gc
+
+    with selectors.DefaultSelector() as selector:
+        selector.register(control, selectors.EVENT_READ)
+        gc.collect()
+        gc.freeze()
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is not control:
+                    child, status = key.data
+                    selector.unregister(key.fd)
+                    os.close(key.fd)
+                    os.write(status, os.waitpid(child, 0)[1].to_bytes(_NUMBER, "big"))
+                    os.close(status)
+                    continue
+                size, ends, _, _ = socket.recv_fds(control, _NUMBER, 4)
+                if not size:
+                    os._exit(0)
+                told = b""
+                while len(told) < int.from_bytes(size, "big"):
+                    told += control.recv(1 << 20)
+                child = os.fork()
+                if child == 0:
+                    for number, end in enumerate(ends[:3]):
+                        os.dup2(end, number)
+                    control.detach()  # closed with all others
+                    return list(json.loads(told))
+                for end in ends[:3]:
+                    os.close(end)
+                os.write(ends[3], child.to_bytes(_NUMBER, "big"))
+                selector.register(os.pidfd_open(child), selectors.EVENT_READ, (child, ends[3]))
+
+
+def main() -> None:
+    """Serve, and in each child run the program as `python -m` does."""
+    import gc
+    import runpy
+
+    from patchwright.launcher import open_floors
+
+    del sys.path[0]  # the current folder
+    paths, before = list(sys.path), dict(os.environ)
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # as the launcher does
+    open_floors()
+    for name in _PRELOADED:
+        importlib.import_module(name)
+    os.environ.clear()
+    os.environ.update(before)
+    arguments, cwd, env, umask = serve(socket.socket(fileno=int(sys.argv[1])))
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    gc.unfreeze()
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(cwd)
+    os.umask(umask)
+    sys.path[:] = [str(Path.cwd()), *paths]
+    sys.argv[:] = ["-m", *arguments]
+    del sys.modules["__main__"]
+    runpy.run_module("patchwright", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
