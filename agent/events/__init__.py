@@ -35,7 +35,7 @@ from agent.events.turn_events import (
     VerdictEvent,
     Verification,
 )
-from agent.events.verify_events import RequirementsEvent
+from agent.events.verify_events import RequirementsEvent, RubricEvent, SpecCheckEvent
 
 __all__ = [
     "BY_STRATEGY",
@@ -63,11 +63,13 @@ __all__ = [
     "Prompt",
     "RequirementsEvent",
     "Rewind",
+    "RubricEvent",
     "RuleEvent",
     "SessionStart",
     "SideCall",
     "Signal",
     "SnapshotEvent",
+    "SpecCheckEvent",
     "Steer",
     "Title",
     "UndoAction",

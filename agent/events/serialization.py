@@ -34,7 +34,7 @@ from agent.events.turn_events import (
     VerdictEvent,
     Verification,
 )
-from agent.events.verify_events import RequirementsEvent
+from agent.events.verify_events import RequirementsEvent, RubricEvent, SpecCheckEvent
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_json
 
@@ -71,6 +71,8 @@ KINDS: dict[str, type[Event]] = {
     "candidate": CandidateEvent,
     "choice": ChoiceEvent,
     "requirements": RequirementsEvent,
+    "spec-check": SpecCheckEvent,
+    "rubric": RubricEvent,
 }
 
 

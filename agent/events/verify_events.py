@@ -19,3 +19,29 @@ class RequirementsEvent(Event):
     kind: Literal["requirements"] = "requirements"
     stage: Literal["known", "checked"] = "known"
     items: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class SpecCheckEvent(Event):
+    """Findings about the task of a turn, before its work.
+
+    findings: each with kind ("contradiction", "impossible", "loophole"), text, places, evidence ("static",
+    "opinion") and diff, the proposed correction, "" if there is none
+    """
+
+    kind: Literal["spec-check"] = "spec-check"
+    findings: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class RubricEvent(Event):
+    """The rubric of a turn: as it was written before the work, or scored after it.
+
+    items: each with id, text and weight; scored ones also with score (0, 0.5, 1) and reason
+    score: weighted mean, None before
+    """
+
+    kind: Literal["rubric"] = "rubric"
+    stage: Literal["written", "scored"] = "written"
+    items: list[dict[str, Any]] = field(default_factory=list)
+    score: float | None = None

@@ -54,6 +54,8 @@ KINDS = (
     "candidate",
     "choice",
     "requirements",
+    "spec-check",
+    "rubric",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

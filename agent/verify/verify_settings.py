@@ -20,6 +20,8 @@ class VerifySettings:
     reproduce: a prompt that holds a bug report's code is reproduced first, and the script must pass at the end
     requirements: of the prompt, checked at the end of the turn
     keep_reproduction: such a script becomes a test of the project, committed with the fix
+    rubric: a child session writes a rubric before the work, another one scores the change; an opinion
+    spec_check: contradictions and loopholes of the task are told before the work
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -29,8 +31,10 @@ class VerifySettings:
     reproduce: bool = False
     keep_reproduction: bool = False
     requirements: Checker = "off"
+    rubric: bool = False
+    spec_check: Checker = "off"
 
     @property
     def has_optional_checks(self) -> bool:
         """Whether one of the checks is wanted that `agent/verify/optional_checks.py` attaches."""
-        return self.requirements != "off"
+        return self.rubric or (self.requirements, self.spec_check) != ("off", "off")

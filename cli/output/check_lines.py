@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent.events import Event, RequirementsEvent
+from agent.events import Event, RequirementsEvent, RubricEvent, SpecCheckEvent
 from agent.session.log import Session
 from agent.verify.requirements.requirement import walk_tree
-from cli.output.style.paint import MARKS, Style
+from cli.output.diff_view import paint_diff
+from cli.output.style.paint import MARKS, Paint, Style, get_mark
+from cli.output.style.terminal import wrap_words
+from sandbox.sanitize import sanitize_text
+
+_SCORES: Mapping[float, tuple[str, Style]] = {
+    1.0: ("good", "green"),
+    0.5: ("warn", "yellow"),
+    0.0: ("bad", "yellow"),
+}
+
+DIFF_LINES = 30
+"""Lines of one correction: more is to be read in an editor."""
 
 _STATES: Mapping[str, tuple[str, Style]] = {
     "met": ("good", "green"),
@@ -23,8 +35,47 @@ def collect_check_fields(session: Session, fields: dict[str, Any]) -> None:
     def observe_event(event: Event) -> None:
         if isinstance(event, RequirementsEvent):
             fields["requirements"] = event.items
+        elif isinstance(event, RubricEvent):
+            fields["rubric"] = {"score": event.score, "items": event.items}
+        elif isinstance(event, SpecCheckEvent):
+            fields["spec_check"] = event.findings
 
     session.subscribe(observe_event)
+
+
+def format_findings(
+    findings: Sequence[Mapping[str, Any]], paint: Paint, *, width: int, unicode: bool
+) -> Iterator[str]:
+    """Yield the findings about a task as painted lines, each with its proposed correction."""
+    for each in findings:
+        is_notice = each.get("kind") == "loophole" or each.get("evidence") == "opinion"
+        style: Style = "yellow" if is_notice else "red"
+        told = " (opinion)" if each.get("evidence") == "opinion" else ""
+        text = " ".join(sanitize_text(f"{each.get('kind')}{told}: {each.get('text')}").split())
+        lines = wrap_words(f"{get_mark('warn', unicode=unicode)} task: {text}", width).split("\n")
+        yield from (paint(line if not number else f"  {line}", style) for number, line in enumerate(lines))
+        if diff := str(each.get("diff") or ""):
+            files = ", ".join(line[6:] for line in diff.splitlines() if line.startswith("+++ b/"))
+            yield paint(sanitize_text(f"  proposed correction of {files}:"), "dim")
+            yield from paint_diff(diff, paint, limit=DIFF_LINES, width=width, indent="  ")
+
+
+def format_rubric(
+    score: float | None, items: Sequence[Mapping[str, Any]], *, unicode: bool
+) -> list[tuple[str, Style]]:
+    """Return a rubric as (line, style): one for each criterion, its reason below it where it is not met."""
+    if score is None:
+        return [(f"rubric: {len(items)} criteria; scored at the end, as an opinion", "dim")]
+    rows: list[tuple[str, Style]] = [(f"rubric: {score:.2f} of 1 (opinion)", "dim")]
+    for each in items:
+        value = each.get("score")
+        name, style = (
+            _SCORES.get(value, ("quiet", "dim")) if isinstance(value, int | float) else ("quiet", "dim")
+        )
+        rows.append((f"  {get_mark(name, unicode=unicode)} {each.get('id')} {each.get('text')}", style))
+        if value != 1 and each.get("reason"):
+            rows.append((f"      {each['reason']}", "dim"))
+    return rows
 
 
 def format_requirements(

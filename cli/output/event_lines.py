@@ -18,7 +18,9 @@ from agent.events import (
     PlanEvent,
     Prompt,
     RequirementsEvent,
+    RubricEvent,
     Signal,
+    SpecCheckEvent,
     Steer,
     VerdictEvent,
     Verification,
@@ -132,6 +134,17 @@ class LineView:
                 return list(self._format_verdict(event))
             case AttemptEvent() | CandidateEvent() | ChoiceEvent():
                 return list(self._format_attempt(event))
+            case RubricEvent():
+                from cli.output.check_lines import format_rubric
+
+                scored = format_rubric(event.score, event.items, unicode=self._unicode)
+                return [self._paint(self._format_detail(row)[2:], style) for row, style in scored]
+            case SpecCheckEvent():
+                from cli.output.check_lines import format_findings
+
+                return list(
+                    format_findings(event.findings, self._paint, width=self.width, unicode=self._unicode)
+                )
             case RequirementsEvent():
                 from cli.output.check_lines import format_requirements
 
@@ -320,7 +333,7 @@ class LineView:
             yield self._format_mark_line("good", "green", f"reproduction: {first}")
             yield from (f"  {row}" for row in rows)  # a path, which is of no use if it is cut off
             return
-        if event.outcome != "fail" or event.name in ("tests", "weakened-tests", "requirements"):
+        if event.outcome != "fail" or event.name in ("tests", "weakened-tests", "requirements", "rubric"):
             return
         first, *rows = sanitize_text(event.detail or event.name).splitlines()
         style: Style = "dim" if event.evidence == "opinion" else "red"

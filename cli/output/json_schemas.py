@@ -40,6 +40,15 @@ def build_result_schema() -> dict[str, Any]:
             "items": {"type": "object"},
             "description": "the requirements with their state and evidence, where they are checked",
         },
+        "rubric": {
+            "type": "object",
+            "description": "score and items of the rubric, where one is written: an opinion",
+        },
+        "spec_check": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "contradictions and loopholes of the task, where they are looked for",
+        },
         "structured": {"description": "the answer, where --output-schema asked for one"},
     }
     schema["required"] = ["kind", "outcome", "exit_code", "summary", "session", "model"]

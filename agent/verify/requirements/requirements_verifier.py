@@ -51,6 +51,7 @@ class RequirementsVerifier:
     record: appends an event to the log
     file: requirements of every turn; trusted: sources whose commands may be run
     advice: by a model; None without one
+    correct_prompt: returns a prompt as its user has corrected it before the work
     """
 
     workspace: Workspace
@@ -60,6 +61,7 @@ class RequirementsVerifier:
     file: Sequence[Requirement] = ()
     trusted: frozenset[str] = OWN_SOURCES
     advice: Advice | None = None
+    correct_prompt: Callable[[str], str] = lambda prompt: prompt
     name: str = "requirements"
     withholds_commit: bool = True
     requirements: list[Requirement] = field(default_factory=list)
@@ -92,6 +94,8 @@ class RequirementsVerifier:
         """Collect the requirements of a prompt, and log them."""
         from agent.verify.requirements.extraction import extract_requirements
 
+        self._changes.begin_turn()  # what the user has corrected before the work is no part of it
+        prompt = self.correct_prompt(prompt)
         found = list(self.file)
         for more in (self._added, extract_requirements(prompt)):
             known = {(each.kind, each.check) for each in found if each.kind not in ("group", "judged")}

@@ -75,6 +75,10 @@ class Chat:
         runtime.workspace.progress = self.view.show_progress
         if runtime.loop.gateway.approver is None:
             runtime.loop.gateway.approver = self._asker
+        if runtime.settings.verify.spec_check != "off":
+            from cli.tui.conversation.spec_question import ask_about_findings
+
+            ask_about_findings(front, runtime)
 
     @property
     def history(self) -> SessionHistory:
