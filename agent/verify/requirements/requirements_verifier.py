@@ -79,7 +79,7 @@ class RequirementsVerifier:
         """See `Verifier.begin_turn`. What a user added before it is kept."""
         self.requirements, self.results = [], {}
         self._returned, self._returned_diff = 0, None
-        self._changes.begin_turn()
+        self._changes.reset()
         self._trace.begin_turn()
 
     def track_event(self, event: Event) -> None:
@@ -94,7 +94,7 @@ class RequirementsVerifier:
         """Collect the requirements of a prompt, and log them."""
         from agent.verify.requirements.extraction import extract_requirements
 
-        self._changes.begin_turn()  # what the user has corrected before the work is no part of it
+        self._changes.begin_turn()  # and not before: what the user has just corrected is no part of the work
         prompt = self.correct_prompt(prompt)
         found = list(self.file)
         for more in (self._added, extract_requirements(prompt)):

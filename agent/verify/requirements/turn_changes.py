@@ -17,6 +17,11 @@ class TurnChanges:
     _before: dict[str, bytes | None] = field(default_factory=dict)
     _at_start: dict[str, bytes | None] = field(default_factory=dict)
 
+    def reset(self) -> None:
+        """Forget the turn. In one that is resumed, all uncommitted changes of the session count from then on."""
+        self._before.clear()
+        self._at_start = {}
+
     def begin_turn(self) -> None:
         """Remember the files that earlier turns left changed."""
         self._before.clear()

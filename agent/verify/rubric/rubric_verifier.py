@@ -44,7 +44,7 @@ class RubricVerifier:
     def begin_turn(self) -> None:
         """See `Verifier.begin_turn`."""
         self.criteria = []
-        self._changes.begin_turn()
+        self._changes.reset()
 
     def track_event(self, event: Event) -> None:
         """Follow the changes; restore the rubric of a turn that a kill or a limit interrupted."""

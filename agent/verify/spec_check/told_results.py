@@ -1,4 +1,7 @@
-"""Results that a prompt tells for a call: "f(2) must return 5", `f(2) == 5`, "f(0) raises ValueError"."""
+"""Results that a prompt demands for a call: "f(2) must return 5", "so that f(2) == 5", "f(0) should raise ValueError".
+
+The present tense demands nothing: "f(2) returns 4" is as often what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,20 @@ _VALUE = (
 )
 _MUST = r"(?:must|should|shall|has to|needs to|is to|to)"
 _RETURNS = re.compile(
-    rf"(?<![\w.]){_CALL}`?\s*(?:{_MUST}\s+(?:return|be|give|equal|yield)|(?:returns|gives|equals|yields)|==|→|->)"
-    rf"\s*`?{_VALUE}"
+    rf"(?<![\w.]){_CALL}`?\s*(?:{_MUST}\s+(?:return|be|give|equal|yield)|(?P<form>==|→|->))\s*`?{_VALUE}"
+    r"(?=(?P<rest>.{0,30}))"
+)
+_WANTED = re.compile(
+    r"\b(?:must|should|shall|so that|such that|until|ensure|make sure|make|want|expect(?:ed)?|has to|needs? to)\b",
+    re.IGNORECASE,
+)
+"""Words that make an equation a demand: alone it may tell what is wrong today."""
+
+_HOWEVER = re.compile(
+    r"[`,\s]*\b(?:but|instead|although|though|which is|and not|rather than)\b", re.IGNORECASE
 )
 _RAISES = re.compile(
-    rf"(?<![\w.]){_CALL}`?\s*(?:{_MUST}\s+raise|raises)\s+(?:an?\s+)?"
+    rf"(?<![\w.]){_CALL}`?\s*{_MUST}\s+raise\s+(?:an?\s+)?"
     r"`?(?P<error>[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Iteration))"
 )
 _TODAY = re.compile(
@@ -56,7 +68,7 @@ def find_told_results(prompt: str) -> list[ToldResult]:
     found: list[ToldResult] = []
     for sentence in split_sentences(remove_quoted_text(prompt)):
         for match in _RETURNS.finditer(sentence):
-            if _TODAY.search(sentence[: match.start()]):
+            if _TODAY.search(sentence[: match.start()]) or _is_report(match, sentence):
                 continue
             if (call := read_call(match["call"])) and (value := normalise_literal(match["value"])):
                 found.append(ToldResult(name=call[0], arguments=call[1], value=value, sentence=sentence))
@@ -66,6 +78,13 @@ def find_told_results(prompt: str) -> list[ToldResult]:
                     ToldResult(name=call[0], arguments=call[1], error=match["error"], sentence=sentence)
                 )
     return list(dict.fromkeys(found))
+
+
+def _is_report(match: re.Match[str], sentence: str) -> bool:
+    """Return whether an equation tells how things are, and not how they have to be."""
+    if match["form"] is None:
+        return False
+    return not _WANTED.search(sentence[: match.start()]) or bool(_HOWEVER.match(match["rest"]))
 
 
 def read_call(source: str) -> tuple[str, str] | None:

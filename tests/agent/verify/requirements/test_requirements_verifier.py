@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from agent.events import Event, Prompt, RequirementsEvent, VerdictEvent
 from agent.verify.optional_checks import attach_requirements, find_requirements
 from agent.verify.requirements.requirement import Requirement
 from agent.verify.requirements.requirement_file import RequirementFile, parse_checklist
+from agent.verify.verdict import Claim
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.repo import remember_original
@@ -167,3 +169,19 @@ def test_the_changes_of_an_earlier_turn_do_not_count(tmp_path: Path) -> None:
     it.turn("go")
     assert it.turn("Do not touch order.py, create b.txt. Change at most one file.").outcome == "done"
     assert {state for _, state, _ in results(it.events)[-1]} == {"met"}
+
+
+def test_a_resumed_turn_has_its_requirements_and_its_earlier_changes(tmp_path: Path) -> None:
+    it = start(tmp_path, [{"calls": [call("put", name="order.py")]}, {"text": "Done."}, {"text": "No."}])
+    it.turn("Do not touch order.py")
+    logged = list(it.events)
+    again = attach_requirements(
+        it.runtime, None, is_trusted=False
+    )  # as in the process that goes on after a kill
+    again.begin_turn()
+    for event in logged:
+        again.track_event(event)
+    assert [each.check for each in again.requirements] == ["order.py"]
+    verdict = asyncio.run(again.verify(Claim(prompt="Do not touch order.py")))
+    assert verdict is not None
+    assert (verdict.outcome, verdict.evidence) == ("fail", "static")

@@ -82,7 +82,7 @@ def test_a_test_that_asserts_what_the_prompt_denies_is_corrected(repo: Repo) -> 
 
 
 def test_other_forms_of_assertions_and_results_are_compared_too(repo: Repo) -> None:
-    found = check(repo, "half(4, up=True) returns 3.5; half('x') must raise TypeError. double(0) == 0")
+    found = check(repo, "Make sure that half(4, up=True) == 3.5; half('x') must raise TypeError.")
     assert texts(found) == [
         "contradiction: tests/test_maths.py:14 asserts 2.0 for half(4, up=True), the prompt says 3.5",
         "contradiction: tests/test_maths.py:16 asserts KeyError is raised for half('x'), the prompt says "
@@ -99,6 +99,9 @@ def test_other_forms_of_assertions_and_results_are_compared_too(repo: Repo) -> N
         "double(2) must return 4 and half(4, up=True) must be 2",
         "double(2) must return 5, so update the tests",
         "Today double(2) returns 2. Does double(2) return 5?",
+        "double(2) returns 2 and half('x') raises TypeError. Fix it.",
+        "double(2) == 2, half(4, up=True) → 7",
+        "It should work, with double(2) == 2 but it is wrong",
         "Look: now double(2) returns 2, which is wrong",
         "```\ndouble(2) == 5\n```",
         "double(x) must return 5",
