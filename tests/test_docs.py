@@ -105,6 +105,7 @@ def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "edits.txt").write_text(A_DIFF)
     (ledger / "look.py").write_text("files = list_files()\n# %%\nlen(files)\n")
     (ledger / "notes.md").write_text("A block:\n\n```python\n1 + 1\n```\n")
+    (ledger / "task.md").write_text("- do not touch order.py\n")
     (ledger.parent / "other").mkdir()
     piped, _, rest = line.rpartition(" | ")
     words = shlex.split(rest)

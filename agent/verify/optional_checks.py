@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.turn.runtime import Runtime
+from sandbox.errors import UserError
 
 if TYPE_CHECKING:
     from agent.verify.requirements.requirement_file import RequirementFile
@@ -37,9 +38,14 @@ def _attach_spec_check(runtime: Runtime, file: RequirementFile | None) -> SpecCh
         if verifier is not None and file is not None and file.inside:
             from agent.verify.requirements.requirement_file import load_requirements
 
-            verifier.file = load_requirements(
-                runtime.workspace.root / file.name, runtime.workspace.root
-            ).requirements
+            try:
+                now = load_requirements(runtime.workspace.root / file.name, runtime.workspace.root)
+            except UserError:  # nothing is left of it
+                verifier.file = spec_check.file = ()
+                return
+            verifier.file = spec_check.file = now.requirements
+            if now.list_definitions() != file.list_definitions():
+                verifier.trusted -= {file.source}  # other commands than those that are trusted
 
     spec_check = SpecCheck(
         workspace=runtime.workspace,
