@@ -23,6 +23,7 @@ from agent.verify.requirements.work_trace import WorkTrace
 from agent.verify.suite_evidence import SuiteEvidence
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Evidence, Verdict, VerdictOutcome
+from sandbox.policy.decision import Mode
 from tools.core.workspace import Workspace
 
 UNTRUSTED = "not run: the file is the project's; to trust its commands: patchwright trust --requirements FILE"
@@ -91,7 +92,9 @@ class RequirementsVerifier:
             self.requirements = [restore_requirement(each) for each in event.items]
 
     async def prepare_turn(self, prompt: str) -> GoOn:
-        """Collect the requirements of a prompt, and log them."""
+        """Collect the requirements of a prompt, and log them; none where nothing can be changed, as for a plan."""
+        if self.workspace.mode is Mode.READ_ONLY:
+            return GO_ON
         from agent.verify.requirements.extraction import extract_requirements
 
         self._changes.begin_turn()  # and not before: what the user has just corrected is no part of the work

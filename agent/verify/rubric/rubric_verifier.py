@@ -12,6 +12,7 @@ from agent.verify.reader import Reader, format_list, read_text
 from agent.verify.requirements.turn_changes import TurnChanges
 from agent.verify.rubric.rubric import MOST, WEIGHTS, Criterion, Score, compute_score, list_items
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
+from sandbox.policy.decision import Mode
 from tools.core.workspace import Workspace
 
 GOOD = 0.75
@@ -53,7 +54,9 @@ class RubricVerifier:
             self.criteria = read_criteria(event.items)
 
     async def prepare_turn(self, prompt: str) -> GoOn:
-        """Let a reader of the repository write the rubric of a prompt, and log it."""
+        """Let a reader of the repository write the rubric of a prompt, and log it; none where nothing can change."""
+        if self.workspace.mode is Mode.READ_ONLY:
+            return GO_ON
         self._changes.begin_turn()
         self.criteria = read_criteria(await self.reader.ask("rubric_write", prompt, {}))
         if self.criteria:

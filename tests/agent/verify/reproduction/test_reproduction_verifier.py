@@ -13,6 +13,7 @@ from agent.session_settings import SessionSettings
 from agent.verify.reproduction.reproduction_verifier import ReproductionVerifier
 from agent.verify.verify_settings import VerifySettings
 from sandbox.backends.selection import choose_sandbox
+from sandbox.policy.decision import Mode
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.repo import remember_original
@@ -166,3 +167,10 @@ def test_a_copy_with_another_change_is_judged_by_the_same_script(tmp_path: Path)
             return found
 
     assert asyncio.run(judge(CART, CART.replace("/ len(prices)", "/ (len(prices) or 1)"))) == ["fail", "pass"]
+
+
+def test_a_session_that_changes_nothing_reproduces_nothing(tmp_path: Path) -> None:
+    it = start(tmp_path, [{"text": "An empty list is divided by zero."}])
+    it.runtime.workspace.mode = Mode.READ_ONLY
+    it.turn(REPORT)
+    assert not [e for e in it.events if isinstance(e, Signal) and e.name == "reproduction"]

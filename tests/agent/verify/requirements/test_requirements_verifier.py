@@ -12,6 +12,7 @@ from agent.verify.optional_checks import attach_requirements, find_requirements
 from agent.verify.requirements.requirement import Requirement
 from agent.verify.requirements.requirement_file import RequirementFile, parse_checklist
 from agent.verify.verdict import Claim
+from sandbox.policy.decision import Mode
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
 from tests.support.repo import remember_original
@@ -185,3 +186,10 @@ def test_a_resumed_turn_has_its_requirements_and_its_earlier_changes(tmp_path: P
     verdict = asyncio.run(again.verify(Claim(prompt="Do not touch order.py")))
     assert verdict is not None
     assert (verdict.outcome, verdict.evidence) == ("fail", "static")
+
+
+def test_a_session_that_changes_nothing_has_no_requirements(tmp_path: Path) -> None:
+    it = start(tmp_path, [{"text": "I would change order.py."}])
+    it.runtime.workspace.mode = Mode.READ_ONLY
+    assert it.turn("Update order.py").outcome == "done"
+    assert "requirements" not in it.kinds()
