@@ -13,8 +13,14 @@ from agent.verify.requirements.requirement import Kind, Requirement, number_requ
 MOST = 60
 """Requirements of one text; more are a list to be kept in a file."""
 
-LONGEST = 2_000
+LARGEST = 30_000
+"""Characters of a text that are read: the rest of a longer one is material."""
+
+LONGEST = 1_000
 """Characters of a sentence that is read: a longer one is data."""
+
+_DATA = re.compile(r"\S{160}")
+"""A word as no path or name is: an encoded blob, a minified line."""
 
 _SENTENCE = re.compile(r"(?:[^.!?;\n`]|`[^`\n]*`|[.!?;](?!\s|$)|`)+[.!?;]?")
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -23,7 +29,7 @@ _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 def extract_requirements(text: str) -> list[Requirement]:
     """Return the requirements that code can check; a sentence with several is a group above them."""
     found: list[Requirement] = []
-    for sentence in split_sentences(remove_quoted_text(text)):
+    for sentence in split_sentences(remove_quoted_text(text[:LARGEST])):
         made = build_requirements(sentence, find_checks(sentence), source="prompt", number=len(found))
         known = {(each.kind, each.check) for each in found}
         fresh = [each for each in made if each.kind == "group" or (each.kind, each.check) not in known]
@@ -70,7 +76,12 @@ def split_sentences(text: str) -> Iterator[str]:
     for line in text.splitlines():
         for match in _SENTENCE.finditer(_BULLET.sub("", line)):
             sentence = match[0].strip()
-            if sentence and not sentence.endswith("?") and len(sentence) <= LONGEST:
+            if (
+                sentence
+                and not sentence.endswith("?")
+                and len(sentence) <= LONGEST
+                and not _DATA.search(sentence)
+            ):
                 yield sentence.rstrip(".!; ")
 
 

@@ -184,7 +184,7 @@ _SUCCEEDS = (
     r"|exits?\s+(?:with\s+)?(?:(?:code|status)\s+)?0)\b"
 )
 _SURE = r"(?:make sure|ensure|see to it|so that|until|such that)(?:\s+that)?"
-_T = rf"(?P<list>{_TESTED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_TESTED})*)"
+_T = rf"(?P<list>{_TESTED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_TESTED}){{0,11}})"
 _SUITE = r"(?:all|every|the whole)(?:\s+(?:of the|the|existing|unit))*\s+(?:tests?|test suite|suite)"
 
 PATTERNS: tuple[Pattern, ...] = (

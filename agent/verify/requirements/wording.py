@@ -9,6 +9,7 @@ _ENDINGS = (
     "|ya?ml|json|xml|html|css|lock|csv|tmpl|proto|vue|ipynb|env|mod|gradle"
 )
 PATH = (
+    r"(?<![\w.@/-])"  # from the beginning of a word: a long one would otherwise be tried from each of its letters
     rf"(?:(?:[\w.@-]+/)*[\w.@-]*\w\.(?:{_ENDINGS})\b(?!\.?[\w/])|(?:[\w.@-]+/)*(?:Makefile|Dockerfile)\b"
     r"|(?:[\w.@-]+/)+(?![\w`]))"
 )
@@ -17,21 +18,23 @@ PATH = (
 QUOTED = r"`[^`\n]+`"
 ITEM = rf"(?:{QUOTED}|{PATH}|(?:the\s+)?tests\b(?![/.]))"
 _NEXT = r"(?:\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|nor)\s+)"
-LIST = rf"{ITEM}(?:{_NEXT}(?:the\s+)?{ITEM})*"
+LIST = rf"{ITEM}(?:{_NEXT}(?:the\s+)?{ITEM}){{0,11}}"
 ARTICLES = (
     r"(?:(?:the|a|an|any|all|of|our|my|new|existing|files?|modules?|folders?|directory|scripts?|page|document|in)"
     r"\s+){0,4}"
 )
 """Words between a verb and the file that it is about."""
 
-BARE_NAME = r"(?-i:[A-Za-z_][\w.]*\(\)|[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|--[a-z][\w-]+)"
+BARE_NAME = (
+    r"(?<![\w-])(?-i:[A-Za-z_][\w.]*\(\)|[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|--[a-z][\w-]+)"
+)
 """A name that is no word of a sentence: called, with an underscore, an inner capital, or an option.
 
 Its capitals count, in patterns that ignore case as well.
 """
 
 NAME = rf"(?:{QUOTED}|{BARE_NAME})"
-NAMES = rf"{NAME}(?:{_NEXT}{NAME})*"
+NAMES = rf"{NAME}(?:{_NEXT}{NAME}){{0,11}}"
 DEFINED = (
     r"(?:functions?|methods?|class(?:es)?|constants?|exceptions?|structs?|interfaces?|types?|enums?|fixtures?"
     r"|options?|flags?|helpers?)"

@@ -110,6 +110,10 @@ def test_a_hostile_text_is_read_in_bounded_time_and_number() -> None:
         "add a function " * 5_000,
         "\n".join(f"delete f{number}.py" for number in range(5_000)),
         "make sure " * 10_000 + "all tests pass",
+        *(
+            "\n".join([line[:150] * 6] * 20)
+            for line in ("a" * 150, "a." * 75, "a/" * 75, "x_" * 75, "a.py, " * 25)
+        ),
     ]
     for text in texts:
         assert len(extract_requirements(text)) <= 60
