@@ -84,6 +84,10 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         from agent.team.attach import attach_team
 
         attach_team(runtime, home)
+    if settings.verify.review:
+        from agent.verify.review.review_verifier import add_reviewer
+
+        add_reviewer(runtime)
     gc.freeze()  # the start is over: its objects are permanent, and the collector, off since the launch,
     gc.enable()  # handles the rest
     return runtime

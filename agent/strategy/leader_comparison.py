@@ -18,6 +18,7 @@ from agent.verify.verdict import Verdict
 from sandbox.errors import UserError
 
 if TYPE_CHECKING:
+    from agent.verify.review.judge import PairJudge
     from agent.verify.select.patch_selection import Reproduce
     from agent.verify.select.selection import Choice
 
@@ -36,10 +37,14 @@ async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
         return replace(ranking, reason=f"{len(leaders)} attempts made the same change")
     if len(first) < 2:
         return ranking
+    judge = _make_judge(turn, first[0]) if turn.runtime.settings.verify.judge else None
     try:
-        choice = await _select(turn, first)
+        choice = await _select(turn, first, judge)
     except UserError:  # too large to be copied, or a patch that is more than text: size decides
         return ranking
+    if judge is not None and (wrong := _find_refuted(ranking)) is not None:
+        texts = [turn.read_patch(each).decode("utf-8", "replace") for each in (first[choice.best], wrong)]
+        await judge.compare_with_truth(turn.prompt, *texts)
     ordered = [first[place] for place in choice.ranking]
     others = [each for each in ranking.candidates if each not in ordered]
     reason = _explain_choice(choice, len(first))
@@ -48,7 +53,22 @@ async def compare_leaders(turn: StrategyTurn, ranking: Ranking) -> Ranking:
     )
 
 
-async def _select(turn: StrategyTurn, candidates: Sequence[Candidate]) -> Choice:
+def _make_judge(turn: StrategyTurn, leader: Candidate) -> PairJudge:
+    from agent.verify.review.judge import PairJudge
+
+    return PairJudge(runtime=turn.runtime, children=turn.children, verdicts=leader.verification)
+
+
+def _find_refuted(ranking: Ranking) -> Candidate | None:
+    """Return a candidate whose tests fail, beside a best one whose tests pass: the pair shows what a judge is worth."""
+    if ranking.best.exit_code != Exit.DONE:
+        return None
+    return next(
+        (each for each in ranking.candidates if each.patch and each.exit_code == Exit.TESTS_FAIL), None
+    )
+
+
+async def _select(turn: StrategyTurn, candidates: Sequence[Candidate], judge: PairJudge | None) -> Choice:
     from agent.verify.select.patch_selection import PatchTask, select_patch
 
     patches = [turn.read_patch(each).decode("utf-8", "surrogateescape") for each in candidates]
@@ -61,7 +81,7 @@ async def _select(turn: StrategyTurn, candidates: Sequence[Candidate]) -> Choice
         seconds=at.settings.tests.timeout,
         suite=[_build_suite_verdict(each) for each in candidates] if is_known else (),
     )
-    return (await select_patch(patches, at, task)).choice
+    return (await select_patch(patches, at, task, ask=judge.ask if judge is not None else None)).choice
 
 
 def _find_reproduction(turn: StrategyTurn) -> Reproduce | None:

@@ -19,6 +19,8 @@ class VerifySettings:
     lint: the project's linters must not complain about changed lines
     reproduce: a prompt that holds a bug report's code is reproduced first, and the script must pass at the end
     requirements: of the prompt, checked at the end of the turn
+    review: a reviewer reads the change of each turn; its opinion is shown and changes no outcome
+    judge: attempts that all evidence leaves equal are compared by a judge
     keep_reproduction: such a script becomes a test of the project, committed with the fix
     rubric: a child session writes a rubric before the work, another one scores the change; an opinion
     spec_check: contradictions and loopholes of the task are told before the work
@@ -30,6 +32,8 @@ class VerifySettings:
     lint: bool = False
     reproduce: bool = False
     keep_reproduction: bool = False
+    review: bool = False
+    judge: bool = False
     requirements: Checker = "off"
     rubric: bool = False
     spec_check: Checker = "off"

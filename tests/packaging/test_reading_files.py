@@ -80,6 +80,7 @@ ALLOWED = {
     "cli/commands/offline/reproduce.py": NAMED,
     "agent/verify/reproduction/model_writer.py": OWN,
     "agent/verify/reader.py": OWN,
+    "agent/verify/review/child_opinion.py": OWN,
     "agent/verify/reproduction/reproduction_verifier.py": OWN,
     "agent/verify/reproduction/machine.py": "through Project.read_text: by the tools' place, bounded",
     "agent/verify/reproduction/probe/reproduction_probe.py": "runs inside a sandbox",
@@ -129,7 +130,16 @@ ALLOWED = {
 }
 """Modules that open files by themselves, and why these are none that a stranger's workspace decides."""
 
-NAMES_OF_OTHERS = ("Session", "webbrowser", "self._store", "_store", "store", "self._unsealed", "unsealed")
+NAMES_OF_OTHERS = (
+    "Session",
+    "Children",
+    "webbrowser",
+    "self._store",
+    "_store",
+    "store",
+    "self._unsealed",
+    "unsealed",
+)
 """What has a method `open` that opens no file."""
 
 

@@ -45,7 +45,10 @@ Candidate B:
 {second}
 ```
 
-Answer with one word: A, B or SAME."""
+"""
+
+ONE_WORD = "Answer with one word: A, B or SAME."
+"""End of a question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +80,7 @@ class OpinionLevel:
 
     async def _compare(self, first: int, second: int) -> int | None:
         """Return the preferred one, SAME, or None without an answer."""
-        prompt = _QUESTION.format(
+        prompt = f"{_QUESTION}{ONE_WORD}".format(
             task=self.task or "(not given)",
             first=self.texts[first][:LONGEST_CANDIDATE],
             second=self.texts[second][:LONGEST_CANDIDATE],

@@ -108,6 +108,7 @@ def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[F
             _check_model_keys(env),
             _check_edit_formats(home, root, env),
             *asyncio.run(_find_local_servers()),
+            *_report_opinions(home),
             _check_terminal(),
             _check_project(folder, root),
             *_check_test_runner(root, sandbox, Path(scratch)),
@@ -319,6 +320,16 @@ async def _list_models_on(port: int) -> list[str]:
         return [str(model["id"]) for model in listed["data"]]
     except (OSError, TimeoutError, ValueError, KeyError, TypeError):  # no server, or not a model server
         return []
+
+
+def _report_opinions(home: Home) -> list[Finding]:
+    """Report how often models as reviewers and judges agreed with executed checks."""
+    from agent.verify.review.agreement import read_agreement
+
+    rows = [each.format_text() for each in read_agreement(home)]
+    return (
+        [Finding(name="opinions", verdict="good", detail=rows[0], hint="\n".join(rows[1:]))] if rows else []
+    )
 
 
 def _check_terminal() -> Finding:
