@@ -110,7 +110,9 @@ class _Reader:
             self._read_trace(lines, lead, start)
         elif sum(line.startswith("> ") for line in lines) >= 2 and parse_code(element.text) is None:
             self._add(
-                [replace(e, role=classify_role(lead)) for e in parse_bare_prompts(lines)], "transcript", lead
+                [replace(e, role=classify_session(lead)) for e in parse_bare_prompts(lines)],
+                "transcript",
+                lead,
             )
         else:
             self._read_block(element, lead)
@@ -272,7 +274,10 @@ def split_statements(code: str) -> Iterator[Exchange]:
         if told is None and isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare):
             # stated as a fact: where it does not hold, it was the wish, and nothing is seen
             told = ("True", "actual" if any(map(denies_comparison, comments)) else "unknown")
-        yield Exchange(source=source, output=told[0] if told else "", role=told[1] if told else "unknown")
+        if told is not None and (error := parse_error_line(told[0])) is not None:
+            yield Exchange(source=source, error=replace(error, role=told[1]))
+        else:
+            yield Exchange(source=source, output=told[0] if told else "", role=told[1] if told else "unknown")
 
 
 def _is_copied_value(before: ast.stmt, node: ast.stmt) -> bool:

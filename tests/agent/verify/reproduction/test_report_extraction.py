@@ -326,3 +326,19 @@ def test_imports_that_are_named_anywhere_are_found() -> None:
 def test_a_session_after_praise_shows_what_is_right(lead: str, role: str) -> None:
     (snippet,) = extract_report(f"{lead}\n```\n>>> total()\n3\n```\n").snippets
     assert snippet.exchanges[0].role == role
+
+
+def test_a_comment_may_tell_an_exception() -> None:
+    text = "Boom\n```\nf(1)  # -> ValueError: no such thing\n```\n"
+    (exchange,) = extract_report(text).snippets[0].exchanges
+    assert exchange.error is not None
+    assert (exchange.output, exchange.error.type, exchange.error.message) == (
+        "",
+        "ValueError",
+        "no such thing",
+    )
+
+
+def test_a_session_after_a_wish_shows_what_happens() -> None:
+    text = "It is wrong: we should have one factor and not two.\n```\n> f(1)\n> 2\n> f(2)\n> 3\n```\n"
+    assert [each.role for each in extract_report(text).snippets[0].exchanges] == ["actual", "actual"]
