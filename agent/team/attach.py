@@ -64,6 +64,7 @@ class SessionTeam:
             catalog = self.load_catalog()
             self._team = Team(
                 self._runtime,
+                self._home,
                 catalog,
                 self._runtime.settings.agents,
                 equip=lambda child: attach_team(child, self._home, catalog),

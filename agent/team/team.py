@@ -6,8 +6,10 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from agent.app_dirs import Home
 from agent.children.child import Child
 from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult
@@ -29,7 +31,9 @@ from agent.team.team_settings import TeamSettings
 from agent.team.tool_scope import ToolScope
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
+from tools.changes.change_tracker import Snapshotter
 from tools.core.action import Observation, ToolFailure
+from tools.core.shared_results import SharedResults
 
 if TYPE_CHECKING:
     from tools.core.registry import Tool
@@ -47,13 +51,17 @@ class Team:
     catalog: the agents; settings: how many; equip: gives agents to a child that may start some
     """
 
-    def __init__(self, runtime: Runtime, catalog: AgentCatalog, settings: TeamSettings, equip: Equip) -> None:
+    def __init__(
+        self, runtime: Runtime, home: Home, catalog: AgentCatalog, settings: TeamSettings, equip: Equip
+    ) -> None:
         self.catalog = catalog
         self.settings = settings
         self.activity = AgentActivity()
         self.arrived: list[tuple[str, Observation]] = []
         self.children = Children(runtime)
+        self.shared = SharedResults(lambda: self._snapshots.take())
         self._runtime = runtime
+        self._home = home
         self._equip = equip
         self._slots = asyncio.Semaphore(max(settings.parallel, 1))
         self._working: dict[str, Child] = {}
@@ -65,6 +73,16 @@ class Team:
         self.activity.restore(runtime.session)
         self.cut_off = [row for row in self.activity.rows.values() if row.state == "cut off"]
         runtime.session.subscribe(self._handle_event)
+
+    @cached_property
+    def _snapshots(self) -> Snapshotter:
+        """Snapshots of the session; in read-only mode, which has none, of its own."""
+        if self._runtime.snapshots is not None:
+            return self._runtime.snapshots
+        from sandbox.snapshots.workspace_snapshots import Snapshots
+
+        root = self._runtime.workspace.root
+        return Snapshots(root, self._home.get_project_folder(root) / "snapshots")
 
     @property
     def running(self) -> Mapping[str, Child]:
@@ -114,6 +132,8 @@ class Team:
         begun = await self.children.start(spec)
         try:
             self._equip_child(begun, agent, outbox, delegates=rights.delegates)
+            if rights.place == "read-only":
+                begun.runtime.workspace.shared_results = self.shared
         except BaseException:  # nothing has begun: release it
             await begun.close()
             raise

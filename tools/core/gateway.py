@@ -204,6 +204,8 @@ class Gateway:
         if effect.kind == "git" and self._followed_now is not None:
             async with self._followed_now.pause():  # so that it commits the command's changes so far
                 return await tool.run(**arguments, at=self.workspace)
+        if (shared := self.workspace.shared_results) is not None and tool.name in shared.tools:
+            return await shared.run(tool, arguments, self.workspace)
         return await tool.run(**arguments, at=self.workspace)
 
     async def _run_tracked(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sandbox.fs.workspace_tree import Tree
 from sandbox.policy.decision import Mode
@@ -13,6 +13,7 @@ from sandbox.policy.rules import NO_RULES, Rules
 from sandbox.policy.trust import Trusts, trust_nothing
 from sandbox.process.command import Sandbox
 from tools.changes.session_changes import SessionChanges
+from tools.core.action import Observation
 from tools.core.artifacts import Artifacts
 from tools.core.tool_folders import ToolFolders
 from tools.core.tool_settings import ToolSettings
@@ -34,6 +35,17 @@ class PlanItem:
     status: Literal["open", "doing", "done"] = "open"
 
 
+class ResultCache(Protocol):
+    """Results that several sessions share (`tools.core.shared_results`). tools: names of those that have some"""
+
+    @property
+    def tools(self) -> Collection[str]: ...
+
+    async def run(self, tool: Any, arguments: Mapping[str, Any], at: Workspace) -> Observation:
+        """Return the result of a call: a known one, or a new one."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Workspace:
     """One repository as the tools of one session see it.
@@ -46,6 +58,7 @@ class Workspace:
     kernel: runs blocks of Python; None where a session has none
     servers: language servers from the user's settings; None where they name none
     history: the session's own, for `recall`
+    shared_results: of agents that change nothing; None in other sessions
     content_guard: judges what actions write; None without rules about it
     progress: called with a line of text during long operations (shown to the user, never logged)
     """
@@ -71,6 +84,7 @@ class Workspace:
     servers: Servers | None = None
     history: SessionHistory | None = None
     content_guard: ContentGuard | None = None
+    shared_results: ResultCache | None = None
     background: BackgroundCommands = field(default_factory=BackgroundCommands)
     progress: Callable[[str], None] = lambda line: None
 

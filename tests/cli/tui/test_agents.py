@@ -125,7 +125,7 @@ def test_a_killed_session_tells_of_its_agents_and_goes_on_with_them(shop: Path) 
         terminal.wait("▸ explore-1 · 1 step")
         os.kill(terminal.pid, signal.SIGKILL)
     begun = {path.parent.name: json.loads(path.read_text().splitlines()[0]) for path in logs()}
-    [session] = [name for name, first in begun.items() if first["started_by"] is None]
+    [session] = [name for name, first in begun.items() if first.get("started_by") is None]
     with talk_with_agents(shop, turns, {"explore": slow}) as terminal:
         at_rest(terminal)
         terminal.type(f"/resume {session}\r")
