@@ -38,6 +38,7 @@ GIT = CHECKOUT / "docs/git.md"
 HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 USER_RULES = CHECKOUT / "docs/rules.md"
+AGENTS = CHECKOUT / "docs/agents.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
 CONTEXT = CHECKOUT / "docs/context.md"
 
@@ -53,6 +54,7 @@ PAGES = (
     CODE_MAP,
     CODE_AS_ACTION,
     USER_RULES,
+    AGENTS,
     OFFLINE,
 )
 
@@ -78,6 +80,7 @@ ENDS = {
     "apply": {0},
     "trust": {0},
     "rules": {0},
+    "agents": {0},
     "symbols": {0},
     "localize": {0},
     "repair": {0, 1},

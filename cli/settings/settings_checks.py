@@ -35,6 +35,9 @@ LEAST = {
     "context.recent": 500,
     "context.batch": 1000,
     "strategy.attempts": 1,
+    "agents.parallel": 1,
+    "agents.most": 1,
+    "agents.max_steps": 1,
     "terminal.pause": 0,
 }
 """Smallest sensible value of each number: less would stop every turn, or every command, before it starts."""
