@@ -68,8 +68,8 @@ class Report:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the agent came to an end by itself."""
-        return self.exit_code not in (Exit.LIMIT, Exit.INTERRUPTED) and self.outcome != "crashed"
+        """Whether the agent came to an end by itself: not by a limit, an interruption or an error."""
+        return self.exit_code in _OWN_ENDS and self.outcome != "crashed"
 
     def format_whole(self) -> str:
         """Return all of it, for the artifact that the parent may recall."""
@@ -127,6 +127,16 @@ class Report:
         if self.is_finished:
             return ""
         return f"Not finished ({self.outcome}). Its last words follow; they are no result."
+
+
+_OWN_ENDS = (
+    Exit.DONE,
+    Exit.NOT_ACHIEVED,
+    Exit.NOTHING_TO_DO,
+    Exit.TESTS_FAIL,
+    Exit.NO_TEST_RUNNER,
+    Exit.DENIED,
+)
 
 
 def cut(text: str, size: int) -> str:
