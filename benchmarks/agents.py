@@ -2,8 +2,8 @@
 
     python benchmarks/agents.py DJANGO
 
-DJANGO is a checkout of django, for the recorded searches: each question is answered by the same searches and reads, once
-by the session itself and once by an agent, with scripted models. Times are measured with a server of its own that
+DJANGO is a checkout of django, for the recorded searches: each question is answered by the same searches and reads,
+once by the session itself and once by an agent, with scripted models. Times are measured with a server of its own that
 takes half a second for each answer.
 """
 
@@ -35,8 +35,8 @@ from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 
-TARGETS = """targets: a report adds at most 2 KB to the session; the same finding costs it at least 60 % fewer tokens; 16
-agents in parallel within 1.3 times of one; a second identical run of tests within 20 ms"""
+TARGETS = """targets: a report adds at most 2 KB to the session; the same finding costs it at least 60 % fewer tokens;
+16 agents in parallel within 1.3 times of one; a second identical run of tests within 20 ms"""
 
 Call = tuple[str, dict[str, Any]]
 
@@ -224,7 +224,8 @@ async def measure_parallel(folder: Path, shop: Path, count: int) -> None:
         many = min([await run(count) for _ in range(3)])
         processor = (time.process_time() - before) / 3
         print(
-            f"one agent, four answers: {one:.2f} s, {count} in parallel {many:.2f} s: {many / one:.2f} times"
+            f"one agent, four answers: {one:.2f} s, {count} in parallel {many:.2f} s: {many / one:.2f} times,"
+            f" with {processor:.2f} s of processor time"
         )
         await runtime.close()
 

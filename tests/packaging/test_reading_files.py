@@ -71,6 +71,7 @@ ALLOWED = {
     "agent/session/session_preview.py": OWN,
     "agent/session/session_pruning.py": OWN,
     "agent/session/session_search.py": OWN,
+    "tools/core/shared_results.py": "an artifact of the session",
     "agent/team/agent_template.py": WRITES,
     "agent/team/builtin_agents.py": OWN,
     "agent/strategy/strategy_turn.py": "an artifact of the session",
