@@ -56,6 +56,7 @@ ALLOWED = {
     "agent/children/process/entry.py": SYSTEM,
     "agent/children/process/served_session.py": "the pipe to the session that started this process",
     "agent/context/compression/summary.py": OWN,
+    "agent/team/microsteps/ledger.py": OWN,
     "agent/context/restore/projection_checkpoint.py": OWN,
     "agent/context/system_prompt.py": OWN,
     "agent/model/code_actions.py": OWN,

@@ -23,7 +23,7 @@ from agent.team.microsteps.estimate import (
 from agent.team.microsteps.forecast import Forecast
 from agent.team.microsteps.ledger import Ledger, StepRecord
 from agent.team.microsteps.script import Transformation, choose_examples, read_script
-from agent.team.microsteps.step_actions import create_step_actions
+from agent.team.microsteps.step_actions import create_step_actions, set_whole_check
 from agent.team.microsteps.voters import LimitReached, Voters
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
@@ -261,7 +261,9 @@ class Migration:
 
     async def _apply(self, path: str, step: StepRecord) -> bool:
         """Write a decided step and run the check. Where that fails, the file gets its old content back."""
-        done = await self.runtime.run_harness_action("set_file", {"path": path, "content": step.decided})
+        done = await self.runtime.run_harness_action(
+            "set_file", {"path": path, "content": step.decided, "before": step.before}
+        )
         reason = done.text if done.failed else ""
         if not reason and self.check:
             checked = await self.runtime.run_harness_action(
@@ -278,10 +280,11 @@ class Migration:
 
     async def _finish(self) -> TurnEnd:
         steps = [self.ledger.steps[path] for path in self.files]
-        changed = sum(step.outcome == "changed" for step in steps)
+        changed = [path for path in self.files if self.ledger.steps[path].outcome == "changed"]
+        set_whole_check(self.runtime.workspace, self.check, changed)
         failed = [path for path in self.files if self.ledger.steps[path].outcome == "failed"]
         status = "not achieved" if failed else "done" if changed else "nothing to do"
-        text = f"{self.instruction}\n\n{changed} of {len(steps)} files changed"
+        text = f"{self.instruction}\n\n{len(changed)} of {len(steps)} files changed"
         text += f", {len(failed)} not: {', '.join(failed[:10])}" if failed else ""
         await self.runtime.run_harness_action("finish", {"summary": "", "status": status})
         self.runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{NAME}"))

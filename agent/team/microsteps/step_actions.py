@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sandbox.process.command import Command, Completed
 from tools.core.action import Observation, ToolFailure
@@ -37,16 +38,36 @@ print(json.dumps({path: space["transform"](text, path) for path, text in given["
 """
 
 
+MOST_COMMAND = 100_000
+"""Characters of a command line: a kernel takes 128 KB."""
+
+
+def set_whole_check(at: Workspace, check: str, paths: Sequence[str]) -> None:
+    """Let the check of each changed file be the tests of the whole, where the project has none."""
+    from tools.testing.project_files import Project
+    from tools.testing.runners import find_fitting_runners
+
+    names = " ".join(shlex.quote(path) for path in paths)
+    if PLACE not in check or not paths or len(names) > MOST_COMMAND or at.settings.tests.command:
+        return
+    if find_fitting_runners(Project(at), []):
+        return
+    body = check.replace(PLACE, '"$file"')
+    command = f"for file in {names}; do ( {body} ) || exit 1; done"
+    at.settings = replace(at.settings, tests=replace(at.settings.tests, command=command))
+
+
 def create_step_actions(read_content: Callable[[str], bytes]) -> list[Tool]:
     """Return the actions. read_content: returns a content by its name in the ledger"""
 
     @tool(effect="write")
-    async def set_file(path: str, content: str, *, at: Workspace) -> Observation:
+    async def set_file(path: str, content: str, before: str = "", *, at: Workspace) -> Observation:
         """Give a file the content of a decided step, or its content before.
 
-        content: name in the ledger
+        content: name in the ledger; before: of the content that it replaces
         """
-        await asyncio.to_thread(_set_file, at, path, read_content(content))
+        original = read_content(before) if before else None
+        await asyncio.to_thread(_set_file, at, path, read_content(content), original)
         return Observation(text=f"{path} has content {content[:8]}", data={"changed": [path]})
 
     @tool(effect="execute")
@@ -103,11 +124,15 @@ async def run_script(at: Workspace, script: str, texts: dict[str, str]) -> dict[
     return {path: found[path] for path in texts}
 
 
-def _set_file(at: Workspace, path: str, content: bytes) -> None:
+def _set_file(at: Workspace, path: str, content: bytes, original: bytes | None) -> None:
+    """Write a file. original: where it has the content already, by an action that a kill cut off: what it had before"""
     transactions = at.transactions
     with transactions.lock_tree():
         try:
             before = at.files.read(path)
+            if before == content and original is not None:
+                at.changes.foreign_edits.pop(path, None)  # the kill came before the snapshot after the action
+                at.changes.remember_content(at.root, path, original)
         except (OSError, ValueError) as error:
             raise ToolFailure(f"set_file: {path}: no change: {error}") from None
         planned = PlannedFile(

@@ -29,6 +29,9 @@ from cli.output.standard_streams import write_error, write_line
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 
+PLACE = "{file}"
+"""Stands in a check for the path of the file (as in agent/team/microsteps/step_actions.py)."""
+
 if TYPE_CHECKING:
     from agent.events import End
     from agent.team.microsteps.forecast import Forecast
@@ -56,7 +59,7 @@ def migrate(
         typer.Option(
             "--check",
             metavar="CMD",
-            help="Command that has to succeed after each file; {file} is its path. Also the tests, without --tests.",
+            help="Command that has to succeed after each file; {file} is its path. Without --tests, also the tests.",
         ),
     ] = "",
     folder: Folder = Path("."),
@@ -92,7 +95,7 @@ def migrate(
         model=model,
         api_base=api_base,
         sandbox=sandbox,
-        test_command=tests or check or None,
+        test_command=tests or (check if check and PLACE not in check else None),
         max_cost=max_cost,
         max_time=max_time,
         max_tokens=max_tokens,
