@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from agent.children.children import Children
@@ -14,7 +16,7 @@ from agent.team.merge.merge_result import Conflicts, Merged
 from agent.team.merge.writers import merge_writer, prepare_resolution, start_writer, verify_merged
 from agent.turn.runtime import Runtime
 from tests.support.child_sessions import play
-from tests.support.cli import call, git, script
+from tests.support.cli import CHECKOUT, call, git, script
 from tests.support.cli import run as patchwright
 
 
@@ -79,6 +81,24 @@ def test_two_writers_change_one_file_and_one_undo_takes_a_merge_back(
     assert not (shop / "lib/link").is_symlink()
     assert not (shop / "go").exists()
     assert (shop / "link").is_symlink()
+
+
+def test_the_example_of_the_architecture_page_runs(
+    shop: Path, tmp_path: Path, parent: SessionSettings
+) -> None:
+    page = (CHECKOUT / "docs/architecture.md").read_text("utf-8")
+    found = re.search(r"^### Writers\n.*?^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    space = dict(globals())
+    exec(found[1], space)
+    model = script(tmp_path, [edit("first = 1", "first = 2"), {"text": "ok"}], "child.json")
+    settings = replace(parent, model=model)  # children have their parent's
+
+    async def story(runtime: Runtime, children: Children) -> None:
+        assert await space["add_change"](runtime, children, "make first 2") == Merged(paths=("cart.py",))
+
+    play(shop, settings, story)
+    assert (shop / "cart.py").read_text().startswith("first = 2\n")
 
 
 def test_a_conflict_goes_to_the_child_with_both_sides_and_then_to_the_parent(
