@@ -17,6 +17,7 @@ import pytest
 from agent.exit_codes import Exit
 from tests.agent.team.microsteps.voting_server import VotingServer
 from tests.support.cli import CHECKOUT, PATCHWRIGHT, environment, git, run
+from tests.support.confined import needs_confinement
 
 DROP = "<<<<<<< SEARCH\nimport six\n=======\n>>>>>>> REPLACE\n"
 BREAK = "<<<<<<< SEARCH\nimport six\n=======\nimport seven\n>>>>>>> REPLACE\n"
@@ -132,6 +133,22 @@ def test_the_estimate_is_shown_and_nothing_begins_without_consent(modules: Path)
         assert done.code == Exit.NO_TEST_RUNNER, "nothing checks these files"
         assert "4 changed, 1 unchanged, 0 failed" in done.out
     assert len(git(modules, "status", "--short").splitlines()) == 4
+
+
+@pytest.mark.slow
+def test_a_program_does_what_the_votes_do_where_the_check_accepts_it(modules: Path) -> None:
+    needs_confinement(modules)
+    program = "```python\ndef transform(text, path):\n    return text.replace('import six\\n', '')\n```"
+
+    def answer(path: str, before: int, prompt: str) -> str:
+        return program if not path else vote(path, before, prompt)
+
+    with VotingServer(answer) as server:
+        code, found = migrate(modules, server, "--check", CHECK, "--k", "2", "--yes", "--no-commit")
+    assert (code, len(found["changed"]), found["failed"]) == (Exit.DONE, 4, [])
+    assert found["by_script"] == 2
+    assert server.asked[""] == 1
+    assert len([path for path in server.asked if path]) == 3, "the others were shown to no voter"
 
 
 @pytest.mark.slow
