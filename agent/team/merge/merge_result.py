@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 ConflictKind = Literal[
@@ -54,10 +54,13 @@ class Merged:
 
     paths: files that were written or removed, none where the parent had all changes already
     left_out: ignored files that the child made, which are not merged
+    base, theirs: the commits whose difference was merged, so that it can be taken back
     """
 
     paths: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    base: str = field(default="", compare=False)
+    theirs: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

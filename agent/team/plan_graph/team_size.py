@@ -1,0 +1,96 @@
+"""How many children a task is worth: from the localizer's spread, the files, the tests and the history.
+
+One agent by default: parallel hands help where the parts are independent, and amplify errors where they are not. The
+estimate bounds children and edges (AgentConductor); it is drawn anew only when tests fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from tools.code.localization.commit_history import load_commits
+
+if TYPE_CHECKING:
+    from tools.code.index.code_index import Index
+
+MOST_CHILDREN = 6
+"""Children of one task, whatever its spread: their reports have to be read."""
+
+NEAR = 0.5
+"""Share of the first file's score from which on a file belongs to the task."""
+
+TOGETHER = 2
+"""Commits that change two files from which on their work is not independent."""
+
+RANKED = 12
+"""Files that the localizer names: more are no part of the task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamSize:
+    """Greatest number of children and of edges between their tasks; reason: in one line, for the log"""
+
+    children: int
+    edges: int
+    reason: str
+
+    def enlarge(self, failing_tests: int) -> TeamSize:
+        """Return the size after a round whose tests fail: one child more, and the edges to look at each other."""
+        if not failing_tests or self.children >= MOST_CHILDREN:
+            return self
+        children = self.children + 1
+        return replace(
+            self,
+            children=children,
+            edges=self.edges + 1,
+            reason=f"{self.reason}; {failing_tests} tests fail: {children} children",
+        )
+
+
+def estimate_team_size(index: Index, text: str) -> TeamSize:
+    """Return the size for a task that a text describes. Blocking."""
+    from tools.code.localization import localize_text
+
+    ranked = localize_text(index, text, files=RANKED, functions=0).files
+    commits = [each.files for each in load_commits(index)]
+    return size_team({each.path: each.score for each in ranked}, commits)
+
+
+def size_team(scores: Mapping[str, float], commits: Sequence[Sequence[str]]) -> TeamSize:
+    """Return the size from the localizer's scores, and the files of past commits."""
+    highest = max(scores.values(), default=0.0)
+    files = [path for path, score in scores.items() if highest and score >= NEAR * highest]
+    sources = [path for path in files if not _is_test(path)]
+    groups = _group_files(sources, commits)
+    tested = len(files) - len(sources)
+    told = f"{len(sources)} files in {len({PurePosixPath(path).parent for path in sources})} folders"
+    if len(groups) <= 1:
+        why = "are changed together" if len(sources) > 1 else "is one place"
+        return TeamSize(children=1, edges=0, reason=f"single: {told} {why}")
+    children = min(len(groups), MOST_CHILDREN)
+    reason = f"{children} children: {told}, {len(groups)} independent groups, {tested} test files"
+    return TeamSize(children=children, edges=min(tested, children), reason=reason)
+
+
+def _group_files(files: Sequence[str], commits: Sequence[Sequence[str]]) -> list[set[str]]:
+    """Group files that past commits changed together."""
+    counts: dict[tuple[str, str], int] = {}
+    known = set(files)
+    for changed in commits:
+        for pair in combinations(sorted(known.intersection(changed)), 2):
+            counts[pair] = counts.get(pair, 0) + 1
+    groups = [{path} for path in files]
+    for (one, other), count in counts.items():
+        if count >= TOGETHER:
+            joined = [group for group in groups if one in group or other in group]
+            groups = [group for group in groups if group not in joined] + [set().union(*joined)]
+    return groups
+
+
+def _is_test(path: str) -> bool:
+    parts = PurePosixPath(path)
+    return parts.name.startswith("test_") or "tests" in parts.parts[:-1]
