@@ -157,6 +157,8 @@ class LineView:
             case Signal(name="weakened-tests"):  # one-shot runs report it in their answer
                 rows = sanitize_text(event.detail).splitlines() if self._texts != "steps" else []
                 return [self._paint(row, "yellow") for row in rows]
+            case Signal(name="plan-mode"):  # the terminal says more about it
+                return []
             case Signal():
                 return [self._format_mark_line("quiet", "dim", event.detail or event.name)]
             case ErrorEvent():
