@@ -34,7 +34,8 @@ def collect_check_fields(session: Session, fields: dict[str, Any]) -> None:
 
     def observe_event(event: Event) -> None:
         if isinstance(event, RequirementsEvent):
-            fields["requirements"] = event.items
+            unchecked = {"state": "not checked", "evidence": "", "detail": ""}
+            fields["requirements"] = [{**unchecked, **each} for each in event.items]
         elif isinstance(event, RubricEvent):
             fields["rubric"] = {"score": event.score, "items": event.items}
         elif isinstance(event, SpecCheckEvent):

@@ -94,12 +94,20 @@ def _read_absence(match: re.Match[str]) -> Checks:
 
 def _read_definition(match: re.Match[str]) -> Checks:
     place = match["place"].strip("`") if match["place"] else ""
-    for name in split_names(match["names"]):
+    for name in _list_defined_names(match):
         yield "name-exists", f"{place}:{name}" if place else name
 
 
 def _read_removed_names(match: re.Match[str]) -> Checks:
-    yield from (("name-gone", each) for each in split_names(match["names"]))
+    yield from (("name-gone", each) for each in _list_defined_names(match))
+
+
+def _list_defined_names(match: re.Match[str]) -> list[str]:
+    """Return the names that can be looked up: an option without dashes may be a key, a field or a parameter."""
+    names = split_names(match["names"])
+    around = match[0].replace(match["names"], " ", 1)
+    is_option = re.search(r"\b(?:options?|flags?)\b", around, re.IGNORECASE)
+    return [each for each in names if each.startswith("-") or not is_option]
 
 
 def _read_move(match: re.Match[str]) -> Checks:

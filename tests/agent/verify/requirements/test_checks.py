@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +65,8 @@ SAID: list[tuple[str, str, str]] = [
     ("name-exists", "order.py:average", "not met"),
     ("name-exists", "--dry-run", "met"),
     ("name-exists", "--dry", "not met"),
+    ("name-exists", "--tax", "met"),
+    ("name-exists", "-x", "not met"),
     ("name-exists", "Cart.total", "met"),
     ("name-gone", "legacy", "met"),
     ("name-gone", "average", "not met"),
@@ -110,6 +113,21 @@ def test_a_check_says_whether_a_requirement_is_met(
     assert result is not None
     assert (result.state, result.evidence) == (state, "static"), result
     assert result.detail or state == "met"
+
+
+def test_one_more_test_changes_no_test(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    repo.write("tests/test_cart.py", "def test_total():\n    assert True\n")
+    repo.commit_all()
+    at = repo.workspace()
+    changes = TurnChanges(workspace=at)
+    changes.begin_turn()
+    agent_writes(at, "tests/test_order.py", "def test_order():\n    assert True\n")
+    each = Requirement(id="r1", text="", kind="file-unchanged", check="tests")
+    found = [asyncio.run(check_statically(each, changes, at))]
+    agent_writes(at, "tests/test_cart.py", "def test_total():\n    pass\n")
+    found.append(asyncio.run(check_statically(each, changes, at)))
+    assert [result.state for result in found if result is not None] == ["met", "not met"]
 
 
 def test_added_dependencies_are_named(turn: tuple[TurnChanges, Workspace]) -> None:

@@ -81,6 +81,7 @@ def test_what_a_prompt_asks_for_is_found(prompt: str, checks: list[tuple[str, st
         "`pytest` passes on my machine but CI fails. Fix it.",
         "A function should have at most 40 lines; change what is longer",
         "Fix this:\n```\ndo not touch a.py, `rm x` must succeed\n```\n<stdin>\ndelete b.py\n</stdin>\n  | create c.py",
+        "Add an option `timeout` to the settings",
         "Use no more than two threads. The file e.g. config.x is fine.",
         "",
     ],
