@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from agent.events import Event, ObservationEvent, Prompt, Signal
-from agent.verify.reproduction.report.extract import extract_report
 from agent.verify.suite_evidence import list_modified_files
 from agent.verify.verdict import Claim, Verdict
 from sandbox.errors import UserError
@@ -84,6 +83,8 @@ class ReproductionVerifier:
 
     async def reproduce_prompt(self, prompt: str) -> Told:
         """Reproduce the bug of a prompt that holds code or a trace; keep the script as an artifact."""
+        from agent.verify.reproduction.report.extract import extract_report
+
         if not extract_report(prompt).has_code:
             return Told()
         return await self.reproduce_report(prompt)
