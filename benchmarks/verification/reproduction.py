@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.verify.reproduction.drafts import build_drafts
 from agent.verify.reproduction.machine import is_told_failure, reproduce
 from agent.verify.reproduction.probe_run import ProbeRunner, find_packages
 from agent.verify.reproduction.report.extract import extract_report
@@ -51,6 +52,7 @@ class Result:
     """Outcome of one issue.
 
     has_code: the issue holds a snippet or a trace; after: "passes", "fails as told" or "fails otherwise" when fixed
+    tells_result: it also tells what some of this code does or should do, which has to be compared
     """
 
     name: str
@@ -64,6 +66,7 @@ class Result:
     rejected: list[str]
     runs: int
     seconds: float
+    tells_result: bool = False
 
     @property
     def is_true(self) -> bool:
@@ -129,13 +132,23 @@ def measure(instance: Mapping[str, Any], project: Project, scratch: Path) -> Res
         name=instance["instance_id"], repo=instance["repo"], has_code=extract_report(text).has_code,
         outcome=str(found.outcome), kind=found.failure.kind if found.failure else "", reason=found.reason, after=after,
         script=found.script, rejected=[f"{each.reason}: {each.detail}" for each in found.rejections],
-        runs=found.runs, seconds=round(time.monotonic() - began, 1),
+        runs=found.runs, seconds=round(time.monotonic() - began, 1), tells_result=tells_result(text),
     )  # fmt: skip
+
+
+def tells_result(text: str) -> bool:
+    """Return whether a report tells an output, an exception or a right value of code that it holds."""
+    found = extract_report(text)
+    drafts = build_drafts(found)
+    told = any(each.output or each.expected or each.error for draft in drafts for each in draft.exchanges)
+    return told or bool(drafts and any(each.role != "expected" for each in found.errors))
 
 
 def report(results: Sequence[Result]) -> str:
     """Return the table by project, and the causes of misses."""
-    rows = ["project                   reports  with code  reproduced  true  false  share  median s  runs"]
+    rows = [
+        "project                   reports  with code  told  reproduced  true  false  share  median s  runs"
+    ]
     by_repo: dict[str, list[Result]] = defaultdict(list)
     for each in results:
         by_repo[each.repo].append(each)
@@ -146,7 +159,8 @@ def report(results: Sequence[Result]) -> str:
         share = f"{100 * len([e for e in true if e.has_code]) / len(code):.0f} %" if code else "–"
         seconds = sorted(each.seconds for each in group)
         rows.append(
-            f"{name:25} {len(group):7} {len(code):10} {len(claimed):11} {len(true):5} {len(claimed) - len(true):6} "
+            f"{name:25} {len(group):7} {len(code):10} {sum(e.tells_result for e in code):5} "
+            f"{len(claimed):11} {len(true):5} {len(claimed) - len(true):6} "
             f"{share:>6} {seconds[len(seconds) // 2]:9.1f} {sum(e.runs for e in group):5}"
         )
     misses = Counter(
