@@ -78,9 +78,9 @@ class SessionTeam:
         """See `Team.get_agent`."""
         return self.team.get_agent(name)
 
-    def is_writer(self, name: str) -> bool:
+    def is_writer(self, name: str, child: str) -> bool:
         """See `Team.is_writer`."""
-        return self.team.is_writer(name)
+        return self.team.is_writer(name, child)
 
     async def delegate(
         self, agent: AgentDefinition, task: str, *, child: str = "", background: bool = False

@@ -32,8 +32,8 @@ class Delegation(Protocol):
 
     def get_agent(self, name: str) -> AgentDefinition: ...
 
-    def is_writer(self, name: str) -> bool:
-        """Whether an agent would change files."""
+    def is_writer(self, name: str, child: str) -> bool:
+        """Whether an agent, or the one that was started as `child`, would change files."""
         ...
 
     async def delegate(
@@ -46,8 +46,11 @@ class Delegation(Protocol):
 def make_delegate_tool(team: Delegation, agents: Mapping[str, AgentDefinition]) -> Tool:
     """Return the tool that hands work over to agents. agents: those that a model is told of"""
 
+    def changes_files(arguments: Mapping[str, Any]) -> bool:
+        return team.is_writer(str(arguments.get("agent") or ""), str(arguments.get("child") or ""))
+
     def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:
-        writes = not arguments.get("child") and team.is_writer(str(arguments.get("agent") or ""))
+        writes = changes_files(arguments)
         return Effect(kind="write" if writes else "none", reason="an agent changes files" if writes else "")
 
     @tool(effect=effect_of)
@@ -77,7 +80,7 @@ def make_delegate_tool(team: Delegation, agents: Mapping[str, AgentDefinition]) 
     return replace(
         delegate,
         description="\n".join([delegate.description, "Agents:", *told]),
-        runs_beside=lambda arguments: not team.is_writer(str(arguments.get("agent") or "")),
+        runs_beside=lambda arguments: not changes_files(arguments),
         is_tracked=True,
     )
 

@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from agent.children.child import Child
 from agent.children.children import MOST_DEPTH, Children
-from agent.children.spec import ChildResult
+from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event, MessageEvent, Prompt
 from agent.exit_codes import Exit
 from agent.team.activity import AgentActivity
@@ -26,7 +27,7 @@ from agent.team.child_tools import (
     make_tests_tool,
 )
 from agent.team.report import Finding, Report, check_place, parse_findings
-from agent.team.rights import build_spec, decide_rights, is_writer
+from agent.team.rights import Rights, build_spec, decide_rights, is_writer
 from agent.team.team_settings import TeamSettings
 from agent.team.tool_scope import ToolScope
 from agent.turn.runtime import Runtime
@@ -104,8 +105,11 @@ class Team:
             )
         return found
 
-    def is_writer(self, name: str) -> bool:
-        """Whether an agent would change files; an unknown one changes none."""
+    def is_writer(self, name: str, child: str) -> bool:
+        """Whether an agent, or the one that was started as `child`, would change files; an unknown one changes none."""
+        if child.strip():
+            row = self.activity.find_row(child.strip())
+            name = row.agent if row is not None else ""
         found = self.catalog.agents.get(name.strip().lower())
         return found is not None and is_writer(found, self._runtime)
 
@@ -129,18 +133,12 @@ class Team:
             )
         self._started += not child
         outbox = Outbox()
-        begun = await self.children.start(spec)
-        try:
-            self._equip_child(begun, agent, outbox, delegates=rights.delegates)
-            if rights.place == "read-only":
-                begun.runtime.workspace.shared_results = self.shared
-        except BaseException:  # nothing has begun: release it
-            await begun.close()
-            raise
-        self._working[begun.id] = begun
-        work = self._run_child(begun, agent, outbox, task or None)
         if not background:
-            return self._build_observation(await work)
+            async with self._slots:
+                begun = await self._start_child(spec, agent, outbox, rights)
+                return self._build_observation(await self._run_child(begun, agent, outbox, task or None))
+        begun = await self._start_child(spec, agent, outbox, rights)
+        work = self._run_child(begun, agent, outbox, task or None, self._slots)
         name = self._get_name(begun.id)
         running = asyncio.create_task(work, name=f"agent {name}")
         self._background[begun.id] = running
@@ -203,11 +201,31 @@ class Team:
         await asyncio.gather(*waiting, return_exceptions=True)
         await self.children.close()
 
-    async def _run_child(
-        self, child: Child, agent: AgentDefinition, outbox: Outbox, task: str | None
-    ) -> Report:
+    async def _start_child(
+        self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
+    ) -> Child:
+        begun = await self.children.start(spec)
         try:
-            async with child, self._slots:
+            self._equip_child(begun, agent, outbox, delegates=rights.delegates)
+        except BaseException:  # nothing has begun: release it
+            await begun.close()
+            raise
+        if rights.place == "read-only":
+            begun.runtime.workspace.shared_results = self.shared
+        self._working[begun.id] = begun
+        return begun
+
+    async def _run_child(
+        self,
+        child: Child,
+        agent: AgentDefinition,
+        outbox: Outbox,
+        task: str | None,
+        slots: AbstractAsyncContextManager[None] | None = None,
+    ) -> Report:
+        """Run one turn of a child and close it. slots: waited for before it begins"""
+        try:
+            async with child, slots or nullcontext():
                 outbox.clear()
                 result = await child.ask(task)
                 return await asyncio.to_thread(self._build_report, child, agent, outbox, result)

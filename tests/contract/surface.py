@@ -147,7 +147,7 @@ class _NoAgents(SessionTeam):
 
     def __init__(self) -> None: ...
 
-    def is_writer(self, name: str) -> bool:
+    def is_writer(self, name: str, child: str) -> bool:
         return False
 
 

@@ -45,3 +45,12 @@ def play_team(shop: Path, settings: SessionSettings, story: Story, **request: An
             await runtime.close()
 
     return asyncio.run(run())
+
+
+def write_agent(name: str, *lines: str) -> None:
+    """Write an agent of the user. lines: of its front matter"""
+    folder = Home.from_environment().config / "agents"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(
+        "\n".join(["---", f"name: {name}", "description: d", *lines, "---", "Do it."])
+    )

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from agent.budget.limit_settings import LimitSettings
 from agent.events import ChildEvent, ChildProgress, Event, ObservationEvent, SessionStart
 from agent.session.log import read_events
 from agent.team.attach import SessionTeam
 from agent.team.report import LONGEST
 from agent.turn.runtime import Runtime
-from tests.support.cli import call
-from tests.support.team_sessions import play_team, team_settings
+from tests.support.cli import call, git
+from tests.support.team_sessions import play_team, team_settings, write_agent
 
 LOOK: list[dict[str, Any]] = [
     {"calls": [call("read", path="cart.py")], "expect": [{"tools": ["read", "search", "report", "ask"]}]},
@@ -259,17 +266,26 @@ def test_a_long_report_is_cut_and_kept_whole(shop: Path, tmp_path: Path) -> None
     play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
 
 
-def test_thirty_agents_leave_nothing_behind(shop: Path, tmp_path: Path) -> None:
+def list_processes() -> set[str]:
+    """The children of this process, with their command lines."""
+    found = set()
+    for task in Path("/proc/self/task").iterdir():
+        for pid in (task / "children").read_text().split():
+            with suppress(OSError):
+                found.add(f"{pid} {Path(f'/proc/{pid}/cmdline').read_bytes()!r}")
+    return found
+
+
+def test_thirty_agents_leave_nothing_behind(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No process, no worktree, no temporary file; `make stress` starts three hundred."""
-    import os
-    import tempfile
-    import threading
-
-    from tests.support.cli import git
-
     count = 300 if os.environ.get("PATCHWRIGHT_STRESS") else 30
-    before = set(os.listdir(tempfile.gettempdir()))
-    descriptors = len(os.listdir("/proc/self/fd"))
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    descriptors, processes = len(os.listdir("/proc/self/fd")), list_processes()
     turns = [
         {"calls": [call("delegate", agent="explore", task=f"Look {n}") for n in range(count)]},
         {"text": "Done."},
@@ -278,15 +294,16 @@ def test_thirty_agents_leave_nothing_behind(shop: Path, tmp_path: Path) -> None:
     async def story(runtime: Runtime, team: SessionTeam) -> None:
         end = await runtime.run_turn("Look")
         assert end.outcome == "done", end.summary
+        assert not any(each.failed for each in observations(runtime))
         assert len(team.team.activity.rows) == count
         assert not team.team.running
         assert not team.team.children.open_children
 
-    play_team(shop, team_settings(tmp_path, turns, {"explore": LOOK}, most=count), story)
-    children = Path(f"/proc/self/task/{threading.get_native_id()}/children").read_text().split()
-    assert not children
+    settings = team_settings(tmp_path, turns, {"explore": LOOK}, most=count)
+    play_team(shop, replace(settings, limits=LimitSettings(max_steps=10_000)), story)
+    assert list_processes() <= processes
     assert git(shop, "worktree", "list").count("\n") == 1
-    assert set(os.listdir(tempfile.gettempdir())) - before <= {tmp_path.name}
+    assert list(temporary.iterdir()) == []
     assert len(os.listdir("/proc/self/fd")) <= descriptors + 5
 
 
@@ -313,5 +330,95 @@ def test_an_agent_at_work_is_steered(shop: Path, tmp_path: Path) -> None:
         runtime.session.subscribe(steer)
         end = await runtime.run_turn("Look")
         assert end.outcome == "done", end.summary
+
+    play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
+
+
+def test_an_agent_is_asked_again_in_a_later_process(shop: Path, tmp_path: Path) -> None:
+    """It is known by its name, and knows what it did."""
+    look = [
+        {"calls": [call("read", path="cart.py")]},
+        {"calls": [call("report", answer="It has tax.", findings=[])]},
+        {
+            "calls": [call("report", answer="The rate is 0.2.", findings=[])],
+            "expect": ["And the rate?", {"anywhere": "RATE = 0.2"}],
+        },
+    ]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look")]},
+        {"text": "It has tax."},
+        {"calls": [call("delegate", child="explore-1", task="And the rate?")]},
+        {"text": "0.2", "expect": ["The rate is 0.2."]},
+    ]
+    settings = team_settings(tmp_path, turns, {"explore": look})
+
+    async def first(runtime: Runtime, team: SessionTeam) -> str:
+        assert (await runtime.run_turn("Look")).outcome == "done"
+        return runtime.session.id
+
+    async def second(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Which rate?")
+        assert end.outcome == "done", end.summary
+
+    session = play_team(shop, settings, first)
+    play_team(shop, settings, second, session=session)
+
+
+def test_what_works_in_the_background_ends_with_the_session(shop: Path, tmp_path: Path) -> None:
+    slow = [{"calls": [call("report", answer="Late.", findings=[])], "delay": 60}]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look", background=True)]},
+        {"text": "I do not wait."},
+        {"text": "Over.", "expect": ["stopped when you end again"]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> Path:
+        end = await runtime.run_turn("Look")
+        assert (end.outcome, end.summary) == ("done", "Over.")
+        return runtime.session.folder
+
+    folder = play_team(shop, team_settings(tmp_path, turns, {"explore": slow}), story)
+    own = [each for each in read_events(folder) if isinstance(each, ChildEvent)]
+    assert [(each.state, each.outcome) for each in own] == [("started", ""), ("ended", "interrupted")]
+
+
+def test_an_agent_starts_others_only_if_its_file_says_so(shop: Path, tmp_path: Path) -> None:
+    write_agent("lead", "tools: Read, Task")
+    lead = [
+        {
+            "calls": [call("Task", subagent_type="explore", prompt="Look")],
+            "expect": [{"tools": ["delegate"]}],
+        },
+        {"text": "Led.", "expect": ["Seen below."]},
+    ]
+    look = [
+        {"calls": [call("delegate", agent="explore", task="Deeper")]},
+        {
+            "calls": [call("report", answer="Seen below.", findings=[])],
+            "expect": ["there is no tool 'delegate'"],
+        },
+    ]
+    turns = [{"calls": [call("delegate", agent="lead", task="Lead")]}, {"text": "Done.", "expect": ["Led."]}]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Lead")
+        assert end.outcome == "done", end.summary
+        tree = [(depth, row.name) for depth, row in team.team.activity.list_tree()]
+        assert tree == [(0, "lead-1"), (1, "lead-1.explore-1")]
+
+    play_team(shop, team_settings(tmp_path, turns, {"lead": lead, "explore": look}), story)
+
+
+def test_an_error_inside_an_agent_is_no_result(shop: Path, tmp_path: Path) -> None:
+    look = [{"error": {"fault": "credentials", "message": "no key"}}]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look")]},
+        {"text": "Done.", "expect": ["Not finished (credentials)", "no key"]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Look")
+        assert end.outcome == "done", end.summary
+        assert observations(runtime)[0].failed
 
     play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)

@@ -17,15 +17,7 @@ from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Mode
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.cli import call
-from tests.support.team_sessions import play_team, team_settings
-
-
-def write_agent(name: str, *lines: str) -> None:
-    folder = Home.from_environment().config / "agents"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.md").write_text(
-        "\n".join(["---", f"name: {name}", "description: d", *lines, "---", "Do it."])
-    )
+from tests.support.team_sessions import play_team, team_settings, write_agent
 
 
 def delegate(
@@ -129,19 +121,28 @@ def test_a_limit_to_paths_counts_for_links_and_dots(shop: Path, tmp_path: Path) 
 
 
 def test_what_a_writer_changes_is_the_sessions_own(shop: Path, tmp_path: Path) -> None:
-    """It is undone with the turn, and is one of the turn's files."""
+    """Also when it is asked again: it is undone with the turn, and is one of the turn's files."""
     write_agent("writer", "tools: Write")
-    turns = [{"calls": [call("write", path="made.txt", content="x\n")]}, {"text": "written"}]
-    parent = [{"calls": [call("delegate", agent="writer", task="Write it")] * 2}, {"text": "over"}]
+    turns = [
+        {"calls": [call("write", path="made.txt", content="x\n")]},
+        {"text": "written"},
+        {"calls": [call("write", path="more.txt", content="y\n")]},
+        {"text": "written, too"},
+    ]
+    parent = [
+        {"calls": [call("delegate", agent="writer", task="Write it")] * 2},
+        {"calls": [call("delegate", child="writer-1", task="And more")]},
+        {"text": "over"},
+    ]
 
     async def story(runtime: Runtime, team: SessionTeam) -> None:
         end = await runtime.run_turn("Do it")
-        assert "made.txt" in end.files
+        assert {"made.txt", "more.txt"} <= set(end.files)
         assert (shop / "made.txt").read_text() == "x\n"
-        assert runtime.snapshots is not None
         snapshots = Snapshots(shop, Home.from_environment().get_project_folder(shop) / "snapshots")
         undo_last_turn(snapshots, Timeline.from_events(read_events(runtime.session.folder)))
         assert not (shop / "made.txt").exists()
+        assert not (shop / "more.txt").exists()
 
     play_team(shop, team_settings(tmp_path, parent, {"writer": turns}), story)
 
