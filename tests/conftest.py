@@ -6,6 +6,8 @@ import os
 import re
 import signal
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
@@ -93,14 +95,14 @@ def projects_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # pytest's own numbers cost a look at all folders so far, twice for each test: half a minute in the whole suite.
-_NUMBERS = count()
+_NUMBERS: defaultdict[str, Iterator[int]] = defaultdict(count)
 
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """As pytest's own: an empty folder of the test, named after it."""
     name = re.sub(r"\W", "_", request.node.name)[:30]
-    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_NUMBERS)}"
+    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_NUMBERS[name])}"
     folder.mkdir(mode=0o700)
     return folder
 
@@ -119,7 +121,7 @@ def isolated(
     projects_python: Path,
 ) -> Path:
     """An empty home for the test and every process that it starts; returns it."""
-    home = homes / f"home{next(_NUMBERS)}"
+    home = homes / f"home{next(_NUMBERS['home'])}"
     home.mkdir(mode=0o700)
     for name in [name for name in os.environ if _foreign(name)]:
         monkeypatch.delenv(name)

@@ -112,11 +112,13 @@ def test_candidates_come_in_the_same_order_every_time() -> None:
     assert listed() == listed()
 
 
+@pytest.mark.slow
 def test_candidates_come_by_falling_priority() -> None:
     priorities = [candidate.priority for candidate in everything(PROGRAM)]
     assert all(first >= second for first, second in itertools.pairwise(priorities))
 
 
+@pytest.mark.slow
 def test_where_likelihood_counts_the_likeliest_come_first_though_not_all_templates_were_asked() -> None:
     source = Source("a.py", PROGRAM)
     failing = [Test(index=0, id="t", file="t.py", standing="failed", lines={"a.py": frozenset(range(1, 99))})]
