@@ -87,7 +87,7 @@ def attach_requirements(
     verifier = RequirementsVerifier(
         workspace=runtime.workspace,
         run_action=runtime.run_harness_action,
-        evidence=conclusion.evidence,
+        get_verification=lambda: conclusion.verification,
         record=runtime.session.append,
         file=file.requirements if file is not None else (),
         trusted=OWN_SOURCES | {file.source} if file is not None and is_trusted else OWN_SOURCES,

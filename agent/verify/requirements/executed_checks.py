@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 
+from agent.events import Verification
 from agent.verify.requirements.requirement import Requirement, Result
-from agent.verify.suite_evidence import SuiteEvidence
 from agent.verify.suite_verifier import RunAction
 from sandbox.errors import UserError
 from tools.core.action import Observation
@@ -18,22 +18,23 @@ MOST_QUOTED = 20
 
 
 async def check_by_running(
-    each: Requirement, at: Workspace, run_action: RunAction, evidence: SuiteEvidence
+    each: Requirement, at: Workspace, run_action: RunAction, verification: Verification
 ) -> tuple[Result, str]:
-    """Return the result of a requirement of the kind `command` or `tests`, and the end of the output if it failed."""
+    """Return the result of a requirement of the kind `command` or `tests`, and the end of the output if it failed.
+
+    verification: of the whole suite in this turn, which excuses what failed before in the same way
+    """
     if each.kind == "command":
         made = await run_action("shell", {"command": each.check})
         if "exit" not in made.data:  # refused, or nothing that could be run
             return Result(detail=f"not run: {_read_first_line(made)}"), ""
         code = made.data["exit"]
         return _judge(code == 0, f"exit {code}", made)
-    if not each.check and (report := evidence.get_current_report()) is not None:
-        outcome = str(report.get("outcome"))
-        passed = outcome == "passed"
-        result = Result(
-            state="met" if passed else "not met", evidence="executed", detail=f"all tests: {outcome}"
-        )
-        return result, ""
+    if not each.check and verification.outcome in ("passed", "failed"):
+        passed = verification.outcome == "passed"
+        return Result(
+            state="met" if passed else "not met", evidence="executed", detail=verification.detail
+        ), ""
     if each.check.startswith("-"):  # an option of the runner
         return Result(detail=f"not run: {each.check!r} is no test"), ""
     targets = [] if not each.check else await asyncio.to_thread(_find_targets, each.check, at)

@@ -126,6 +126,16 @@ def _read_move(match: re.Match[str]) -> Checks:
         yield "name-exists", f"{new}:{old}"
 
 
+def _read_moved_name(match: re.Match[str]) -> Checks:
+    name = (match["word"] or match["name"]).strip("`").partition("(")[0]
+    if is_name(name) and not match["place"].strip("`").endswith("/"):
+        yield "name-exists", f"{match['place'].strip('`')}:{name}"
+
+
+def _read_options(match: re.Match[str]) -> Checks:
+    yield from (("name-exists", each) for each in split_names(match["names"]) if each.startswith("-"))
+
+
 _TEST_FILE = re.compile(r"(?:^|/)(?:test_[\w.-]+|[\w.-]+[_.-](?:test|spec)s?\.\w+)$|^tests?/")
 _TESTED = rf"(?:\b[\w./-]+::\w[\w:-]*(?:\[[^\]\n]*\])?|\btest_\w+\b(?![/.])|{ITEM})"
 _PROGRAMS = frozenset(
@@ -188,12 +198,13 @@ def _compile(text: str) -> re.Pattern[str]:
 _L = rf"(?P<list>{LIST})"
 _END = r"(?!['\N{RIGHT SINGLE QUOTATION MARK}]s|[\w/])"
 _SUCCEEDS = (
+    r"(?:keep passing\b|continue to pass\b|stay green\b|"
     r"(?:(?:still|also|all|both)\s+)*(?:be\s+(?:green|clean)|succeeds?|pass(?:es)?|works?|runs? cleanly"
-    r"|exits?\s+(?:with\s+)?(?:(?:code|status)\s+)?0)\b"
+    r"|exits?\s+(?:with\s+)?(?:(?:code|status)\s+)?0)\b)"
 )
 _SURE = r"(?:make sure|ensure|see to it|so that|until|such that)(?:\s+that)?"
 _T = rf"(?P<list>{_TESTED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_TESTED}){{0,11}})"
-_SUITE = r"(?:all|every|the whole)(?:\s+(?:of the|the|existing|unit))*\s+(?:tests?|test suite|suite)"
+_SUITE = r"(?:all|every|the whole|existing)(?:\s+(?:of the|the|existing|unit))*\s+(?:tests?|test suite|suite)"
 
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(_compile(rf"\b{NOT}\s+(?:ever\s+)?{CHANGE}\s+{ARTICLES}{_L}{_END}"), _read_unchanged, False),
@@ -228,6 +239,17 @@ PATTERNS: tuple[Pattern, ...] = (
         ),
         _read_absence,
         False,
+    ),
+    Pattern(
+        _compile(
+            rf"\bmove\s+(?:the\s+)?(?:{DEFINED}\s+(?P<word>`?[A-Za-z_]\w*`?)|(?P<name>{NAME}))"
+            rf"\s+from\s+{ARTICLES}`?{PATH}`?\s+(?:in)?to\s+{ARTICLES}(?P<place>`?{PATH}`?){_END}"
+        ),
+        _read_moved_name,
+    ),
+    Pattern(
+        _compile(rf"\bwith\s+(?:an?\s+|the\s+)?(?:new\s+)?(?:options?|flags?)\s+(?P<names>{NAMES})"),
+        _read_options,
     ),
     Pattern(
         _compile(
@@ -283,7 +305,10 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(_compile(rf"{_T}\s+{MUST}\s+{_SUCCEEDS}"), _read_success, False),
     Pattern(_compile(rf"\b{_SURE}\s+(?:[\w ]{{0,30}}?\s)?{_T}\s+{_SUCCEEDS}"), _read_success, False),
-    Pattern(_compile(rf"\b(?:make|get)\s+{ARTICLES}(?:tests?\s+)?{_T}\s+pass\b"), _read_success),
+    Pattern(
+        _compile(rf"\b(?:make|get)\s+{ARTICLES}(?:(?:failing|broken|red)\s+)?(?:tests?\s+)?{_T}\s+pass\b"),
+        _read_success,
+    ),
     Pattern(_compile(rf"^\s*{_T}\s+{_SUCCEEDS}\W*$"), _read_success, False),
     Pattern(_compile(rf"\b{_SUITE}\s+{MUST}\s+{_SUCCEEDS}"), _read_suite, False),
     Pattern(
@@ -322,7 +347,8 @@ PATTERNS: tuple[Pattern, ...] = (
     ),
     Pattern(
         _compile(
-            rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|(?:stay|remain))\b"
+            rf"\bsignatures?\s+of\s+(?P<names>{NAMES})\s+(?:{MUST}\s+(?:not\s+(?:be\s+)?{CHANGE}|stay|remain)"
+            r"|stays|remains|does not change)\b"
         ),
         _read_signature,
         False,

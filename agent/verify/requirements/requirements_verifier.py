@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from agent.events import Event, RequirementsEvent
+from agent.events import Event, RequirementsEvent, Verification
 from agent.monitor.answers import GO_ON, GoOn
 from agent.verify.requirements.requirement import (
     EXECUTED_KINDS,
@@ -20,7 +20,6 @@ from agent.verify.requirements.requirement import (
 )
 from agent.verify.requirements.turn_changes import TurnChanges
 from agent.verify.requirements.work_trace import WorkTrace
-from agent.verify.suite_evidence import SuiteEvidence
 from agent.verify.suite_verifier import RunAction
 from agent.verify.verdict import Claim, Evidence, Verdict, VerdictOutcome
 from sandbox.policy.decision import Mode
@@ -48,7 +47,7 @@ class Advice(Protocol):
 class RequirementsVerifier:
     """The requirements of the prompt, of a file and of the user are met.
 
-    run_action: runs commands and tests through the gateway; evidence: the runs of the suite so far
+    run_action: runs commands and tests through the gateway; get_verification: returns that of the suite
     record: appends an event to the log
     file: requirements of every turn; trusted: sources whose commands may be run
     advice: by a model; None without one
@@ -57,7 +56,7 @@ class RequirementsVerifier:
 
     workspace: Workspace
     run_action: RunAction
-    evidence: SuiteEvidence
+    get_verification: Callable[[], Verification]
     record: Callable[[Event], object]
     file: Sequence[Requirement] = ()
     trusted: frozenset[str] = OWN_SOURCES
@@ -161,7 +160,7 @@ class RequirementsVerifier:
         if each.kind in EXECUTED_KINDS:
             from agent.verify.requirements.executed_checks import check_by_running
 
-            return await check_by_running(each, self.workspace, self.run_action, self.evidence)
+            return await check_by_running(each, self.workspace, self.run_action, self.get_verification())
         if each.kind in ("group", "judged"):
             return Result(detail="" if each.kind == "group" else "no code can check it"), ""
         from agent.verify.requirements.static_checks import check_statically

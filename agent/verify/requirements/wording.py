@@ -15,18 +15,21 @@ PATH = (
 )
 """A file by its ending, or a folder by the slash at its end."""
 
+_TESTS = r"(?:the\s+)?(?:tests\b(?![/.])|test\b(?=\s*(?:[,;!?]|\.(?:\s|$)|$|suite\b|files?\b|and\b|or\b)))"
 QUOTED = r"`[^`\n]+`"
-ITEM = rf"(?:{QUOTED}|{PATH}|(?:the\s+)?tests\b(?![/.]))"
+ITEM = rf"(?:{QUOTED}|{PATH}|{_TESTS})"
 _NEXT = r"(?:\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|nor)\s+)"
 LIST = rf"{ITEM}(?:{_NEXT}(?:the\s+)?{ITEM}){{0,11}}"
 ARTICLES = (
-    r"(?:(?:the|a|an|any|all|of|our|my|new|existing|files?|modules?|folders?|directory|scripts?|page|document|in)"
+    r"(?:(?:the|a|an|any|all|of|our|my|new|existing|files?|modules?|folders?|directory|scripts?|page|document|in"
+    r"|under|below|inside|within)"
     r"\s+){0,4}"
 )
 """Words between a verb and the file that it is about."""
 
 BARE_NAME = (
-    r"(?<![\w-])(?-i:[A-Za-z_][\w.]*\(\)|[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|--[a-z][\w-]+)"
+    r"(?<![\w-])(?-i:[A-Za-z_][\w.]*\([^()\n]{0,60}\)|[A-Za-z]+_\w+|_\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*"
+    r"|--[a-z][\w-]+)"
 )
 """A name that is no word of a sentence: called, with an underscore, an inner capital, or an option.
 
@@ -104,4 +107,4 @@ def parse_number(text: str) -> int:
 
 def _strip_quotes(text: str) -> str:
     stripped = text.strip("` \t")
-    return "tests" if stripped in ("the tests", "tests") else stripped
+    return "tests" if re.fullmatch(r"(?:the\s+)?tests?", stripped, re.IGNORECASE) else stripped

@@ -59,6 +59,20 @@ SAID: list[tuple[str, list[tuple[str, str]]]] = [
     ),
     ("Implement the `parse_date` function in dates.py", [("name-exists", "dates.py:parse_date")]),
     ("- [ ] don't modify `Cart.total`", [("name-unchanged", "Cart.total")]),
+    (
+        "Refactor it; existing tests must keep passing. Only edit files under src/.",
+        [("tests", ""), ("only-files", "src/")],
+    ),
+    (
+        "Write a function fibonacci(n) in fib.py with options --in and --out",
+        [("name-exists", "fib.py:fibonacci"), ("name-exists", "--in"), ("name-exists", "--out")],
+    ),
+    (
+        "Make the failing test tests/test_api.py::test_it pass. Do not change the test.",
+        [("tests", "tests/test_api.py::test_it"), ("file-unchanged", "tests")],
+    ),
+    ("Move the function slugify from utils.py to text.py", [("name-exists", "text.py:slugify")]),
+    ("Ensure the signature of `main()` stays the same", [("signature", "main")]),
     ("change nothing but cart.py", [("only-files", "cart.py")]),
 ]
 
@@ -82,6 +96,8 @@ def test_what_a_prompt_asks_for_is_found(prompt: str, checks: list[tuple[str, st
         "A function should have at most 40 lines; change what is longer",
         "Fix this:\n```\ndo not touch a.py, `rm x` must succeed\n```\n<stdin>\ndelete b.py\n</stdin>\n  | create c.py",
         "Add an option `timeout` to the settings",
+        "Do not touch the test database of the staging server",
+        "with options for the user",
         "Use no more than two threads. The file e.g. config.x is fine.",
         "",
     ],

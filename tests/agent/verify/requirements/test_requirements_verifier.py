@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agent.events import Event, Prompt, RequirementsEvent, VerdictEvent
+from agent.events import Event, ObservationEvent, Prompt, RequirementsEvent, VerdictEvent
 from agent.verify.optional_checks import attach_requirements, find_requirements
 from agent.verify.requirements.requirement import Requirement
 from agent.verify.requirements.requirement_file import RequirementFile, parse_checklist
@@ -193,3 +193,28 @@ def test_a_session_that_changes_nothing_has_no_requirements(tmp_path: Path) -> N
     it.runtime.workspace.mode = Mode.READ_ONLY
     assert it.turn("Update order.py").outcome == "done"
     assert "requirements" not in it.kinds()
+
+
+def test_all_tests_are_those_of_the_suite_and_named_ones_are_run(tmp_path: Path) -> None:
+    it = start(tmp_path, [{"calls": [call("put", name="a.txt")]}, {"text": "Done."}, {"text": "No."}])
+    (it.runtime.workspace.root / "test_b.py").write_text(
+        "class TestB:\n    def test_b(self):\n        pass\n"
+    )
+    verifier = find_requirements(it.runtime)
+    assert verifier is not None
+    for check in ("tests/test_a.py", "-x"):
+        verifier.add([Requirement(id="", text=check, kind="tests", check=check, source="user")])
+    prompt = "All tests must pass, test_b must pass, test_missing must pass"
+    assert it.turn(prompt).outcome == "not-achieved"
+    [*_, last] = [e for e in it.events if isinstance(e, RequirementsEvent)]
+    assert {e["check"]: (e["state"], e["evidence"]) for e in last.items if e["kind"] == "tests"} == {
+        "tests/test_a.py": ("met", "executed"),
+        "-x": ("not checked", ""),
+        "": ("met", "executed"),
+        "test_b": ("met", "executed"),
+        "test_missing": ("not met", "static"),
+    }
+    reports = [e.data["report"] for e in it.events if isinstance(e, ObservationEvent) and "report" in e.data]
+    ran = [each["targets"] for each in reports]
+    assert ["test_b.py::TestB::test_b"] in ran
+    assert ran.count([]) == 1  # the whole suite was not run again for it
