@@ -86,7 +86,7 @@ def parse_objects(answer: str) -> list[dict[str, Any]]:
     return []
 
 
-def read_text(item: Mapping[str, Any], key: str, limit: int = 500) -> str:
+def get_text_field(item: Mapping[str, Any], key: str, limit: int = 500) -> str:
     """Return a field of an answer as one line of text, "" if it is none."""
     value = item.get(key)
     return " ".join(value.split())[:limit] if isinstance(value, str) else ""

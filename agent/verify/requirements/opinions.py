@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent.verify.reader import Reader, format_list, read_text
+from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.requirements.requirement import Requirement, Result
 
 MOST_PROPOSED = 8
@@ -22,7 +22,7 @@ class Opinions:
         """Return more requirements of a prompt."""
         rows = format_list([each.text for each in known if each.kind != "group"])
         found = await self.reader.ask("requirements_list", prompt, {"known-requirements": rows})
-        texts = dict.fromkeys(filter(None, (read_text(each, "text") for each in found)))
+        texts = dict.fromkeys(filter(None, (get_text_field(each, "text") for each in found)))
         return [
             Requirement(id=f"r{number}", text=text, source="model")
             for number, text in enumerate(list(texts)[:MOST_PROPOSED], 1)
@@ -41,7 +41,7 @@ class Opinions:
         ids = {each.id for each in requirements}
         found: dict[str, Result] = {}
         for each in answers:
-            id_, detail = read_text(each, "id"), read_text(each, "detail")
+            id_, detail = get_text_field(each, "id"), get_text_field(each, "detail")
             match each.get("state"):
                 case "met" if id_ in ids:
                     found[id_] = Result(state="met", evidence="opinion", detail=detail)

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.events import Event, RubricEvent
 from agent.monitor.answers import GO_ON, GoOn
-from agent.verify.reader import Reader, format_list, read_text
+from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.requirements.turn_changes import TurnChanges
 from agent.verify.rubric.rubric import MOST, WEIGHTS, Criterion, Score, compute_score, list_items
 from agent.verify.verdict import Claim, Verdict, VerdictOutcome
@@ -88,7 +88,7 @@ class RubricVerifier:
 
 def read_criteria(items: Sequence[Mapping[str, Any]]) -> list[Criterion]:
     """Return the criteria of an answer or of a logged rubric; objects without a text are left out."""
-    texts = {text: each.get("weight") for each in reversed(items) if (text := read_text(each, "text"))}
+    texts = {text: each.get("weight") for each in reversed(items) if (text := get_text_field(each, "text"))}
     return [
         Criterion(id=f"c{number}", text=text, weight=next((known for known in WEIGHTS if known == weight), 2))
         for number, (text, weight) in enumerate(list(reversed(texts.items()))[:MOST], 1)
@@ -101,6 +101,6 @@ def read_scores(items: Sequence[Mapping[str, Any]], criteria: Sequence[Criterion
     found: dict[str, Score] = {}
     for each in items:
         value = next((known for known in (0.0, 0.5, 1.0) if known == each.get("score")), None)
-        if value is not None and (id_ := read_text(each, "id")) in ids:
-            found[id_] = Score(value=value, reason=read_text(each, "reason"))
+        if value is not None and (id_ := get_text_field(each, "id")) in ids:
+            found[id_] = Score(value=value, reason=get_text_field(each, "reason"))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.verify.reader import Reader, format_list, read_text
+from agent.verify.reader import Reader, format_list, get_text_field
 from agent.verify.spec_check.finding import FindingKind, SpecFinding
 
 MOST = 6
@@ -24,9 +24,9 @@ class ReaderCritic:
         kinds: tuple[FindingKind, ...] = ("contradiction", "impossible", "loophole")
         found = []
         for each in (await self.reader.ask("spec_check", prompt, parts))[:MOST]:
-            if text := read_text(each, "text"):
+            if text := get_text_field(each, "text"):
                 kind: FindingKind = next((kind for kind in kinds if kind == each.get("kind")), "loophole")
-                place = read_text(each, "place")
+                place = get_text_field(each, "place")
                 found.append(
                     SpecFinding(kind=kind, text=text, places=(place,) if place else (), evidence="opinion")
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.verify.reader import parse_objects, read_text
+from agent.verify.reader import get_text_field, parse_objects
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,6 @@ def test_the_first_array_of_objects_counts(answer: str, found: list[dict[str, st
 
 
 def test_a_field_of_another_type_is_no_text() -> None:
-    assert read_text({"a": " x\ny "}, "a") == "x y"
-    assert [read_text({"a": each}, "a") for each in (3, None, ["x"], {})] == [""] * 4
-    assert len(read_text({"a": "x" * 9_000}, "a")) == 500
+    assert get_text_field({"a": " x\ny "}, "a") == "x y"
+    assert [get_text_field({"a": each}, "a") for each in (3, None, ["x"], {})] == [""] * 4
+    assert len(get_text_field({"a": "x" * 9_000}, "a")) == 500
