@@ -13,6 +13,7 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
+from agent.verify.review.agreement import count_opinion
 from cli.commands.setup import doctor
 from cli.commands.setup.doctor import Finding, collect_findings, run_doctor
 from tests.support.cli import git
@@ -58,6 +59,13 @@ def test_keys_are_named_and_never_shown(project: Path) -> None:
     assert models.verdict == "good"
     assert "ANTHROPIC_API_KEY" in models.detail
     assert "secret" not in repr(models)
+
+
+def test_it_says_how_often_opinions_agree_with_executed_checks(project: Path) -> None:
+    home = Home.from_environment()
+    for result in ("agree", "disagree", "agree"):
+        count_opinion(home, "openai/a", "reviewer", "agree" if result == "agree" else "disagree")
+    assert found(project)["opinions"].detail == "openai/a as reviewer: 2 of 3 agree with executed checks"
 
 
 def test_without_git_the_main_job_cannot_be_done(
