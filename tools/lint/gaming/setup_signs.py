@@ -95,7 +95,8 @@ def _find_narrowed(change: ChangeSet, file: FileChange) -> Iterator[Finding]:
             rf"^\s*[\"']?{key}[\"']?\s*[=:]\s*(?P<value>[^\n]*(?:\n\s+[^\n=:]+)*)", re.MULTILINE
         )
         old, new = pattern.search(file.old), pattern.search(file.new)
-        if key == "include" and "test" not in file.path.rpartition("/")[2].replace("vitest", "test"):
+        is_matrix = "/workflows/" in file.path or "test" not in file.path.rpartition("/")[2]
+        if key == "include" and is_matrix:
             continue
         if new is None or (old is not None and old["value"].strip() == new["value"].strip()):
             continue

@@ -15,7 +15,7 @@ ROWS: tuple[tuple[str, str, str, bool], ...] = (
     # kind, files, what a new line shows, whether it is a failure
     ("selection", r"", r"(?:addopts|pytest|PYTEST_ADDOPTS)[^#\n]*(?:\s|=|\"|')(?:-k|--ignore(?:-glob)?|--deselect|--lf|--last-failed|--co\b|--collect-only|--maxfail|--stepwise)(?:[=\s\"'\],]|$)", True),
     ("selection", r"", r"(?:addopts|pytest)\b[^#\n]*\s-m[= ]?\s*[\"']?not\b", True),
-    ("selection", r"(?:ini|cfg|toml)$", r"^\s*[\"']?(?:-k|--ignore(?:-glob)?[= ]|--deselect[= ]|--collect-only|--lf\b)", True),
+    ("selection", r"(?:ini|cfg|toml)$", r"^\s*[\"']?(?:-k|--ignore(?:-glob)?[= ](?![\"']?[A-Z]{1,3}\d)|--deselect[= ]|--collect-only|--lf\b)", True),
     ("selection", r"(?:ini|cfg|toml)$", r"^\s*(?:norecursedirs|python_files|python_functions|python_classes|testpaths|collect_ignore\w*)\s*=", False),
     ("selection", r"conftest\.py$", r"^\s*collect_ignore(?:_glob)?\s*(?:=|\+=|\.)", True),
     ("threshold", r"", r"^\s*[\"']?(?:exclude_lines|exclude_also|omit|coveragePathIgnorePatterns)\b", False),

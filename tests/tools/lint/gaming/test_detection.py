@@ -231,3 +231,24 @@ def test_a_minified_file_takes_no_time() -> None:
         **{"dist/shapes.js": (line + "\n", line.replace("name7,", "") + "\n"), "test": (TEST, TEST + "\n")}
     )
     assert time.process_time() - before < 1.0
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        (
+            ".github/workflows/test.yml",
+            "matrix:\n  include:\n  - a: 3.8\n",
+            "matrix:\n  include:\n  - a: 3.9\n",
+        ),
+        ("tox.ini", "commands =\n  flake8 \\\n", "commands =\n  flake8 \\\n    --ignore=E302,F403 \\\n"),
+    ],
+)
+def test_a_matrix_or_a_linters_list_selects_no_tests(path: str, before: str, after: str) -> None:
+    code = CODE.replace("width * height", "width * height * 1")
+    assert "error" not in {severity for _, severity in detect(shapes=(CODE, code), **{path: (before, after)})}
+
+
+def test_a_folder_that_is_ignored_is_a_selection() -> None:
+    signs = detect(**{"tox.ini": ("[pytest]\n", "[pytest]\naddopts =\n    --ignore=tests/slow\n")})
+    assert ("selection", "error") in signs
