@@ -26,7 +26,7 @@ def test_attempts_are_shown_while_they_run_and_the_best_is_applied(
         ask(terminal, "/attempts", "needs a task")
         terminal.type("/attempts 2 mend the cart\r")
         terminal.wait("attempt 1: step 2")
-        terminal.wait("is applied: equal, and the")
+        terminal.wait("is applied: 2 attempts")
         terminal.wait("It adds up.")
         at_rest(terminal)
         assert "attempt 2: passed" in terminal.everything
