@@ -88,8 +88,13 @@ class Report:
             )
             return f"{enclose_in_tag('agent-question', cut(self.question, LONGEST_QUESTION), head)}\n{hint}"
         tail = f'Whole report: recall(ref="{ref}"). To go on with this agent: delegate(child="{self.child}", task=…).'
-        room = LONGEST - len(tail) - len(enclose_in_tag("agent-report", "", head)) - 1
-        return f"{enclose_in_tag('agent-report', self._fit(room), head)}\n{tail}"
+        first = f"{end}\n" if (end := self._describe_end()) else ""
+        room = LONGEST - len(f"{first}{tail}".encode()) - len(enclose_in_tag("agent-report", "", head)) - 1
+        body = enclose_in_tag("agent-report", self._fit(room), head)
+        excess = len(f"{first}{body}{tail}".encode()) + 1 - LONGEST
+        if excess > 0:  # tags in the text, which are longer when they are escaped
+            body = enclose_in_tag("agent-report", self._fit(room - 2 * excess), head)
+        return f"{first}{body}\n{tail}"
 
     def build_data(self) -> dict[str, Any]:
         """Return it as data, for views and programs."""
@@ -109,7 +114,7 @@ class Report:
         """Return text, findings and tests in so many bytes; what is left out is counted."""
         items = [f"{each.place}: {' '.join(each.note.split())}" for each in self.findings]
         items += [f"{path}: {ref}" for path, ref in self.tests.items()]
-        parts = [self._describe_end(), self.text.strip(), self.last_words.strip()]
+        parts = [self.text.strip(), self.last_words.strip()]
         text = cut("\n".join(filter(None, parts)), SHARE_OF_TEXT if items else room)
         lines, used = [text] if text else [], len(text.encode())
         for number, item in enumerate(items):
@@ -126,7 +131,7 @@ class Report:
         """Return how an agent ended that did not end by itself; "" for one that did."""
         if self.is_finished:
             return ""
-        return f"Not finished ({self.outcome}). Its last words follow; they are no result."
+        return f"{self.child}: Not finished ({self.outcome}). Its last words are no result."
 
 
 _OWN_ENDS = (

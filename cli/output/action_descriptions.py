@@ -217,7 +217,13 @@ _RESULTS: dict[str, Callable[[Data], str]] = {
     "calls": _describe_block,
     "diff": _describe_diff,
     "repair": _describe_repair,
+    "findings": lambda data: _describe_findings(data["findings"]),
 }
+
+
+def _describe_findings(findings: object) -> str:
+    number = len(findings) if isinstance(findings, list) else 0
+    return f"{number} findings" if number > 1 else "1 finding" if number else ""
 
 
 def _filter_mappings(value: object) -> list[Data]:

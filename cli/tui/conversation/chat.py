@@ -12,7 +12,7 @@ from agent.events import Event, MessageEvent, Prompt, Rewind, Steer
 from agent.model.protocol import Model
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
-from agent.team.attach import attach_person
+from agent.team.attach import attach_person, attach_team
 from agent.turn.runtime import Runtime
 from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import wrap_words
@@ -239,6 +239,9 @@ class Chat:
     async def switch_model(self, name: str) -> None:
         """Use another model from the next turn on. Raises UserError."""
         await self.runtime.switch_model(self._make_model(name))
+        if self.runtime.team is None:  # of the offline engine, which starts no agents
+            attach_team(self.runtime, self.home)
+            attach_person(self.runtime, self._person)
 
     def format_footer(self) -> str:
         """Return the footer of the screen."""
