@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import call, script
+from tests.support.cli import PATCHWRIGHT, call, environment, script
 from tests.support.talking import ask, at_rest, leave, logs, talk
 from tests.support.terminal import Terminal
 
@@ -133,4 +133,24 @@ def test_a_killed_session_tells_of_its_agents_and_goes_on_with_them(shop: Path) 
         terminal.wait("Found.")
         at_rest(terminal)
         ask(terminal, "/agents", "✔ explore-1 · done")
+        leave(terminal)
+
+
+def test_a_model_that_follows_the_offline_engine_may_start_agents(shop: Path) -> None:
+    look = script(shop.parent, [report("It is in the cart.")], "explore.json")
+    turns = [
+        {
+            "calls": [call("delegate", agent="explore", task="Where?")],
+            "expect": [{"tools": ["delegate", "ask_user"]}],
+        },
+        {"text": "Found.", "expect": ["It is in the cart."]},
+    ]
+    model = script(shop.parent, turns)
+    env = environment({"PATCHWRIGHT_AGENTS__MODELS": f"{{explore = {json.dumps(look)}}}"})
+    with Terminal([*PATCHWRIGHT, "--model", "offline"], cwd=shop, env=env) as terminal:
+        at_rest(terminal)
+        ask(terminal, f"/model {model}", "model: scripted")
+        terminal.type("where?\r")
+        terminal.wait("Found.")
+        at_rest(terminal)
         leave(terminal)
