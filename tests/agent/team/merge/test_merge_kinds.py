@@ -13,6 +13,8 @@ from tests.support.cli import git
 from tests.tools.workspaces import workspace
 from tools.core.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 Change = Callable[[Path], object]
 
 

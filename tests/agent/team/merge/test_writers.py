@@ -7,6 +7,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.events import ObservationEvent
@@ -18,6 +20,8 @@ from agent.turn.runtime import Runtime
 from tests.support.child_sessions import play
 from tests.support.cli import CHECKOUT, call, git, script
 from tests.support.cli import run as patchwright
+
+pytestmark = pytest.mark.slow
 
 
 def edit(old: str, new: str) -> dict[str, object]:

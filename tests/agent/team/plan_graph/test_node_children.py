@@ -21,6 +21,8 @@ from tests.support.child_sessions import play, settings_for
 from tests.support.cli import call, git, script
 from tools.code.index.code_index import Index
 
+pytestmark = pytest.mark.slow
+
 PAIR = TeamSize(children=2, edges=0, reason="2 children: two files")
 
 

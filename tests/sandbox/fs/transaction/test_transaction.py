@@ -95,6 +95,30 @@ def test_modes_are_kept_and_set(place: Place) -> None:
     assert modes["script"] == 0o755
 
 
+def test_links_are_made_led_elsewhere_and_replaced_by_files(place: Place) -> None:
+    for name in ("moved", "replaced"):
+        (place.root / name).symlink_to("old.py")
+    before = compute_fingerprint(b"old.py")
+    place.commit(
+        Write(path="moved", content=b"cart.py", before=before, place="link"),
+        Write(path="replaced", content=b"x = 1\n", before=before, place="entry"),
+        Write(path="src/made", content=b"../cart.py", before=None, place="link"),
+        Write(
+            path="cart.py", content=b"src/order.py", before=compute_fingerprint(b"total = 0\n"), place="link"
+        ),
+    )
+    assert (place.root / "moved").readlink() == Path("cart.py")
+    assert (place.root / "src/made").readlink() == Path("../cart.py")
+    assert (place.root / "cart.py").readlink() == Path("src/order.py")
+    assert not (place.root / "replaced").is_symlink()
+    assert (place.root / "replaced").read_bytes() == b"x = 1\n"
+    assert (place.root / "old.py").read_bytes() == b"\n", "what a link led to is left alone"
+    with pytest.raises(Conflict, match="has changed since"):
+        place.commit(Write(path="moved", content=b"new.py", before=before, place="link"))
+    assert (place.root / "moved").readlink() == Path("cart.py")
+    assert place.records() == []
+
+
 def test_of_a_link_the_file_that_it_leads_to_is_written(place: Place) -> None:
     (place.root / "link.py").symlink_to("src/order.py")
     (place.root / "folder").symlink_to("src")
