@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent.team.microsteps.estimate import Estimate
+from agent.team.microsteps.estimate import Estimate, SampledStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """files: all of them; sampled: those with votes already; calls: of all files, those made included
+    """Votes and their price.
 
-    tokens, dollars: of all calls; dollars None where the model has no known price
+    files: all of them; sampled: those with votes already; agreement: share of the most frequent answers in these
+    calls: of all files, those made included; tokens, dollars: of them; dollars None without a known price
     """
 
     files: int
@@ -28,24 +29,30 @@ class Forecast:
 
     @classmethod
     def from_votes(
-        cls, estimate: Estimate, usage: Mapping[str, float], votes: int, *, sampled: int, size_ratio: float
+        cls,
+        estimate: Estimate,
+        usage: Mapping[str, float],
+        sample: Sequence[SampledStep],
+        *,
+        size_ratio: float,
     ) -> Forecast:
         """Build it from the votes so far.
 
-        usage: of these votes; size_ratio: mean size of all files to that of the sampled ones
+        usage: of the sample's votes; size_ratio: mean size of all files to that of the sampled ones
         """
+        valid = sum(sum(each.counts) for each in sample)
+        votes = valid + sum(each.malformed for each in sample)
         per_vote = {name: value / votes * size_ratio for name, value in usage.items()} if votes else {}
-        difficulty = estimate.difficulty
         dollars = per_vote.get("cost", 0.0) * estimate.votes
         return cls(
             files=estimate.steps,
-            sampled=sampled,
+            sampled=len(sample),
             k=estimate.k,
             calls=round(estimate.votes),
             tokens=round((per_vote.get("input", 0) + per_vote.get("output", 0)) * estimate.votes),
             dollars=dollars or None,
-            agreement=sum(p * weight for p, weight in difficulty.shares.items()),
-            malformed=difficulty.malformed,
+            agreement=sum(max(each.counts, default=0) for each in sample) / valid if valid else 0.0,
+            malformed=estimate.difficulty.malformed,
             expected_errors=estimate.expected_errors,
         )
 

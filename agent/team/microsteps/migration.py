@@ -159,8 +159,7 @@ class Migration:
         forecast = Forecast.from_votes(
             estimate,
             self.ledger.usage,
-            sum(each.size for each in elections),
-            sampled=len(sampled),
+            sample,
             size_ratio=mean / max(sum(len(contents[path]) for path in sampled) / len(sampled), 1),
         )
         self.forecast = forecast
