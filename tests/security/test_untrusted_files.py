@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import resource
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from agent.app_dirs import Home
 from tests.sandbox.fs.test_untrusted_file import TRAPS
-from tests.support.cli import call, run, script
+from tests.support import cli
+from tests.support.cli import call, script
 from tests.support.repo import Repo
+
+run = partial(cli.run, wrap=("env",))
+"""Starts that this process waits for itself: their memory is measured."""
 
 SETTINGS = "patchwright.toml"
 
