@@ -39,8 +39,11 @@ def render_script(
                 if lets_pass and place == failure.step and failure.kind == "exception"
                 else _render_statement(source, place, checks.get(place))
             )
-    if failure.checks:
-        lines += _render_checks(failure.checks)
+    checking = _render_checks(failure.checks) if failure.checks else []
+    if lets_pass and checking:
+        lines = _expect_either(lines, checking)
+    else:
+        lines += checking
     head = [*dict.fromkeys(line for each in (*setup, *imports, *hoisted) for line in [each])]
     parts = [f'"""Reproduction: {_quote_title(title)}"""', "", *head]
     if any("redirect_stdout" in line for line in lines):
@@ -63,6 +66,13 @@ def _allow_others(source: str, error_type: str) -> list[str]:
         f"    if type(error).__name__ == {error_type!r}:",
         "        raise",
     ]
+
+
+def _expect_either(lines: Sequence[str], checking: Sequence[str]) -> list[str]:
+    """Return statements whose exception is right as well as another result: the report asks for one."""
+    body = textwrap.indent("\n".join(lines), "    ")
+    rest = textwrap.indent("\n".join(checking), "    ")
+    return ["try:", body, "except Exception:", "    pass", "else:", rest]
 
 
 def _flatten_texts(source: str) -> str:

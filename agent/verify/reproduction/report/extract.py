@@ -51,7 +51,8 @@ _SECTIONS = {
     "actual": re.compile(r"(?i)actual|observed|what happen|current behavio"),
 }
 _WANTS_ERROR = re.compile(
-    r"\bgracefully\b|\b(?:better|proper|clear\w*|helpful|meaningful|informative|useful) (?:error|exception|message)",
+    r"\bgracefully\b|\bshould (?:fail|raise|throw)\b"
+    r"|\b(?:better|proper|clear\w*|helpful|meaningful|informative|useful) (?:error|exception|message)",
     re.IGNORECASE,
 )
 """Prose that asks for another exception where one is raised."""

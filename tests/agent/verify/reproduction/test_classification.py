@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.verify.reproduction.classification import Failure, Rejection, classify_run
+from agent.verify.reproduction.classification import Check, Failure, Rejection, classify_run
 from agent.verify.reproduction.drafts import build_drafts, find_undefined_names
 from agent.verify.reproduction.observation import ErrorSeen, RunSeen, StepSeen
 from agent.verify.reproduction.report.extract import extract_report
@@ -121,3 +121,25 @@ def test_another_exception_may_be_right_if_the_report_asks_for_one() -> None:
     assert "type(error).__name__ == 'KeyError'" in wanted
     assert not extract_report("`f(1)` fails with `KeyError: 1`.").wants_error
     assert extract_report("`f(1)` fails with `KeyError: 1` and should raise ValueError").wants_error
+
+
+def test_an_exception_may_be_right_where_a_result_is_seen() -> None:
+    check = Check(step=0, way="repr", text="3")
+    failure = Failure(kind="output", step=0, detail="", checks=(check,))
+    script = render_script(
+        "t", [], [], ["f(1)"], failure, lets_pass=extract_report("f(1) should fail").wants_error
+    )
+    for source, passes in (
+        ("def f(x): return 3", False),
+        ("def f(x): return 4", True),
+        ("def f(x): 1 / 0", True),
+    ):
+        names: dict[str, object] = {}
+        exec(f"{source}\n{script}", names)  # the script is made of the literals above
+        test = names["test_reproduction"]
+        assert callable(test)
+        if passes:
+            test()
+        else:
+            with pytest.raises(AssertionError):
+                test()
