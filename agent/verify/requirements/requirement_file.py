@@ -17,6 +17,7 @@ from agent.verify.requirements.patterns import find_checks
 from agent.verify.requirements.requirement import (
     NUMERIC,
     WITHOUT_CHECK,
+    Kind,
     Requirement,
     number_requirements,
 )
@@ -187,12 +188,42 @@ def parse_checklist(text: str, source: str) -> list[Requirement]:
             found.append(group)
             open_groups.append((indent, group.id))
             parent = group.id
-            made = build_requirements(sentence, find_checks(sentence), source=source, number=len(found))
+            made = build_requirements(sentence, find_item_checks(sentence), source=source, number=len(found))
         else:
-            made = build_requirements(sentence, find_checks(sentence), source=source, number=len(found))
+            made = build_requirements(sentence, find_item_checks(sentence), source=source, number=len(found))
             made = made or [Requirement(id=f"r{len(found) + 1}", text=sentence, source=source)]
         found += [_put_below(each, parent) for each in made]
     return found
+
+
+_STATES = (
+    (re.compile(r"^(?P<what>.+?) (?:exists?|is there|are there)$", re.IGNORECASE), r"\g<what> must exist"),
+    (
+        re.compile(
+            r"^(?P<what>.+?) (?:is|are|stays?|remains?) (?:un(?:changed|touched)|not (?:changed|touched)"
+            r"|as (?:it is|they are))$",
+            re.IGNORECASE,
+        ),
+        r"do not change \g<what>",
+    ),
+    (re.compile(r"^(?P<what>.+?) (?:is|are) (?:changed|updated|edited)$", re.IGNORECASE), r"update \g<what>"),
+    (re.compile(r"^(?P<what>.+?) (?:is|are) (?:gone|deleted|removed)$", re.IGNORECASE), r"delete \g<what>"),
+    (
+        re.compile(r"^(?P<what>.+?) (?:succeeds?|pass(?:es)?|works?)$", re.IGNORECASE),
+        r"\g<what> must pass",
+    ),
+)
+"""Items of a list that tell the state to be reached, and the same as the orders of a prompt are worded."""
+
+
+def find_item_checks(item: str) -> list[tuple[Kind, str]]:
+    """Return the checks that an item of a list asks for: unlike a sentence of a prompt, it may tell a state."""
+    if found := find_checks(item):
+        return found
+    for pattern, order in _STATES:
+        if pattern.match(item):
+            return find_checks(pattern.sub(order, item))
+    return []
 
 
 def _put_below(each: Requirement, parent: str) -> Requirement:

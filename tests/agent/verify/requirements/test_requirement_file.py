@@ -108,3 +108,26 @@ def test_a_file_that_is_no_plain_text_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError) as caught:
             load_requirements(root / f"{name}.md", root)
         assert f"{name}.md" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("item", "check"),
+    [
+        ("b.py exists", ("file-exists", "b.py")),
+        ("`total` exists", ("name-exists", "total")),
+        ("a.py is not changed", ("file-unchanged", "a.py")),
+        ("the tests stay as they are", ("file-unchanged", "tests")),
+        ("old.py is deleted", ("file-gone", "old.py")),
+        ("`make check` succeeds", ("command", "make check")),
+        ("all tests pass", ("tests", "")),
+        ("README.md is updated", ("file-changed", "README.md")),
+    ],
+)
+def test_an_item_may_tell_the_state_to_be_reached(item: str, check: tuple[str, str]) -> None:
+    (found,) = parse_checklist(f"- [ ] {item}\n", "task.md")
+    assert (found.kind, found.check) == check
+
+
+def test_a_state_that_code_cannot_see_is_left_to_a_model() -> None:
+    (found,) = parse_checklist("- [ ] the function works\n", "task.md")
+    assert found.kind == "judged"
