@@ -215,9 +215,11 @@ def _find_assertion(
 ) -> Failure | None:
     """Find an assertion of the report's own that fails in code that the report shows.
 
-    One outside of a test may state what happens instead of what should: it counts if the report tells its failure.
+    One outside of a test may state what happens instead of what should: it counts if the report tells its failure, or
+    is a request to mend it.
     """
-    is_told = draft.origin == "model" or any(each.type == "AssertionError" for each in report.errors)
+    is_told = draft.origin == "model" or report.is_order
+    is_told = is_told or any(each.type == "AssertionError" for each in report.errors)
     for place, step in enumerate(run.steps):
         error = step.error
         if error is None or place < draft.first or error.type != "AssertionError":

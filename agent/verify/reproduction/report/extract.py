@@ -83,7 +83,15 @@ def extract_report(text: str) -> Report:
         actual=tuple(fields["actual"]),
         wants_error=any(each.role == "expected" for each in errors) or bool(_WANTS_ERROR.search(prose)),
         versions=tuple(dict.fromkeys(f"{a} {b}" for a, b in _VERSION.findall(text)))[:MOST],
+        is_order=bool(_ORDER.search(prose)),
     )
+
+
+_ORDER = re.compile(
+    r"^\W*(?:please\s+|can you\s+|could you\s+)?(?:fix|mend|repair|correct|resolve)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What people say to whoever is to mend a bug, and not in a report of one."""
 
 
 @dataclass(slots=True)

@@ -64,6 +64,7 @@ class Report:
 
     errors: all that it tells of, in its order; versions: as written, "Django 3.0.7"
     wants_error: another exception should be raised instead
+    is_order: it is a request to mend the bug, so that its assertions state what should be
     """
 
     title: str
@@ -74,6 +75,7 @@ class Report:
     actual: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     wants_error: bool = False
+    is_order: bool = False
 
     @property
     def has_code(self) -> bool:

@@ -342,3 +342,17 @@ def test_a_comment_may_tell_an_exception() -> None:
 def test_a_session_after_a_wish_shows_what_happens() -> None:
     text = "It is wrong: we should have one factor and not two.\n```\n> f(1)\n> 2\n> f(2)\n> 3\n```\n"
     assert [each.role for each in extract_report(text).snippets[0].exchanges] == ["actual", "actual"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_order"),
+    [
+        ("Fix this bug: the total is wrong.", True),
+        ("Hello,\n\nplease repair `total`.", True),
+        ("The total is wrong.\n\nA fix would be nice.", False),
+        ("total() fails to fix the order of its prices", False),
+    ],
+)
+def test_a_request_to_mend_is_told_from_a_report(text: str, is_order: bool) -> None:
+    code = "\n\n```python\nassert total([1]) == 1\n```\n"
+    assert extract_report(text + code).is_order is is_order
