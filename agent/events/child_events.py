@@ -37,3 +37,21 @@ class ChildProgress(Event):
     kind: Literal["child-progress"] = "child-progress"
     child: str
     event: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class MergeEvent(Event):
+    """The work of a child in a worktree has reached its parent, or has come into the parent's files.
+
+    child: its session id; outcome: "reported" is about to be merged, "kept" is not
+    commit: has its work, base: the commit that the work was made from; no reference names them
+    paths: files that were merged, or that have no merge; left_out: ignored files that are not merged
+    """
+
+    kind: Literal["merge"] = "merge"
+    child: str
+    outcome: Literal["reported", "kept", "merged", "conflicts"]
+    paths: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    base: str = ""
+    commit: str = ""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent.events.child_events import ChildEvent, ChildProgress
+from agent.events.child_events import ChildEvent, ChildProgress, MergeEvent
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
@@ -65,6 +65,7 @@ KINDS: dict[str, type[Event]] = {
     "fork": Fork,
     "title": Title,
     "child": ChildEvent,
+    "merge": MergeEvent,
     "chain": ChainEvent,
     "child-progress": ChildProgress,
     "attempt": AttemptEvent,

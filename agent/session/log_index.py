@@ -56,6 +56,7 @@ KINDS = (
     "requirements",
     "spec-check",
     "rubric",
+    "merge",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

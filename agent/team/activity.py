@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent.events import ChildEvent, ChildProgress, Event
+from agent.events import ChildEvent, ChildProgress, Event, MergeEvent
 from agent.session.log import Session
 
 State = Literal["working", "ended", "cut off"]
+
+Merge = Literal["", "reported", "kept", "merged", "conflicts"]
 
 LONGEST_LINE = 300
 """Characters of a last line that are kept."""
@@ -23,6 +25,9 @@ class AgentRow:
 
     name: by which models and persons call it: its kind and a number; below another agent, after that one's name
     parent: session of the agent that started it, "" for one of the session's own; last: its last line
+    place: where its files are, as in a `ChildSpec`
+    merge: what became of the changes of one in a worktree; paths: files that were merged, or that have no merge
+    base, commit: its work that is not merged
     """
 
     child: str
@@ -38,6 +43,16 @@ class AgentRow:
     last: str = ""
     seconds: float = 0.0
     began: float = field(default_factory=time.monotonic)
+    place: str = ""
+    merge: Merge = ""
+    paths: tuple[str, ...] = ()
+    base: str = ""
+    commit: str = ""
+
+    @property
+    def has_unmerged_work(self) -> bool:
+        """Whether it works in a worktree and has reported changes that its parent's files have not."""
+        return self.merge in ("reported", "kept", "conflicts")
 
     @property
     def elapsed(self) -> float:
@@ -54,7 +69,7 @@ class AgentActivity:
 
     def restore(self, session: Session) -> None:
         """Read the children of a resumed session from its log; those without an end were cut off."""
-        for event in session.replayed.select_events(ChildEvent):
+        for event in session.replayed.select_events(ChildEvent, MergeEvent):
             self.handle_event(event)
         for row in self.rows.values():
             if row.state == "working":
@@ -67,6 +82,8 @@ class AgentActivity:
             return self._track_child(
                 "", {**vars(event), "tokens": usage.input + usage.output, "cost": usage.cost or 0.0}
             )
+        if isinstance(event, MergeEvent):
+            return self._track_merge(vars(event))
         return isinstance(event, ChildProgress) and self._track_progress(event.child, event.event)
 
     def list_tree(self) -> Iterator[tuple[int, AgentRow]]:
@@ -106,6 +123,7 @@ class AgentActivity:
                 return False
             begun = self.rows.get(child) or self._add_row(child, str(event["agent"]), parent)
             begun.state, begun.began = "working", time.monotonic()
+            begun.place = str(event.get("place", ""))
             begun.task = begun.task or " ".join(str(event.get("prompt", "")).split())
             return True
         row = self.rows.get(child)
@@ -118,9 +136,19 @@ class AgentActivity:
         row.cost = row.cost or float(event.get("cost") or 0.0)
         return True
 
+    def _track_merge(self, event: Mapping[str, Any]) -> bool:
+        if (row := self.rows.get(str(event.get("child", "")))) is None:
+            return False
+        row.merge = event["outcome"]
+        row.paths = tuple(event.get("paths") or ())
+        row.base, row.commit = str(event.get("base", "")), str(event.get("commit", ""))
+        return True
+
     def _track_progress(self, child: str, event: Mapping[str, Any]) -> bool:
         if event.get("kind") == "child":
             return self._track_child(child, event)
+        if event.get("kind") == "merge":
+            return self._track_merge(event)
         if (row := self.rows.get(child)) is None:
             return False
         match event.get("kind"):

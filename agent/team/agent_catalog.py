@@ -70,9 +70,6 @@ def check_agent_files(home: Home, root: Path) -> AgentCatalog:
         loaded.agents[each.name] = each
     loaded.add_files(_read_user_files(home, loaded.notices))
     loaded.add_files(list(_read_project_files(root, loaded.notices)))
-    for agent in loaded.agents.values():
-        if agent.isolation:
-            loaded.notices.append(f"{agent.source}: `isolation: {agent.isolation}` is refused: leave it out")
     return AgentCatalog(agents=loaded.agents, notices=tuple(loaded.notices), bad=tuple(loaded.bad))
 
 

@@ -20,6 +20,9 @@ LONGEST_QUESTION = 1_200
 MOST_FINDINGS = 100
 """Findings of a report that are kept."""
 
+LONGEST_MERGE = 600
+"""Bytes about the merge of an agent's changes."""
+
 SHARE_OF_TEXT = 900
 """Bytes of the text where findings or tests follow it."""
 
@@ -51,6 +54,8 @@ class Report:
     findings: places with a sentence each; tests: path → reference of the file's content
     question: to its parent, before it goes on; "" if it has ended
     last_words: what it wrote last before a limit or an interruption ended it
+    merge: what became of the changes of one in a worktree, a line; merged: files that were merged
+    conflicts: files without a merge; unmerged: its changes are kept apart for another reason
     """
 
     agent: str
@@ -63,6 +68,10 @@ class Report:
     tests: Mapping[str, str] = field(default_factory=dict)
     question: str = ""
     last_words: str = ""
+    merge: str = ""
+    merged: Sequence[str] = ()
+    conflicts: Sequence[str] = ()
+    unmerged: bool = False
     usage: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -73,7 +82,7 @@ class Report:
 
     def format_whole(self) -> str:
         """Return all of it, for the artifact that the parent may recall."""
-        lines = [self._describe_end(), self.text.strip(), self.last_words.strip()]
+        lines = [self._describe_end(), self.merge, self.text.strip(), self.last_words.strip()]
         lines += [f"{each.place}: {each.note}" for each in self.findings]
         lines += [f"{path}: {ref}" for path, ref in self.tests.items()]
         return "\n".join(line for line in lines if line)
@@ -88,7 +97,8 @@ class Report:
             )
             return f"{enclose_in_tag('agent-question', cut(self.question, LONGEST_QUESTION), head)}\n{hint}"
         tail = f'Whole report: recall(ref="{ref}"). To go on with this agent: delegate(child="{self.child}", task=…).'
-        first = f"{end}\n" if (end := self._describe_end()) else ""
+        heads = (self._describe_end(), cut(self.merge, LONGEST_MERGE))
+        first = "".join(f"{line}\n" for line in heads if line)
         room = LONGEST - len(f"{first}{tail}".encode()) - len(enclose_in_tag("agent-report", "", head)) - 1
         body = enclose_in_tag("agent-report", self._fit(room), head)
         excess = len(f"{first}{body}{tail}".encode()) + 1 - LONGEST
@@ -106,6 +116,8 @@ class Report:
             "findings": [asdict(each) for each in self.findings],
             "tests": dict(self.tests),
             "question": self.question,
+            **({"merged": list(self.merged)} if self.merged else {}),
+            **({"conflicts": list(self.conflicts)} if self.conflicts else {}),
             "usage": dict(self.usage),
             "seconds": self.seconds,
         }
@@ -167,6 +179,15 @@ def parse_findings(text: str) -> list[Finding]:
         if match := _PLACE.match(line):
             found.append(Finding(place=match["place"], note=match["note"].strip()))
     return found[:MOST_FINDINGS]
+
+
+def strip_findings(text: str, findings: list[Finding]) -> str:
+    """Return a text without the lines that were read as findings."""
+    if not findings:
+        return text
+    places = {each.place for each in findings}
+    kept = [line for line in text.split("\n") if not any(f.place in places for f in parse_findings(line))]
+    return "\n".join(kept)
 
 
 def check_place(place: str, count_lines: Callable[[str], int | None]) -> str:

@@ -15,7 +15,7 @@ from sandbox.policy.decision import Mode
 from tools.core.tool_names import EDITORS, ToolGrant
 
 WRITERS = frozenset({*EDITORS, "write", "rename", "git_commit"})
-"""Tools that change files: an agent that asks for one works on its parent's files, one agent at a time."""
+"""Tools that change files: an agent that asks for one works on its parent's files, one at a time, or in a worktree."""
 
 NEVER = OWN_TOOLS | {"git_commit"}
 """Tools that are not handed on with all the others: a session commits for its agents."""
@@ -37,10 +37,6 @@ def decide_rights(agent: AgentDefinition, runtime: Runtime) -> Rights:
     """Return what an agent gets. Raises UserError that names what it asks for and its parent has not."""
     mode = runtime.policy.mode
     offered = [tool.name for tool in runtime.toolbox]
-    if agent.isolation:
-        raise _build_refusal(
-            agent, f"isolation: {agent.isolation}", "there is none here yet", "Leave the field out."
-        )
     if agent.mode is not None and _RANK[agent.mode] > _RANK[mode]:
         raise _build_refusal(
             agent,
@@ -54,10 +50,11 @@ def decide_rights(agent: AgentDefinition, runtime: Runtime) -> Rights:
     writes = mode is not Mode.READ_ONLY and agent.mode is not Mode.READ_ONLY
     writes = writes and (agent.mode is not None or bool(WRITERS.intersection(tools)))
     delegates = "delegate" in tools
+    own_files: Place = "worktree" if agent.isolation else "lease"
     return Rights(
         tools=tuple(each for each in tools if each not in OWN_TOOLS),
         mode=(agent.mode or mode) if writes else Mode.READ_ONLY,
-        place="lease" if writes else "read-only",
+        place=own_files if writes else "read-only",
         delegates=delegates,
     )
 
@@ -90,7 +87,7 @@ PROTOCOL = """Another agent gave you this task and knows only your report, so sa
 
 
 def is_writer(agent: AgentDefinition, runtime: Runtime) -> bool:
-    """Whether an agent would change files. One that is refused changes none."""
+    """Whether an agent would change its parent's files while it works. One that is refused changes none."""
     try:
         return decide_rights(agent, runtime).place == "lease"
     except UserError:

@@ -16,7 +16,7 @@ from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event, MessageEvent, Prompt
 from agent.exit_codes import Exit
-from agent.team.activity import AgentActivity
+from agent.team.activity import AgentActivity, AgentRow
 from agent.team.agent_catalog import AgentCatalog
 from agent.team.agent_definition import AgentDefinition
 from agent.team.child_tools import (
@@ -26,7 +26,7 @@ from agent.team.child_tools import (
     make_findings_tool,
     make_tests_tool,
 )
-from agent.team.report import Finding, Report, check_place, parse_findings
+from agent.team.report import Report, check_place, parse_findings, strip_findings
 from agent.team.rights import Rights, build_spec, decide_rights, is_writer
 from agent.team.team_settings import TeamSettings
 from agent.team.tool_scope import ToolScope
@@ -37,6 +37,7 @@ from tools.core.action import Observation, ToolFailure
 from tools.core.shared_results import SharedResults
 
 if TYPE_CHECKING:
+    from agent.team.merge.isolated_agents import IsolatedAgents
     from tools.core.registry import Tool
 
 MOST_QUESTIONS = 8
@@ -72,7 +73,9 @@ class Team:
         self._started = 0
         self._closing = False
         self.activity.restore(runtime.session)
-        self.cut_off = [row for row in self.activity.rows.values() if row.state == "cut off"]
+        self.cut_off = [
+            row for row in self.activity.rows.values() if row.state == "cut off" or row.merge == "reported"
+        ]
         runtime.session.subscribe(self._handle_event)
 
     @cached_property
@@ -84,6 +87,12 @@ class Team:
 
         root = self._runtime.workspace.root
         return Snapshots(root, self._home.get_project_folder(root) / "snapshots")
+
+    @cached_property
+    def _isolated(self) -> IsolatedAgents:
+        from agent.team.merge.isolated_agents import IsolatedAgents
+
+        return IsolatedAgents(self._runtime, self.children)
 
     @property
     def running(self) -> Mapping[str, Child]:
@@ -127,7 +136,7 @@ class Team:
             )
         rights = decide_rights(agent, self._runtime)
         spec = build_spec(agent, rights, self._runtime, task=task, session=child)
-        if background and spec.place == "lease":
+        if background and spec.place != "read-only":
             raise ToolFailure(
                 f"delegate: agent {agent.name!r} changes files, so it does not work in the background"
             )
@@ -135,6 +144,8 @@ class Team:
         outbox = Outbox()
         if not background:
             async with self._slots:
+                if spec.place == "worktree":
+                    return self._build_observation(await self._run_isolated(spec, agent, outbox, rights))
                 begun = await self._start_child(spec, agent, outbox, rights)
                 return self._build_observation(await self._run_child(begun, agent, outbox, task or None))
         begun = await self._start_child(spec, agent, outbox, rights)
@@ -168,11 +179,30 @@ class Team:
             return await self._await_background(row.child, running)
         if row.child in self._working:
             raise ToolFailure(f"delegate: {row.name} is still at work")
+        if row.place == "worktree" and not task:
+            return await self._hear_isolated(row)
         if not task and row.state != "cut off":
             raise ToolFailure(f"delegate: {row.name} has reported already: give it a task to go on with")
         agent = self.get_agent(row.agent)
         self._background.pop(row.child, None)
         return await self.delegate(agent, task, child=row.child)
+
+    async def _hear_isolated(self, row: AgentRow) -> Observation:
+        """Merge what an agent in a worktree has reported before a kill or a conflict. Raises ToolFailure, UserError."""
+        if not row.has_unmerged_work:
+            lost = (
+                "was cut off, and its worktree is gone" if row.state == "cut off" else "has reported already"
+            )
+            raise ToolFailure(f"delegate: {row.name} {lost}: give it a task, all of which it does then")
+        report = Report(
+            agent=row.agent,
+            child=row.name,
+            session=row.child,
+            outcome=Exit.DONE.label,
+            exit_code=Exit.DONE,
+            text=row.last,
+        )
+        return self._build_observation(await self._isolated.merge_kept(row, report))
 
     def take_arrived(self) -> list[tuple[str, Observation]]:
         """Return the reports that came from the background since the last call."""
@@ -205,6 +235,12 @@ class Team:
         self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
     ) -> Child:
         begun = await self.children.start(spec)
+        await self._prepare_child(begun, agent, outbox, rights)
+        return begun
+
+    async def _prepare_child(
+        self, begun: Child, agent: AgentDefinition, outbox: Outbox, rights: Rights
+    ) -> None:
         try:
             self._equip_child(begun, agent, outbox, delegates=rights.delegates)
         except BaseException:  # nothing has begun: release it
@@ -213,7 +249,30 @@ class Team:
         if rights.place == "read-only":
             begun.runtime.workspace.shared_results = self.shared
         self._working[begun.id] = begun
-        return begun
+
+    async def _run_isolated(
+        self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
+    ) -> Report:
+        """Run one turn of an agent in a worktree, and merge what it reports."""
+        from agent.team.merge.isolated_agents import KEPT_FILES, NEW_FILES
+
+        earlier = self.activity.rows.get(spec.session)
+        kept = earlier is not None and earlier.has_unmerged_work
+        writer = await self._isolated.start(spec, earlier)
+        child = writer.child
+        await self._prepare_child(child, agent, outbox, rights)
+
+        async def ask(prompt: str) -> Report:
+            outbox.clear()
+            return await asyncio.to_thread(self._build_report, child, agent, outbox, await child.ask(prompt))
+
+        try:
+            async with child:
+                note = f"\n\n{KEPT_FILES if kept else NEW_FILES}" if spec.session else ""
+                report = await ask(f"{spec.prompt}{note}")
+                return await self._isolated.bring_in(writer, report, ask)
+        finally:
+            self._working.pop(child.id, None)
 
     async def _run_child(
         self,
@@ -270,7 +329,7 @@ class Team:
             session=child.id,
             outcome=result.outcome,
             exit_code=result.exit_code,
-            text=_strip_findings(result.report, findings) if not outbox.has_reported else result.report,
+            text=strip_findings(result.report, findings) if not outbox.has_reported else result.report,
             findings=findings,
             tests=tests,
             question=question,
@@ -285,7 +344,7 @@ class Team:
             text=report.format_text(ref),
             data=report.build_data(),
             ref=ref,
-            failed=not report.is_finished,
+            failed=not report.is_finished or bool(report.conflicts) or report.unmerged,
             value=report.format_whole(),
         )
 
@@ -326,15 +385,6 @@ class Team:
         self.activity.handle_event(event)
         if isinstance(event, Prompt):
             self._started = 0
-
-
-def _strip_findings(text: str, findings: list[Finding]) -> str:
-    """Return a text without the lines that were read as findings."""
-    if not findings:
-        return text
-    places = {each.place for each in findings}
-    kept = [line for line in text.split("\n") if not any(f.place in places for f in parse_findings(line))]
-    return "\n".join(kept)
 
 
 def _read_last_words(runtime: Runtime) -> str:

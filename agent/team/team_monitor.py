@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from agent.model.protocol import Reply
 from agent.monitor.answers import GO_ON, ReplyAnswer, RequestAnswer, TellModel
 from agent.monitor.monitor import Monitor
+from agent.team.activity import AgentRow
 from agent.team.team import Team
 
 
@@ -27,13 +29,7 @@ class BackgroundReports(Monitor):
         """See `Monitor.before_request`."""
         told = [TellModel(text=each.text) for _, each in self._team.take_arrived()]
         cut_off, self._cut_off = self._cut_off, []
-        told += [
-            TellModel(
-                text=f'{each.name} was cut off at: {each.task[:200]}\nTo go on: delegate(child="{each.name}")'
-            )
-            for each in cut_off
-            if each.state == "cut off" and not each.parent
-        ]
+        told += [TellModel(text=_describe_cut_off(each)) for each in cut_off if not each.parent]
         return told
 
     def after_reply(self, reply: Reply) -> ReplyAnswer:
@@ -50,3 +46,16 @@ class BackgroundReports(Monitor):
         return TellModel(
             text=f"Still at work in the background, and stopped when you end again. To wait for the reports:\n{names}"
         )
+
+
+def _describe_cut_off(row: AgentRow) -> str:
+    """Return what a model is told of an agent whose work a kill has cut off."""
+    call = f"delegate(child={json.dumps(row.name)}"
+    if row.merge == "reported":
+        return (
+            f"{row.name} had reported, but its changes are not merged into your files. To merge them: {call})"
+        )
+    told = f"{row.name} was cut off at: {row.task[:200]}"
+    if row.place == "worktree":
+        return f"{told}\nWhat it had changed is gone with its worktree. To do it again: {call}, task=…)"
+    return f"{told}\nTo go on: {call})"

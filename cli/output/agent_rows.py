@@ -46,8 +46,21 @@ def describe_state(row: AgentRow) -> str:
 def _format_head(row: AgentRow, depth: int, width: int, paint: Paint, *, unicode: bool) -> str:
     mark, style = _choose_mark(row)
     name = f"{'  ' * depth}{_get_mark(mark, unicode)} {row.name}"
-    text = _join([name, describe_state(row), *_list_amounts(row), row.task], unicode)
+    text = _join([name, describe_state(row), _describe_files(row), *_list_amounts(row), row.task], unicode)
     return paint(truncate_text(text, width, ellipsis=_get_mark("ellipsis", unicode)), style)
+
+
+def _describe_files(row: AgentRow) -> str:
+    """Return what became of the changes of an agent in a worktree; "" for others."""
+    if row.place != "worktree":
+        return ""
+    return {
+        "": "in a worktree",
+        "reported": "not merged yet",
+        "kept": "not merged",
+        "merged": f"merged {format_count(len(row.paths), 'file')}",
+        "conflicts": f"not merged: {format_count(len(row.paths), 'conflict')}",
+    }[row.merge]
 
 
 def _choose_mark(row: AgentRow) -> tuple[str, Style]:

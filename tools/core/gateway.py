@@ -92,18 +92,23 @@ class Gateway:
     async def run(self, actions: Sequence[Action]) -> list[Observation]:
         """Run one batch: adjacent read-only actions concurrently, all others in order.
 
+        An action of a batch may run another batch: an agent's changes are merged while others are at work.
         Each action is answered by exactly one recorded observation, also when the batch is cancelled.
         """
         actions = [self._translate_call(action) for action in actions]
         answered: dict[int, Observation] = {}
-        self._open = {action.id for action in actions}
+        self._open |= {action.id for action in actions}  # beside those of a batch that runs this one
         try:
             for group in self._group_actions(actions):
-                self._passed = {actions[i].id: asyncio.Event() for i in group}
-                # return_exceptions: also when cancelled, wait for each of them to record its own end
-                results = await asyncio.gather(
-                    *(self._run_action(actions[i], _Span()) for i in group), return_exceptions=True
-                )
+                passed = {actions[i].id: asyncio.Event() for i in group}
+                self._passed = {**self._passed, **passed}
+                try:
+                    # return_exceptions: also when cancelled, wait for each of them to record its own end
+                    results = await asyncio.gather(
+                        *(self._run_action(actions[i], _Span()) for i in group), return_exceptions=True
+                    )
+                finally:
+                    self._passed = {key: each for key, each in self._passed.items() if key not in passed}
                 for i, result in zip(group, results, strict=True):
                     if isinstance(result, BaseException):
                         raise result

@@ -67,26 +67,46 @@ async def merge_writer(runtime: Runtime, writer: Writer) -> Merged | Conflicts:
     An action of the parent's session: judged by its policy, logged, undone by one undo. Raises UserError if it was
     denied.
     """
-    at = runtime.workspace
+    theirs = await commit_work(runtime, writer)
+    outcome = await merge_commit(runtime, writer.base, theirs)
+    if isinstance(outcome, Conflicts):
+        return outcome
+    if outcome.paths:
+        writer.base = theirs
+    return replace(outcome, left_out=await list_left_out(writer))
+
+
+async def commit_work(runtime: Runtime, writer: Writer) -> str:
+    """Commit the child's present files, without ignored ones; no reference changes. Returns the commit's id."""
     patch = await asyncio.to_thread(writer.child.place.build_patch)
     try:
-        git = open_git(at)
-        theirs = await asyncio.to_thread(commit_patch, git, writer.start, patch)
-        left_out = tuple((await asyncio.to_thread(writer.child.place.list_ignored))[:MOST_LEFT_OUT])
-        plan, conflicts = await asyncio.to_thread(plan_merge, at, writer.base, theirs)
+        return await asyncio.to_thread(commit_patch, open_git(runtime.workspace), writer.start, patch)
     except GitFailed as error:
         raise UserError(Fault.USAGE, f"a child's changes cannot be merged: {error}") from None
-    for _ in range(MOST_RETRIES):
-        if conflicts is not None:
-            return conflicts
-        if not plan.files:
-            return Merged(left_out=left_out)
-        runtime.toolbox.add(accepted=[merge_changes])
-        done = await runtime.run_harness_action("merge_changes", {"base": writer.base, "theirs": theirs})
-        if not done.failed:
-            base, writer.base = writer.base, theirs
-            return Merged(paths=tuple(done.data["changed"]), left_out=left_out, base=base, theirs=theirs)
-        plan, conflicts = await asyncio.to_thread(plan_merge, at, writer.base, theirs)
+
+
+async def list_left_out(writer: Writer) -> tuple[str, ...]:
+    """Return the first of the ignored files that a child made, which are not merged."""
+    return tuple((await asyncio.to_thread(writer.child.place.list_ignored))[:MOST_LEFT_OUT])
+
+
+async def merge_commit(runtime: Runtime, base: str, theirs: str) -> Merged | Conflicts:
+    """Merge the changes between two commits into the parent's files, as `merge_writer` does."""
+    at = runtime.workspace
+    try:
+        plan, conflicts = await asyncio.to_thread(plan_merge, at, base, theirs)
+        for _ in range(MOST_RETRIES):
+            if conflicts is not None:
+                return conflicts
+            if not plan.files:
+                return Merged()
+            runtime.toolbox.add(accepted=[merge_changes])
+            done = await runtime.run_harness_action("merge_changes", {"base": base, "theirs": theirs})
+            if not done.failed:
+                return Merged(paths=tuple(done.data["changed"]), base=base, theirs=theirs)
+            plan, conflicts = await asyncio.to_thread(plan_merge, at, base, theirs)
+    except GitFailed as error:
+        raise UserError(Fault.USAGE, f"a child's changes cannot be merged: {error}") from None
     raise UserError(Fault.DENIED, f"a child's changes were not merged: {done.text}")
 
 

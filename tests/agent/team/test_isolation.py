@@ -1,0 +1,275 @@
+"""Agents with `isolation: worktree`: their changes come into the session's files when they report, or are named."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.app_dirs import Home
+from agent.events import MergeEvent, ObservationEvent
+from agent.session.log import read_events
+from agent.session.undo import Timeline, undo_last_turn
+from agent.team.attach import SessionTeam
+from agent.turn.runtime import Runtime
+from cli.output.agent_rows import format_tree
+from cli.output.style.paint import make_painter
+from sandbox.snapshots.workspace_snapshots import Snapshots
+from tests.support.cli import CHECKOUT, call, git
+from tests.support.team_sessions import play_team, team_settings, write_agent
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True)
+def writers(shop: Path) -> None:
+    for name in ("one", "two"):
+        write_agent(name, "tools: Read, Edit, Write", "isolation: worktree")
+
+
+def edit(old: str, new: str, **turn: Any) -> dict[str, Any]:
+    return {"calls": [call("edit", path="cart.py", old=old, new=new)], **turn}
+
+
+def read_merges(runtime: Runtime) -> list[tuple[str, list[str]]]:
+    events = read_events(runtime.session.folder)
+    return [(each.outcome, each.paths) for each in events if isinstance(each, MergeEvent)]
+
+
+def list_delegated(runtime: Runtime) -> list[ObservationEvent]:
+    events = read_events(runtime.session.folder)
+    return [each for each in events if isinstance(each, ObservationEvent) and each.tool == "delegate"]
+
+
+def show_agents(team: SessionTeam) -> str:
+    return "\n".join(format_tree(team.team.activity, 200, make_painter(colour=False), unicode=False))
+
+
+BOTH = {
+    "calls": [
+        call("delegate", agent="one", task="Make the rate 0.1"),
+        call("delegate", agent="two", task="Write notes"),
+    ]
+}
+
+
+def test_two_writers_work_at_once_and_one_undo_takes_both_back(shop: Path, tmp_path: Path) -> None:
+    """Each waits for the other's file in vain: neither sees the other's before both are merged."""
+    one = [
+        edit("RATE = 0.2", "RATE = 0.1"),
+        {"calls": [call("read", path="notes.txt")], "delay": 0.2},
+        {"text": "The rate is 0.1.", "expect": ["notes.txt"]},
+    ]
+    two = [
+        {"calls": [call("write", path="notes.txt", content="n\n")]},
+        {"calls": [call("read", path="cart.py")], "delay": 0.2},
+        {"text": "Noted.", "expect": ["RATE = 0.2"]},
+    ]
+    turns = [
+        BOTH,
+        {
+            "text": "Done.",
+            "expect": ["Merged into your files: cart.py.", "Merged into your files: notes.txt.", "The rate is 0.1."],
+        },
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Do both")
+        assert {"cart.py", "notes.txt"} <= set(end.files), end.summary
+        assert end.verification.startswith("passed"), end.verification
+        assert (shop / "cart.py").read_text().count("RATE = 0.1") == 1
+        assert (shop / "notes.txt").read_text() == "n\n"
+        merges = read_merges(runtime)
+        assert sorted(merges) == [
+            ("merged", ["cart.py"]), ("merged", ["notes.txt"]), ("reported", []), ("reported", []),
+        ]  # fmt: skip
+        assert show_agents(team).count("merged 1 file") == 2
+        assert git(shop, "worktree", "list").count("\n") == 1
+        snapshots = Snapshots(shop, Home.from_environment().get_project_folder(shop) / "snapshots")
+        undo_last_turn(snapshots, Timeline.from_events(read_events(runtime.session.folder)))
+        assert "RATE = 0.2" in (shop / "cart.py").read_text()
+        assert not (shop / "notes.txt").exists()
+
+    play_team(shop, team_settings(tmp_path, turns, {"one": one, "two": two}), story)
+
+
+def conflict(solution: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]]:
+    """Two agents that change one line; the second is the later one, and solves the conflict as it is told to."""
+    one = [edit("RATE = 0.2", "RATE = 0.1"), {"text": "The rate is 0.1."}]
+    two = [edit("RATE = 0.2", "RATE = 0.3"), {"text": "The rate is 0.3.", "delay": 1.0}, *solution]
+    return one, two
+
+
+def test_a_conflict_is_solved_by_the_agent(shop: Path, tmp_path: Path) -> None:
+    one, two = conflict(
+        [
+            {
+                "expect": ["cart.py: both changed it", "Files with marks: cart.py"],
+                "text": "I forgot to look.",
+            },
+            {"expect": ["still have marks"], "calls": [call("read", path="cart.py")]},
+            {
+                "expect": ["<<<<<<< yours"],
+                "calls": [
+                    call("write", path="cart.py", content="RATE = 0.15\n"),
+                    call("write", path="test_cart.py", content="def test_rate():\n    pass\n"),
+                ],
+            },
+            {"text": "Solved: 0.15."},
+        ]
+    )
+    turns = [BOTH, {"text": "Done.", "expect": ["Solved: 0.15."]}]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Do both")
+        assert end.summary.startswith("Done."), end.summary
+        assert (shop / "cart.py").read_text() == "RATE = 0.15\n"
+        assert not any(each.failed for each in list_delegated(runtime))
+        assert read_merges(runtime)[-1] == ("merged", ["cart.py", "test_cart.py"])
+
+    play_team(shop, team_settings(tmp_path, turns, {"one": one, "two": two}), story)
+
+
+def test_a_conflict_is_left_to_the_session_with_the_work_kept(shop: Path, tmp_path: Path) -> None:
+    """Also asked again in a later process, the agent has its work, and the conflict comes back with it."""
+    one, two = conflict([{"text": "I cannot."}, {"text": "I cannot, really."}])
+    again = [
+        {"expect": ["as you reported them last"], "calls": [call("read", path="cart.py")]},
+        {"expect": ["<<<<<<< yours"], "calls": [call("write", path="cart.py", content="RATE = 0.15\n")]},
+        {"text": "Now it is solved."},
+    ]
+    turns = [
+        BOTH,
+        {
+            "text": "It conflicts.",
+            "expect": ["Nothing of it is merged: you and the agent changed the same places of cart.py", "git diff"],
+        },
+        {"calls": [call("delegate", child="two-2", task="Take the mean")]},
+        {"text": "Done.", "expect": ["Now it is solved."]},
+    ]
+    settings = team_settings(tmp_path, turns, {"one": one, "two": [*two, *again]})
+
+    async def first(runtime: Runtime, team: SessionTeam) -> str:
+        await runtime.run_turn("Do both")
+        assert "RATE = 0.1\n" in (shop / "cart.py").read_text()
+        left = next(each for each in list_delegated(runtime) if each.failed)
+        assert left.data["conflicts"] == ["cart.py"]
+        named = left.text.partition("Its work: git diff ")[2].split()[:2]
+        assert "+<<<<<<< yours" in git(shop, "diff", *named)
+        assert "not merged: 1 conflict" in show_agents(team)
+        return runtime.session.id
+
+    async def second(runtime: Runtime, team: SessionTeam) -> None:
+        await runtime.run_turn("Solve it")
+        assert (shop / "cart.py").read_text() == "RATE = 0.15\n"
+        assert "merged 1 file" in show_agents(team)
+
+    session = play_team(shop, settings, first)
+    play_team(shop, settings, second, session=session)
+
+
+PROGRAM = """
+import asyncio, os, signal, sys
+sys.path.insert(0, {checkout!r})
+from pathlib import Path
+from agent.events import MergeEvent
+from tests.support.team_sessions import play_team, team_settings
+
+async def story(runtime, team):
+    def kill(event):
+        if isinstance(event, MergeEvent) and event.outcome == "reported":
+            print(runtime.session.id, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+    runtime.session.subscribe(kill)
+    await runtime.run_turn("Do it")
+
+play_team(Path({shop!r}), team_settings(Path({folder!r}), {turns!r}, {agents!r}), story)
+"""
+
+
+def test_a_kill_between_report_and_merge_loses_nothing(shop: Path, tmp_path: Path) -> None:
+    agents = {"one": [edit("RATE = 0.2", "RATE = 0.1"), {"text": "The rate is 0.1."}]}
+    turns = [
+        {"calls": [call("delegate", agent="one", task="Make the rate 0.1")]},
+        {
+            "calls": [call("delegate", child="one-1")],
+            "expect": ["one-1 had reported, but its changes are not merged"],
+        },
+        {"text": "Merged.", "expect": ["Merged into your files: cart.py."]},
+    ]
+    program = PROGRAM.format(
+        checkout=str(CHECKOUT), shop=str(shop), folder=str(tmp_path), turns=turns, agents=agents
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert "RATE = 0.2" in (shop / "cart.py").read_text()
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        assert not list((Home.from_environment().cache / "worktrees").glob("*"))
+        assert git(shop, "worktree", "list").count("\n") == 1
+        assert "not merged yet" in show_agents(team)
+        end = await runtime.run_turn(None)
+        assert end.summary.startswith("Merged."), end.summary
+        assert "RATE = 0.1" in (shop / "cart.py").read_text()
+        assert "cart.py" in end.files
+
+    play_team(shop, team_settings(tmp_path, turns, agents), story, session=done.stdout.strip())
+
+
+def test_what_did_not_finish_is_kept_apart(shop: Path, tmp_path: Path) -> None:
+    """A limit ends the agent; the session takes over what it has done so far."""
+    one = [edit("RATE = 0.2", "RATE = 0.1"), {"calls": [call("read", path="cart.py")], "repeat": 9}]
+    turns = [
+        {"calls": [call("delegate", agent="one", task="Make the rate 0.1")]},
+        {
+            "calls": [call("delegate", child="one-1")],
+            "expect": ["Nothing of it is merged, since it has ended with 'limit'", "To take it over as it is"],
+        },
+        {"text": "Taken.", "expect": ["Merged into your files: cart.py."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Do it")
+        assert end.summary.startswith("Taken."), end.summary
+        assert "RATE = 0.1" in (shop / "cart.py").read_text()
+
+    play_team(shop, team_settings(tmp_path, turns, {"one": one}, max_steps=3), story)
+
+
+@pytest.mark.parametrize(
+    ("case", "told"),
+    [
+        ("no git", "a worktree needs a git repository"),
+        ("no commit", "a worktree needs a commit to begin with"),
+        ("nested", "no worktree could be made: lib has git of its own"),
+        ("background", "does not work in the background"),
+    ],
+)
+def test_one_line_says_why_there_is_no_worktree(shop: Path, tmp_path: Path, case: str, told: str) -> None:
+    if case == "no git":
+        (shop / ".git").rename(tmp_path / "gone")
+    elif case == "no commit":
+        git(shop, "update-ref", "-d", "HEAD")
+    elif case == "nested":
+        (shop / "lib").mkdir()
+        git(shop / "lib", "init", "-q")
+        git(shop / "lib", "commit", "-q", "--allow-empty", "-m", "Start")
+    background = case == "background"
+    turns = [
+        {"calls": [call("delegate", agent="one", task="Do it", background=background)]},
+        {"text": "Over.", "expect": [told]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Do it")
+        assert end.summary.startswith("Over."), end.summary
+
+    play_team(shop, team_settings(tmp_path, turns, {"one": [{"text": "never"}]}), story, offer_commit=False)
