@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
 from rich.segment import Segment
-from rich.syntax import Syntax
+from rich.text import Text
 from rich.theme import Theme
 
 from cli.output.markdown.block_splitter import BlockSplitter, Piece
@@ -163,20 +163,15 @@ class _Heading(Heading):
 
 
 class _CodeBlock(CodeBlock):
-    """Code block indented by two columns, without a box, so that it can be copied."""
+    """Code block indented by two columns, without a box, so that it can be copied; coloured like a fence outside."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        syntax = Syntax(
-            str(self.text).rstrip(),
-            self.lexer_name,
-            theme=self.theme,
-            word_wrap=True,
-            background_color="default",
-        )
-        for line in console.render_lines(syntax, options.update_width(options.max_width - 2), pad=False):
-            yield Segment("  ")
-            yield from line
-            yield Segment.line()
+        painter = CodePainter(self.lexer_name, colour=console.is_terminal)
+        for line in str(self.text).rstrip().split("\n"):
+            for row in painter.paint_line(line, options.max_width - 2).split("\n"):
+                yield Segment("  ")
+                yield from Text.from_ansi(row).render(console)
+                yield Segment.line()
 
 
 class _Markdown(Markdown):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cli.output.markdown.block_splitter import LONGEST_BLOCK, BlockSplitter
 from cli.output.markdown.code_painter import CodePainter
 from cli.output.markdown.markdown_stream import MarkdownStream
+from cli.output.style.theme import choose_theme
 
 ANSWER = """\
 # Title
@@ -139,3 +140,25 @@ def test_colours_are_the_terminals_own_sixteen() -> None:
     assert "\x1b[" in text
     assert "38;5" not in text
     assert "38;2" not in text
+
+
+@pytest.mark.parametrize("theme", ["terminal", "dark", "mono"])
+def test_code_in_a_list_item_has_the_colours_of_code_outside(theme: str) -> None:
+    code = "def total(self):\n    return 1  # one"
+    try:
+        choose_theme(theme)
+        stream = MarkdownStream(width=60, colour=True)
+        outside = stream.feed(f"```python\n{code}\n```\n") + stream.close()
+        inside = stream.feed("- " + f"```python\n{code}\n```".replace("\n", "\n  ")) + stream.close()
+    finally:
+        choose_theme("terminal")
+    assert "\x1b[" in outside
+    assert [_list_styled_words(line) for line in inside.splitlines()] == [
+        _list_styled_words(line) for line in outside.splitlines()
+    ]
+
+
+def _list_styled_words(line: str) -> list[tuple[str, str]]:
+    """Return the words of a line, each with the SGR parameters that hold for it."""
+    parts = re.split(r"\x1b\[([\d;]*)m", f"\x1b[0m{line}")[1:]
+    return [(sgr, word) for sgr, text in zip(parts[::2], parts[1::2], strict=True) for word in text.split() if word != "•"]
