@@ -46,15 +46,16 @@ MOST_ATTEMPTS = 16
 
 
 async def cost(chat: Conversation, argument: str) -> None:
-    """Show tokens and dollars of the whole session, by role and model if there are several."""
+    """Show tokens and dollars of the whole session, by role and model."""
     bill = chat.history.bill
     if not bill.total.usage.input + bill.total.usage.output:
         chat.show_message(f"{format_count(bill.total.calls, 'call')}, no tokens used")
         return
     items = bill.items
-    lines = (
-        [f"  {each.role} ({each.model}): {_format_item(each)}" for each in items] if len(items) > 1 else []
-    )
+    if len(items) == 1:
+        chat.show_message(f"{_format_item(bill.total)}\n  all by {items[0].role} ({items[0].model})")
+        return
+    lines = [f"  {each.role} ({each.model}): {_format_item(each)}" for each in items]
     chat.show_message("\n".join([_format_item(bill.total), *lines]))
 
 
