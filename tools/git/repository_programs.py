@@ -177,6 +177,8 @@ def _list_hook_definitions(repository: Repository, configuration: Sequence[Setti
     others = [root / name for name in MANAGERS if (root / name).is_file()]
     if scripts.is_relative_to(root) and scripts != root:
         files = sorted(each for each in scripts.rglob("*") if each.is_file() and each not in hooks)
+        if scripts.is_relative_to(repository.shared.resolve()):  # git's own samples: it never runs them
+            files = [each for each in files if each.suffix != ".sample"]
         others += [each for each in files if each.resolve() not in {hook.resolve() for hook in hooks}][
             :_MOST_SCRIPTS
         ]

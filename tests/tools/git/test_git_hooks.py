@@ -14,7 +14,9 @@ import pytest
 from tests.support.repo import Repo, agent_writes
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
+from tools.git.broker import Broker
 from tools.git.commits.session_commit import CommitResult, commit_session
+from tools.git.repository_programs import list_definitions, read_settings
 
 
 @pytest.fixture
@@ -101,6 +103,15 @@ def test_the_configuration_of_a_hook_manager_counts_as_a_hook(repo: Repo) -> Non
     (repo.root / ".git/hooks/pre-commit").unlink()
     make(at)
     assert repo.committed() == [".pre-commit-config.yaml"]
+
+
+def test_the_notice_of_untrusted_hooks_names_none_of_git_s_samples(repo: Repo) -> None:
+    (repo.root / ".git/hooks/pre-push.sample").write_text("#!/bin/sh\n")
+    (repo.root / ".git/hooks/helper.sh").write_text("true\n")
+    repo.hook("pre-commit", "exit 0")
+    broker = Broker(repo.root)
+    names = [each.name for each in list_definitions(broker, read_settings(broker))]
+    assert names == ["pre-commit", ".git/hooks/helper.sh"]
 
 
 @pytest.mark.slow
