@@ -68,6 +68,9 @@ __all__ = ["BY_NAME", "COMMANDS", "GROUPS", "Command", "parse_command"]
 
 BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": help_commands.QUIT}
 
+_SETTINGS = {"/theme": ("terminal.theme", "dark"), "/vim": ("terminal.editing", "vi")}
+"""Commands of other agents that are a setting here, and a value of it."""
+
 
 def parse_command(text: str, chat: Conversation) -> Command | str | None:
     """Return the command of a line, an error message for an unknown command, or None for any other text."""
@@ -81,5 +84,9 @@ def parse_command(text: str, chat: Conversation) -> Command | str | None:
     own = {each.name: each for each in load_custom_commands(chat.home)}
     if command := own.get(word):
         return command
+    if word in _SETTINGS:
+        setting, example = _SETTINGS[word]
+        value = text.partition(" ")[2].strip() or example
+        return f"no command {word!r}: it is a setting. Like this: /settings {setting} {value}"
     near = difflib.get_close_matches(word, [*BY_NAME, *own], n=1)
     return f"no command {word!r}. " + (f"Did you mean {near[0]}?" if near else "/help lists them.")

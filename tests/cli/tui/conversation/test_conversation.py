@@ -225,11 +225,14 @@ def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
         terminal.wait("$0.0123  first question")
         terminal.type("/cost\r")
         terminal.wait("1 call: 900 tokens in, 90 out; $0.0123")
+        terminal.wait("all by main (scripted:")
         terminal.type("/help\r")
         terminal.wait("  /undo                   take back the last turn's changes")
         assert "\nChanges\n  /diff  " in terminal.everything
         terminal.type("/udno\r")
         terminal.wait("no command '/udno'. Did you mean /undo?")
+        terminal.type("/theme dark\r")
+        terminal.wait("no command '/theme': it is a setting. Like this: /settings terminal.theme dark")
 
 
 @pytest.mark.slow
