@@ -14,8 +14,8 @@ from agent.team.team_settings import TeamSettings
 from agent.turn.runtime import Runtime
 from cli.settings.layers import load_settings
 from tests.support.child_sessions import settings_for
-from tests.support.cli import CHECKOUT
-from tests.support.team_sessions import play_team
+from tests.support.cli import CHECKOUT, call
+from tests.support.team_sessions import play_team, team_settings
 from tools.builtin_tools import NAMES
 
 PAGE = (CHECKOUT / "docs/agents.md").read_text("utf-8")
@@ -26,9 +26,27 @@ def read_blocks(language: str) -> list[str]:
 
 
 def test_the_agent_file_is_one() -> None:
-    [text] = read_blocks("markdown")
+    text, _ = read_blocks("markdown")
     agent = parse_agent_file(text, "migrator.md", "x", NAMES)
     assert (agent.name, agent.max_turns, agent.warnings) == ("migrator", 30, ())
+
+
+def test_the_agent_in_a_worktree_is_merged(shop: Path, tmp_path: Path) -> None:
+    folder = Home.from_environment().config / "agents"
+    folder.mkdir(parents=True)
+    (folder / "renamer.md").write_text(read_blocks("markdown")[1])
+    rename = {"calls": [call("edit", path="cart.py", old="RATE", new="TAX", all=True)]}
+    turns = [
+        {"calls": [call("delegate", agent="renamer", task="RATE becomes TAX")]},
+        {"text": "Renamed.", "expect": ["Merged into your files: cart.py."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Rename RATE")
+        assert end.summary.startswith("Renamed."), end.summary
+        assert "RATE" not in (shop / "cart.py").read_text()
+
+    play_team(shop, team_settings(tmp_path, turns, {"renamer": [rename, {"text": "Done."}]}), story)
 
 
 def test_the_session_runs_as_it_is_written(shop: Path, tmp_path: Path) -> None:

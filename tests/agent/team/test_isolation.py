@@ -75,7 +75,11 @@ def test_two_writers_work_at_once_and_one_undo_takes_both_back(shop: Path, tmp_p
         BOTH,
         {
             "text": "Done.",
-            "expect": ["Merged into your files: cart.py.", "Merged into your files: notes.txt.", "The rate is 0.1."],
+            "expect": [
+                "Merged into your files: cart.py.",
+                "Merged into your files: notes.txt.",
+                "The rate is 0.1.",
+            ],
         },
     ]
 
@@ -99,10 +103,15 @@ def test_two_writers_work_at_once_and_one_undo_takes_both_back(shop: Path, tmp_p
     play_team(shop, team_settings(tmp_path, turns, {"one": one, "two": two}), story)
 
 
+def rewrite(text: str) -> dict[str, Any]:
+    old = "The total is the sum of the items, with tax."
+    return {"calls": [call("edit", path="REQUIREMENTS.md", old=old, new=text)]}
+
+
 def conflict(solution: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]]:
     """Two agents that change one line; the second is the later one, and solves the conflict as it is told to."""
-    one = [edit("RATE = 0.2", "RATE = 0.1"), {"text": "The rate is 0.1."}]
-    two = [edit("RATE = 0.2", "RATE = 0.3"), {"text": "The rate is 0.3.", "delay": 1.0}, *solution]
+    one = [rewrite("gross"), {"text": "It is gross."}]
+    two = [rewrite("net"), {"text": "It is net.", "delay": 1.0}, *solution]
     return one, two
 
 
@@ -110,28 +119,28 @@ def test_a_conflict_is_solved_by_the_agent(shop: Path, tmp_path: Path) -> None:
     one, two = conflict(
         [
             {
-                "expect": ["cart.py: both changed it", "Files with marks: cart.py"],
+                "expect": ["REQUIREMENTS.md: both changed it", "Files with marks: REQUIREMENTS.md"],
                 "text": "I forgot to look.",
             },
-            {"expect": ["still have marks"], "calls": [call("read", path="cart.py")]},
+            {"expect": ["still have marks"], "calls": [call("read", path="REQUIREMENTS.md")]},
             {
                 "expect": ["<<<<<<< yours"],
                 "calls": [
-                    call("write", path="cart.py", content="RATE = 0.15\n"),
-                    call("write", path="test_cart.py", content="def test_rate():\n    pass\n"),
+                    call("write", path="REQUIREMENTS.md", content="both\n"),
+                    call("write", path="more.txt", content="m\n"),
                 ],
             },
-            {"text": "Solved: 0.15."},
+            {"text": "Solved: both."},
         ]
     )
-    turns = [BOTH, {"text": "Done.", "expect": ["Solved: 0.15."]}]
+    turns = [BOTH, {"text": "Done.", "expect": ["Solved: both."]}]
 
     async def story(runtime: Runtime, team: SessionTeam) -> None:
         end = await runtime.run_turn("Do both")
         assert end.summary.startswith("Done."), end.summary
-        assert (shop / "cart.py").read_text() == "RATE = 0.15\n"
+        assert (shop / "REQUIREMENTS.md").read_text() == "both\n"
         assert not any(each.failed for each in list_delegated(runtime))
-        assert read_merges(runtime)[-1] == ("merged", ["cart.py", "test_cart.py"])
+        assert read_merges(runtime)[-1] == ("merged", ["REQUIREMENTS.md", "more.txt"])
 
     play_team(shop, team_settings(tmp_path, turns, {"one": one, "two": two}), story)
 
@@ -140,15 +149,18 @@ def test_a_conflict_is_left_to_the_session_with_the_work_kept(shop: Path, tmp_pa
     """Also asked again in a later process, the agent has its work, and the conflict comes back with it."""
     one, two = conflict([{"text": "I cannot."}, {"text": "I cannot, really."}])
     again = [
-        {"expect": ["as you reported them last"], "calls": [call("read", path="cart.py")]},
-        {"expect": ["<<<<<<< yours"], "calls": [call("write", path="cart.py", content="RATE = 0.15\n")]},
+        {"expect": ["as you reported them last"], "calls": [call("read", path="REQUIREMENTS.md")]},
+        {"expect": ["<<<<<<< yours"], "calls": [call("write", path="REQUIREMENTS.md", content="both\n")]},
         {"text": "Now it is solved."},
     ]
     turns = [
         BOTH,
         {
             "text": "It conflicts.",
-            "expect": ["Nothing of it is merged: you and the agent changed the same places of cart.py", "git diff"],
+            "expect": [
+                "Nothing of it is merged: you and the agent changed the same places of REQUIREMENTS.md",
+                "git diff",
+            ],
         },
         {"calls": [call("delegate", child="two-2", task="Take the mean")]},
         {"text": "Done.", "expect": ["Now it is solved."]},
@@ -157,9 +169,9 @@ def test_a_conflict_is_left_to_the_session_with_the_work_kept(shop: Path, tmp_pa
 
     async def first(runtime: Runtime, team: SessionTeam) -> str:
         await runtime.run_turn("Do both")
-        assert "RATE = 0.1\n" in (shop / "cart.py").read_text()
+        assert (shop / "REQUIREMENTS.md").read_text() == "gross\n"
         left = next(each for each in list_delegated(runtime) if each.failed)
-        assert left.data["conflicts"] == ["cart.py"]
+        assert left.data["conflicts"] == ["REQUIREMENTS.md"]
         named = left.text.partition("Its work: git diff ")[2].split()[:2]
         assert "+<<<<<<< yours" in git(shop, "diff", *named)
         assert "not merged: 1 conflict" in show_agents(team)
@@ -167,7 +179,7 @@ def test_a_conflict_is_left_to_the_session_with_the_work_kept(shop: Path, tmp_pa
 
     async def second(runtime: Runtime, team: SessionTeam) -> None:
         await runtime.run_turn("Solve it")
-        assert (shop / "cart.py").read_text() == "RATE = 0.15\n"
+        assert (shop / "REQUIREMENTS.md").read_text() == "both\n"
         assert "merged 1 file" in show_agents(team)
 
     session = play_team(shop, settings, first)
@@ -231,7 +243,10 @@ def test_what_did_not_finish_is_kept_apart(shop: Path, tmp_path: Path) -> None:
         {"calls": [call("delegate", agent="one", task="Make the rate 0.1")]},
         {
             "calls": [call("delegate", child="one-1")],
-            "expect": ["Nothing of it is merged, since it has ended with 'limit'", "To take it over as it is"],
+            "expect": [
+                "Nothing of it is merged, since it has ended with 'limit'",
+                "To take it over as it is",
+            ],
         },
         {"text": "Taken.", "expect": ["Merged into your files: cart.py."]},
     ]

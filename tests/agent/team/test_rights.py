@@ -58,7 +58,6 @@ def delegate(
         (["permissionMode: bypassPermissions"], {}, "asks for mode full (permissionMode), but"),
         (["tools: Edit"], {"mode": Mode.READ_ONLY}, "asks for the tool Edit, but"),
         (["permissionMode: acceptEdits"], {"mode": Mode.READ_ONLY}, "asks for mode workspace"),
-        (["isolation: worktree"], {}, "asks for isolation: worktree, but"),
     ],
 )
 def test_an_agent_that_asks_for_more_is_refused_by_name(
