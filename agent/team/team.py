@@ -267,7 +267,7 @@ class Team:
             return await asyncio.to_thread(self._build_report, child, agent, outbox, await child.ask(prompt))
 
         try:
-            async with child:
+            async with child, self._isolated.keep_if_cancelled(writer):
                 note = f"\n\n{KEPT_FILES if kept else NEW_FILES}" if spec.session else ""
                 report = await ask(f"{spec.prompt}{note}")
                 return await self._isolated.bring_in(writer, report, ask)

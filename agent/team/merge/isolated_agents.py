@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Literal
 
@@ -111,6 +112,18 @@ class IsolatedAgents:
         paths = [] if conflicts is None else [each.path for each in conflicts.files]
         self._record(writer.child.id, "conflicts", writer.base, commit, paths)
         return _describe_conflicts(report, paths, writer.base, commit)
+
+    @asynccontextmanager
+    async def keep_if_cancelled(self, writer: Writer) -> AsyncIterator[None]:
+        """Keep the work of an agent whose session is interrupted, before its worktree is removed."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            with suppress(UserError):  # the interruption goes on in any case
+                commit = await commit_work(self._runtime, writer)
+                if await asyncio.to_thread(self._diff, writer.base, commit):
+                    self._record(writer.child.id, "kept", writer.base, commit)
+            raise
 
     async def merge_kept(self, row: AgentRow, report: Report) -> Report:
         """Merge the work of an earlier agent, as after a kill; return the report with what came of it."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.events import MergeEvent, ObservationEvent
+from agent.events import ChildProgress, Event, MergeEvent, ObservationEvent
 from agent.session.log import read_events
 from agent.session.undo import Timeline, undo_last_turn
 from agent.team.attach import SessionTeam
@@ -257,6 +257,30 @@ def test_what_did_not_finish_is_kept_apart(shop: Path, tmp_path: Path) -> None:
         assert "RATE = 0.1" in (shop / "cart.py").read_text()
 
     play_team(shop, team_settings(tmp_path, turns, {"one": one}, max_steps=3), story)
+
+
+def test_an_interruption_keeps_what_was_done(shop: Path, tmp_path: Path) -> None:
+    """Ctrl-C ends the step with the agent; the session takes over what it has done so far."""
+    one = [edit("RATE = 0.2", "RATE = 0.1"), {"text": "Never said.", "delay": 60}]
+    turns = [
+        {"calls": [call("delegate", agent="one", task="Make the rate 0.1")]},
+        {"calls": [call("delegate", child="one-1")]},
+        {"text": "Taken.", "expect": ["Merged into your files: cart.py."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        def interrupt(event: Event) -> None:
+            if isinstance(event, ChildProgress) and event.event["kind"] == "observation" and not seen:
+                seen.append(event)
+                runtime.interrupt()
+
+        seen: list[Event] = []
+        runtime.session.subscribe(interrupt)
+        end = await runtime.run_turn("Do it")
+        assert [outcome for outcome, _ in read_merges(runtime)] == ["kept", "merged"], end.summary
+        assert "RATE = 0.1" in (shop / "cart.py").read_text()
+
+    play_team(shop, team_settings(tmp_path, turns, {"one": one}), story)
 
 
 @pytest.mark.parametrize(
