@@ -14,6 +14,7 @@ from agent.assemble import assemble_runtime
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings, When
 from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_table import check_strategy_name
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from cli.settings.layers import load_settings
@@ -30,6 +31,7 @@ class Invocation:
     commit: at the end of a verified turn; offer_commit: let the model do it (needs a git repository)
     schema: a file with the JSON schema that the answer has to match
     attempts: number of attempts, in worktrees separate from the user's; None: as the settings say
+    strategy: name of the strategy; None: as the settings say, or `sample` where attempts are named
     apply_doubtful: the offline engine writes changes of low confidence, too
     requirements: a file with requirements that the work has to meet
     proceed: called repeatedly while an existing session is read; an exception from it aborts the read
@@ -43,6 +45,7 @@ class Invocation:
     attended: bool = False
     schema: Path | None = None
     attempts: int | None = None
+    strategy: str | None = None
     apply_doubtful: bool = False
     requirements: Path | None = None
     proceed: Callable[[], None] = lambda: None
@@ -117,8 +120,12 @@ def choose_commit_time(invocation: Invocation, settings: SessionSettings) -> Whe
 
 
 def choose_strategy(invocation: Invocation, settings: SessionSettings) -> StrategySettings:
-    """Return the strategy of a run: that of the settings, unless attempts are named; an answer with a schema is one
-    session's."""
+    """Return the strategy of a run: that of the settings, unless a name or attempts are given; an answer with a schema
+    is one session's. Raises UserError for a name that there is not."""
+    if invocation.strategy is not None:
+        check_strategy_name(invocation.strategy)
+        attempts = invocation.attempts or settings.strategy.attempts
+        return replace(settings.strategy, name=invocation.strategy, attempts=attempts)
     if invocation.schema is not None or invocation.attempts == 1:
         return StrategySettings()
     if invocation.attempts is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.events import Prompt
 from agent.strategy.strategy_settings import StrategySettings
+from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from agent.strategy.strategy import Strategy
@@ -27,10 +28,25 @@ def _make_sample(settings: StrategySettings) -> Strategy:
     return Sample(settings)
 
 
+def _make_team(settings: StrategySettings) -> Strategy:
+    from agent.strategy.team.team_strategy import TeamStrategy
+
+    return TeamStrategy(settings)
+
+
 STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
     "single": _make_single,
     "sample": _make_sample,
+    "team": _make_team,
 }
+
+
+def check_strategy_name(name: str) -> None:
+    """Raise UserError for a name of no strategy."""
+    if name not in STRATEGIES:
+        raise UserError(
+            Fault.USAGE, f"there is no strategy {name!r}", f"Strategies: {', '.join(STRATEGIES)}."
+        )
 
 
 def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None) -> TurnWork | None:

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
+from agent.children.child import Child
 from agent.children.children import Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import BY_STRATEGY, AttemptEvent, ChoiceEvent, MessageEvent, UsageRecord
@@ -32,6 +33,9 @@ Result = TypeVar("Result")
 
 Check = Callable[[ChildResult], Awaitable[Verdict]]
 """Gives one more verdict on an attempt, such as a judge's opinion."""
+
+Equip = Callable[[Child], None]
+"""Prepares a child before its turn, such as by tools that only it has."""
 
 
 class StrategyTurn:
@@ -88,17 +92,28 @@ class StrategyTurn:
             self._log.base = self._log.base or await self.children.worktrees.commit_files()
         return self._log.base
 
+    @property
+    def has_applied(self) -> bool:
+        """Whether a patch was brought back before the turn was resumed."""
+        return bool(self._log.applied)
+
     def is_done(self, number: int) -> bool:
         """Whether this attempt had ended before the turn was resumed."""
         return number in self._log.candidates or number in self._log.ended
 
     async def attempt(
-        self, number: int, spec: ChildSpec, *, hint: str = "", checks: Sequence[Check] = ()
+        self,
+        number: int,
+        spec: ChildSpec,
+        *,
+        hint: str = "",
+        checks: Sequence[Check] = (),
+        equip: Equip | None = None,
     ) -> Candidate:
         """Let a child session make an attempt, or return what it came to before a kill.
 
         number: names it in the log; a strategy gives the same to the same attempt whenever it is run
-        hint: for the log; checks: give more verdicts on the child's result
+        hint: for the log; checks: give more verdicts on the child's result; equip: prepares the child
         """
         if (known := self._log.candidates.get(number)) is not None:
             return known
@@ -127,6 +142,8 @@ class StrategyTurn:
                 return self._record_failure(number, error)
             async with child:
                 self._record_start(number, child.id, spec, hint)
+                if equip is not None:
+                    equip(child)
                 result = await child.run()
             # From its log, which a child in another process has, too.
             _, _, verdicts = await asyncio.to_thread(read_last_verification, sessions / child.id)

@@ -76,6 +76,7 @@ ALLOWED = {
     "agent/team/agent_template.py": WRITES,
     "agent/team/builtin_agents.py": OWN,
     "agent/strategy/strategy_turn.py": "an artifact of the session",
+    "agent/strategy/team/roles.py": OWN,
     "cli/commands/offline/apply.py": NAMED,
     "cli/commands/offline/symbols.py": NAMED,
     "cli/commands/offline/kernel.py": NAMED,

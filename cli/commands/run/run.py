@@ -95,6 +95,14 @@ def run(
             help="Try it N times, each in its own worktree; apply the patch that tests rate best.",
         ),
     ] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            "--strategy",
+            metavar="NAME",
+            help="How it is worked on; one of single, sample, team.",
+        ),
+    ] = None,
     apply: Annotated[
         bool,
         typer.Option("--apply", help="Without a model: write a change even if it may only fit the tests."),
@@ -118,6 +126,8 @@ def run(
     text = prompt if prompt is not None else option_prompt
     if attempts and attempts > 1 and (input_ is Input.stream_json or schema is not None or session):
         raise typer.BadParameter("--attempts cannot be combined with --input, --output-schema or --session")
+    if strategy and (input_ is Input.stream_json or schema is not None or session):
+        raise typer.BadParameter("--strategy cannot be combined with --input, --output-schema or --session")
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
     if input_ is Input.stream_json:
@@ -147,6 +157,7 @@ def run(
             schema=schema,
             requirements=requirements,
             attempts=attempts,
+            strategy=strategy,
             apply_doubtful=apply,
         )
     )
@@ -163,6 +174,7 @@ def run_one_shot(
     schema: Path | None = None,
     requirements: Path | None = None,
     attempts: int | None = None,
+    strategy: str | None = None,
     apply_doubtful: bool = False,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path emits a final event."""
@@ -179,6 +191,7 @@ def run_one_shot(
         schema=schema,
         requirements=requirements,
         attempts=attempts,
+        strategy=strategy,
         apply_doubtful=apply_doubtful,
     )
     return run_with_final_event(output, lambda: _run_prompt(invocation, read_prompt(prompt), output))
