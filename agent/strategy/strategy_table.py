@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from agent.events import Prompt
@@ -39,6 +39,35 @@ STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
     "sample": _make_sample,
     "team": _make_team,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrategyNote:
+    """What a person should know of a strategy before they choose it, a line each."""
+
+    summary: str
+    cost: str
+    pays: str
+
+
+NOTES: Mapping[str, StrategyNote] = {
+    "single": StrategyNote(
+        summary="one session works on the task",
+        cost="1: the sessions of the others are compared with it",
+        pays="by default, and where each step builds on the one before",
+    ),
+    "sample": StrategyNote(
+        summary="several attempts at the whole task; the best one by its tests is applied",
+        cost="strategy.attempts times single; the time of one, on as many processors",
+        pays="where the tests tell right from wrong, and one attempt often fails",
+    ),
+    "team": StrategyNote(
+        summary="brief, plan, tests and code by separate roles; independent steps at the same time",
+        cost="3 reading sessions, 1 for review, and strategy.attempts for each step; single's for work in one place",
+        pays="where a task names independent places, and needs tests that do not follow the code",
+    ),
+}
+"""Notes on the strategies, by name."""
 
 
 def check_strategy_name(name: str) -> None:

@@ -42,6 +42,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "offline.policy": ("policy",),
     "config.rules": ("rules",),
     "config.agents": ("agents",),
+    "config.strategies": ("strategies",),
     "config.config": ("config", "completion", "schema"),
 }
 """Modules of this folder and the commands that each declares, in the order of `patchwright --help`."""

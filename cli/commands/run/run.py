@@ -100,7 +100,7 @@ def run(
         typer.Option(
             "--strategy",
             metavar="NAME",
-            help="How it is worked on; one of single, sample, team.",
+            help="How it is worked on; `patchwright strategies` lists them.",
         ),
     ] = None,
     apply: Annotated[

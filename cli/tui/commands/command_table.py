@@ -52,7 +52,7 @@ _NAMED = {each.name: each for each in _ALL}
 GROUPS: Mapping[str, tuple[Command, ...]] = {
     title: tuple(_NAMED[f"/{name}"] for name in names.split())
     for title, names in {
-        "Work": "plan requirements agents attempts tests localize repair review init memory",
+        "Work": "plan requirements agents attempts team tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model cost context compact state",
         "Reach": "mode approval mcp",

@@ -1,4 +1,4 @@
-"""/model, /attempts and /cost: the model in use, several attempts with it, and the tokens and dollars spent."""
+"""/model, /attempts, /team and /cost: the model in use, turns of several sessions, tokens and dollars spent."""
 
 from __future__ import annotations
 
@@ -43,6 +43,14 @@ async def attempts(chat: Conversation, argument: str) -> None:
 
 MOST_ATTEMPTS = 16
 """As for `run --attempts`."""
+
+
+async def team(chat: Conversation, argument: str) -> None:
+    """Run one turn by the strategy `team`."""
+    if not argument.strip():
+        raise UserError(Fault.USAGE, "/team needs a task", "/team TASK")
+    settings = chat.settings.session.strategy
+    await chat.run_turn(argument.strip(), shown="", strategy=replace(settings, name="team"))
 
 
 async def cost(chat: Conversation, argument: str) -> None:
@@ -125,6 +133,15 @@ COMMANDS = (
         "The one that the tests rate best is applied; /undo reverts it. Models, temperatures and hints for\n"
         "them: settings strategy.models, strategy.temperatures, strategy.hints.",
         run=attempts,
+        while_working=False,
+    ),
+    Command(
+        name="/team",
+        argument="TASK",
+        help="brief, plan, tests and code by separate roles",
+        details="Each role is a session that sees your files and the work of the roles before it, but not this\n"
+        "conversation. A task in one place is worked on as usual. Costs: `patchwright strategies`.",
+        run=team,
         while_working=False,
     ),
     Command(name="/cost", argument="", help="tokens and dollars so far", run=cost),

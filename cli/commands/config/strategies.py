@@ -1,0 +1,57 @@
+"""`patchwright strategies`: how turns can be made, what each way costs, and when it pays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.exit_codes import Exit
+from cli.commands.options import Folder
+
+
+def add(app: typer.Typer) -> None:
+    """Add the group of commands to the program's."""
+    app.add_typer(strategies_app, name="strategies")
+    strategies_app.callback(invoke_without_command=True)(strategies)
+    strategies_app.command("list")(list_)
+
+
+strategies_app = typer.Typer(rich_markup_mode=None, help="How a task can be worked on: costs and uses.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+def strategies(context: typer.Context, folder: Folder = Path("."), as_json: AsJson = False) -> None:
+    """How a task can be worked on: costs and uses."""
+    if context.invoked_subcommand is None:
+        raise typer.Exit(list_strategies(folder, as_json=as_json))
+
+
+def list_(folder: Folder = Path("."), as_json: AsJson = False) -> None:
+    """List the strategies: what each does, what it costs, and when it pays."""
+    raise typer.Exit(list_strategies(folder, as_json=as_json))
+
+
+def list_strategies(folder: Path, *, as_json: bool) -> int:
+    """Print the strategies; the one of the settings is marked. Returns the exit code. Raises UserError."""
+    from agent.app_dirs import Home
+    from agent.strategy.strategy_table import NOTES, STRATEGIES
+    from agent.workspace_root import find_workspace_root
+    from cli.settings.layers import load_settings
+
+    root, _ = find_workspace_root(folder, need_git=False)
+    chosen = load_settings(Home.from_environment(), root, {}).session.strategy.name
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        rows = [{"name": name, "chosen": name == chosen, **asdict(NOTES[name])} for name in STRATEGIES]
+        print(json.dumps(rows))
+        return int(Exit.DONE)
+    for name in STRATEGIES:
+        note = NOTES[name]
+        print(f"{name}{' (strategy.name)' if name == chosen else ''}: {note.summary}")
+        print(f"  costs: {note.cost}\n  pays:  {note.pays}")
+    return int(Exit.DONE)

@@ -1,0 +1,37 @@
+"""`patchwright strategies`: each strategy with what it costs and when it pays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.app_dirs import Home
+from agent.strategy.strategy_table import NOTES, STRATEGIES
+from cli.commands.config.strategies import list_strategies
+
+
+def test_each_strategy_is_listed_and_the_one_of_the_settings_is_marked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = Home.from_environment()
+    home.config.mkdir(parents=True, exist_ok=True)
+    (home.config / "settings.toml").write_text('[strategy]\nname = "team"\n')
+    assert list(NOTES) == list(STRATEGIES)
+    assert list_strategies(tmp_path, as_json=False) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [each.partition(":")[0] for each in lines if not each.startswith(" ")] == [
+        "single",
+        "sample",
+        "team (strategy.name)",
+    ]
+    assert [each.split(":")[0].strip() for each in lines if each.startswith(" ")] == ["costs", "pays"] * 3
+    assert list_strategies(tmp_path, as_json=True) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(each["name"], each["chosen"]) for each in rows] == [
+        ("single", False),
+        ("sample", False),
+        ("team", True),
+    ]
+    assert all(each["cost"] and each["pays"] for each in rows)
