@@ -19,6 +19,8 @@ from agent.exit_codes import Exit
 from agent.team.activity import AgentActivity, AgentRow
 from agent.team.agent_catalog import AgentCatalog
 from agent.team.agent_definition import AgentDefinition
+from agent.team.board.board_access import open_board
+from agent.team.board.findings_board import FindingsBoard
 from agent.team.child_tools import (
     Outbox,
     count_lines,
@@ -61,6 +63,7 @@ class Team:
         self.activity = AgentActivity()
         self.arrived: list[tuple[str, Observation]] = []
         self.children = Children(runtime)
+        self.board = FindingsBoard()
         self.shared = SharedResults(lambda: self._snapshots.take())
         self._runtime = runtime
         self._home = home
@@ -363,6 +366,8 @@ class Team:
         if self._questions[child.id] < MOST_QUESTIONS:
             tools.append(make_ask_tool(outbox))
         runtime.toolbox.add(tools)
+        if not agent.hides_bodies:  # what others have seen may be the code
+            open_board(child, self.board)
         if any(each.scope is not None for each in (*(agent.tools or ()), *agent.denied)):
             runtime.loop.monitors.add_monitor(
                 ToolScope(

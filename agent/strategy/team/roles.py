@@ -13,6 +13,8 @@ from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.strategy.team.artefacts import Artefact, read_artefact
+from agent.team.board.board_access import open_board
+from agent.team.board.findings_board import FindingsBoard
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip
 from tools.core.untrusted_output import enclose_in_tag
@@ -39,6 +41,7 @@ class Roles:
     """Asks the roles of one turn. A role that had answered before a kill is not asked again."""
 
     turn: StrategyTurn
+    board: FindingsBoard = field(default_factory=FindingsBoard)
     _numbers: dict[str, int] = field(default_factory=dict)
     _last: int = 0
 
@@ -101,7 +104,12 @@ class Roles:
     async def attempt(self, name: str, spec: ChildSpec, equip: Equip | None = None) -> Candidate:
         """Make an attempt that is known by its name, as soon as a processor is free."""
         async with self.turn.slots:
-            return await self.turn.attempt(self.get_number(name), spec, hint=name, equip=equip)
+            return await self.turn.attempt(
+                self.get_number(name), spec, hint=name, equip=equip or self._open_board
+            )
+
+    def _open_board(self, child: Child) -> None:
+        open_board(child, self.board)
 
 
 def equip_tester(child: Child) -> None:

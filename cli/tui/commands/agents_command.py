@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+from tools.core.text import format_count
 
 if TYPE_CHECKING:
     from agent.team.activity import AgentRow
     from agent.team.team import Team
     from cli.tui.conversation.conversation import Conversation
+
+MOST_SHOWN = 5
+"""Shared findings below the tree."""
 
 NONE = "no agent was started in this session; a model does so with the tool delegate, or when you ask it to"
 
@@ -47,6 +52,9 @@ def _show_tree(chat: Conversation, team: Team) -> None:
     terminal = chat.front.terminal
     paint = make_painter(colour=terminal.colour)
     lines = format_tree(team.activity, terminal.columns - 1, paint, unicode=terminal.unicode)
+    if found := team.board.findings:
+        lines.append(f"{format_count(len(found), 'finding')} shared among them, the last ones:")
+        lines += [f"  {sanitize_text(each.format_line())}" for each in found[-MOST_SHOWN:]]
     chat.view.show_note("\n".join(lines) if lines else NONE)
 
 
