@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -12,8 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cli.hooks.contract import NAMES
-from cli.hooks.managers import refuse_managed
-from cli.own_command import find_own_command
+from cli.hooks.hook_script import MARK, MISSING, build_script
+from cli.hooks.managers import (
+    build_refusal,
+    find_husky_folder,
+    find_manager,
+    is_pre_commit_script,
+    is_private_folder,
+)
+from cli.hooks.shared_files import SharedFile, build_lefthook_file, build_script_file, list_shared_files
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import read_start
 from sandbox.sanitize import sanitize_text
@@ -25,24 +31,11 @@ DEFAULT = ("pre-commit", "prepare-commit-msg", "commit-msg")
 EARLIER = ".before-patchwright"
 """Suffix of the name under which an existing hook is kept, and run first."""
 
-MARK = "# patchwright hook: `patchwright hook uninstall` puts back what was here before."
+LEGACY = ".legacy"
+"""Suffix of the hook that the framework pre-commit runs before its own."""
 
-_SCRIPT = """\
-#!/bin/sh
-{mark}
-here=$(dirname -- "$0")
-{read}if [ -x "$here/{kept}" ]; then
-  {pipe}"$here/{kept}" "$@" || exit $?
-fi
-if [ -x {program} ]; then
-  {pipe}{command} hook run {name}{options} "$@"
-  exit $?
-fi
-echo 'patchwright: {name}: the program that was installed is gone: patchwright hook uninstall' >&2
-"""
-# git passes the pushed refs to a pre-push hook on its input: both hooks have to read it, whole.
-_READ = "input=$(cat && printf x)\ninput=${input%x}\n"
-_PIPE = "printf '%s' \"$input\" | "
+_SET_ASIDE = ("", LEGACY, ".old")
+"""Suffixes under which other managers keep a hook that they find: pre-commit runs it, lefthook does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,47 +61,59 @@ _LONGEST_HEAD = 1_000
 """Bytes of the first two lines of a hook of ours."""
 
 
-def install_hooks(folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]] = {}) -> int:
-    """Install hooks (DEFAULT if none is named); existing ones are kept and run first. Raises UserError.
+def install_hooks(
+    folder: Path, names: Sequence[str], options: Mapping[str, Sequence[str]] = {}, missing: str = "pass"
+) -> int:
+    """Install hooks (DEFAULT if none is named), beside existing ones and those of other managers. Raises UserError.
 
     options: options by hook name, passed to it before git's arguments
+    missing: what a hook does that does not find the program (MISSING)
     """
+    if missing not in MISSING:
+        raise UserError(Fault.USAGE, f"--missing {missing!r}", f"There are {', '.join(MISSING)}.")
     git = Git.from_folder(folder)
-    places = _list_places(git, names or DEFAULT)
-    refuse_managed(
-        git.root,
-        _find_hooks_folder(git, looking=False),
-        _find_common_git_folder(git),
-        names or DEFAULT,
-        options,
-    )
+    names = names or DEFAULT
+    _check_names(names)
+    shared = _list_shared_places(git, names, options)
+    for file in shared:
+        with _report_os_errors(file.path):
+            file.add_lines(options.get(file.name, ()), missing)
+        print(sanitize_text(f"installed {file.name} in {file.relative}"))
+    if any(file.is_lefthook for file in shared):
+        print("lefthook calls them once `lefthook install` has run again")
+    if shared:
+        return 0
+    places = [_choose_place(_find_hooks_folder(git, looking=False), name) for name in names]
     for place in places:
         _refuse_unsafe_place(place)
     for place in places:
         with _report_os_errors(place.path):
             place.path.parent.mkdir(parents=True, exist_ok=True)
-            _write_hook(place, _build_script(place, options.get(place.name, ())))
+            script = build_script(place.name, place.earlier_path.name, options.get(place.name, ()), missing)
+            _write_hook(place, script)
         kept = f" (runs after {place.earlier_path.name})" if os.path.lexists(place.earlier_path) else ""
         print(sanitize_text(f"installed {place.path}{kept}"))
     return 0
 
 
 def uninstall_hooks(folder: Path, names: Sequence[str]) -> int:
-    """Remove hooks (all of Patchwright's if none is named) and restore the earlier ones, byte for byte."""
+    """Remove hooks (all of Patchwright's if none is named), wherever they are, and restore the earlier ones."""
+    git = Git.from_folder(folder)
+    _check_names(names)
     removed = False
-    for place in _list_places(Git.from_folder(folder), names or NAMES):
-        if not place.is_ours:
-            if names:
-                print(sanitize_text(f"{place.path} is not one of ours: left as it is"), file=sys.stderr)
-            continue
-        removed = True
-        with _report_os_errors(place.path):
-            kept = os.path.lexists(place.earlier_path)
-            if kept:
-                place.earlier_path.replace(place.path)
-            else:
-                place.path.unlink()
-        print(sanitize_text(f"{'restored' if kept else 'removed'} {place.path}"))
+    for name in names or NAMES:
+        own = [place for place in _list_own_places(git, name) if place.is_ours]
+        shared = list(list_shared_files(git.root, _find_hooks_folder(git, looking=True), name))
+        if names and not own and not shared:
+            path = _find_hooks_folder(git, looking=True) / name
+            print(sanitize_text(f"{path} is not one of ours: left as it is"), file=sys.stderr)
+        for place in own:
+            _remove_hook(place)
+        for file in shared:
+            with _report_os_errors(file.path):
+                file.remove_lines()
+            print(sanitize_text(f"removed {file.name} from {file.relative}"))
+        removed = removed or bool(own or shared)
     if not removed:
         print("patchwright: no hook of ours is installed here", file=sys.stderr)
     return 0
@@ -122,15 +127,73 @@ def print_hook_status(folder: Path) -> int:
 
 
 def list_hook_states(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield (name, state) of each possible hook: "installed", "another one", "-"."""
-    for place in _list_places(Git.from_folder(folder), NAMES, looking=True):
-        if place.is_ours:
-            state = "installed" + (
-                ", after the one that was there" if os.path.lexists(place.earlier_path) else ""
-            )
+    """Yield (name, state) of each possible hook: "installed", with how it is called; "another one", "-"."""
+    git = Git.from_folder(folder)
+    hooks = _find_hooks_folder(git, looking=True)
+    for name in NAMES:
+        yield name, _describe_state(git, hooks, name)
+
+
+def _describe_state(git: Git, hooks: Path, name: str) -> str:
+    shared = [file.relative for file in list_shared_files(git.root, hooks, name)]
+    if shared:
+        return f"installed in {', '.join(shared)}"
+    own = [place for place in _list_own_places(git, name) if place.is_ours]
+    for place in own:
+        if place.path == hooks / name:
+            kept = os.path.lexists(place.earlier_path)
+            return "installed, after the one that was there" if kept else "installed"
+        if place.path == hooks / (name + LEGACY) and is_pre_commit_script(hooks / name):
+            return "installed, called by pre-commit"
+    if own:
+        return f"set aside by another program, not run: patchwright hook install {name}"
+    return "another one" if os.path.lexists(hooks / name) else "-"
+
+
+def _list_shared_places(
+    git: Git, names: Sequence[str], options: Mapping[str, Sequence[str]]
+) -> list[SharedFile]:
+    """Return the files of the work tree that get lines of ours; [] if git's own folder gets hooks. Raises UserError."""
+    folder, own = _find_hooks_folder(git, looking=False), _find_common_git_folder(git)
+    manager = find_manager(git.root, folder, own)
+    if manager is None and is_private_folder(git.root, folder, own):
+        return []
+    files: list[SharedFile | None] = [None]
+    husky = find_husky_folder(git.root, folder)
+    if manager is not None and manager.name == "lefthook":
+        files = [build_lefthook_file(git.root, name) for name in names]
+    elif manager is not None and manager.name == "husky" and husky is not None:
+        started = husky.resolve() == folder.resolve()
+        files = [build_script_file(git.root, husky, name, is_husky=not started) for name in names]
+    elif manager is None:
+        files = [build_script_file(git.root, folder, name, is_husky=False) for name in names]
+    able = [file for file in files if file is not None and file.can_hold_lines()]
+    if len(able) < len(files):
+        raise build_refusal(manager, git.root, folder, names, options)
+    return able
+
+
+def _choose_place(folder: Path, name: str) -> HookFile:
+    """Return the file for a hook: git's own, or the one that pre-commit runs before its own."""
+    path = folder / name
+    return HookFile(name=name, path=folder / (name + LEGACY) if is_pre_commit_script(path) else path)
+
+
+def _list_own_places(git: Git, name: str) -> list[HookFile]:
+    """Return each file in which a hook of ours may be, those that other managers have moved included."""
+    folders = dict.fromkeys((_find_hooks_folder(git, looking=True), _find_common_git_folder(git) / "hooks"))
+    return [HookFile(name=name, path=folder / (name + suffix)) for folder in folders for suffix in _SET_ASIDE]
+
+
+def _remove_hook(place: HookFile) -> None:
+    """Remove a hook of ours; the earlier one takes its place, under the name that a manager gave it."""
+    with _report_os_errors(place.path):
+        kept = os.path.lexists(place.earlier_path)
+        if kept:
+            place.earlier_path.replace(place.path)
         else:
-            state = "another one" if os.path.lexists(place.path) else "-"
-        yield place.name, state
+            place.path.unlink()
+    print(sanitize_text(f"{'restored' if kept else 'removed'} {place.path}"))
 
 
 def _refuse_unsafe_place(place: HookFile) -> None:
@@ -167,12 +230,11 @@ def _report_os_errors(path: Path) -> Iterator[None]:
         raise UserError(fault, f"cannot change {str(path)!r}: {error.strerror}", hint) from None
 
 
-def _list_places(git: Git, names: Sequence[str], *, looking: bool = False) -> list[HookFile]:
+def _check_names(names: Sequence[str]) -> None:
+    """Raise UserError for a name of no hook."""
     for name in names:
         if name not in NAMES:
             raise UserError(Fault.USAGE, f"no hook {name!r}", f"There are {', '.join(NAMES)}.")
-    folder = _find_hooks_folder(git, looking=looking)
-    return [HookFile(name=name, path=folder / name) for name in names]
 
 
 def _find_hooks_folder(git: Git, *, looking: bool) -> Path:
@@ -195,21 +257,6 @@ def _find_hooks_folder(git: Git, *, looking: bool) -> Path:
 def _find_common_git_folder(git: Git) -> Path:
     """Return the repository folder that all its work trees share."""
     return Path(git.root, git.run_text("rev-parse", "--git-common-dir"))
-
-
-def _build_script(place: HookFile, options: Sequence[str]) -> str:
-    command = find_own_command()
-    by_input = place.name == "pre-push"
-    return _SCRIPT.format(
-        mark=MARK,
-        read=_READ if by_input else "",
-        pipe=_PIPE if by_input else "",
-        kept=place.earlier_path.name,
-        program=shlex.quote(command[0]),
-        command=shlex.join(command),
-        name=place.name,
-        options="".join(f" {shlex.quote(each)}" for each in options),
-    )
 
 
 def _write_hook(place: HookFile, script: str) -> None:

@@ -42,8 +42,14 @@ def install(
     review: Annotated[
         str, typer.Option("--review", metavar="MODEL", help="pre-commit: print its opinion as well.")
     ] = "",
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing", metavar="pass|fail", help="If the hook does not find the program: warn, or refuse."
+        ),
+    ] = "pass",
 ) -> None:
-    """Install hooks; existing ones run first.
+    """Install hooks beside existing ones, also those of other managers.
 
     Without names: the three quick ones.
     """
@@ -53,7 +59,7 @@ def install(
         "pre-push": (f"--fix={fix}",) if fix else (),
         "pre-commit": (f"--review={review}",) if review else (),
     }
-    raise typer.Exit(install_hooks(folder, names or (), options))
+    raise typer.Exit(install_hooks(folder, names or (), options, missing))
 
 
 def uninstall(names: Names = None, folder: Folder = Path(".")) -> None:
