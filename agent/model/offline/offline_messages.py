@@ -91,11 +91,23 @@ def describe_proposal(
     return "\n".join(lines)
 
 
+def describe_unwritten(fixes: Sequence[Mapping[str, Any]]) -> str:
+    """Return Markdown that shows changes as diffs which a session that may not write has found."""
+    many = len(fixes) != 1
+    lines = [
+        f"I found {len(fixes)} change{'s' if many else ''} with which the failing tests pass, and wrote"
+        f" {'none of them' if many else 'nothing'}: this session may only read."
+    ]
+    for fix in fixes:
+        lines += ["", *_diff_lines(fix)]
+    return "\n".join([*lines, "", f"To have {'them' if many else 'it'} written, run it without --mode read-only."])
+
+
 def _diff_lines(fix: Mapping[str, Any]) -> list[str]:
-    confidence = fix.get("confidence", 1.0)
     changed = [f"-{line}" for line in str(fix["old"]).split("\n")]
     changed += [f"+{line}" for line in str(fix["new"]).split("\n")]
-    return [f"{describe_fix(fix)} (confidence {confidence:.2f})", "", "```diff", *changed, "```"]
+    confidence = f" (confidence {fix['confidence']:.2f})" if "confidence" in fix else ""
+    return [f"{describe_fix(fix)}{confidence}", "", "```diff", *changed, "```"]
 
 
 def select_confident_fixes(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -23,6 +23,7 @@ from agent.model.offline.offline_messages import (
     describe_fix,
     describe_passing_tests,
     describe_proposal,
+    describe_unwritten,
     indent_block,
     join_names,
     select_confident_fixes,
@@ -257,6 +258,8 @@ class _Turn:
         fixes = self._select_fixes()
         if any(step.result.failed for step in done) or len(done) >= len(fixes):
             return None
+        if "edit" not in self.tools:
+            return self.end_turn(describe_unwritten(self._list_fixes()), "not achieved")
         fix = fixes[len(done)]
         text = f"{to_sentence(fix['why'])} With that changed, {describe_passing_tests(fix['tests'])}."
         return self.call_tool(text, "edit", {name: fix[name] for name in ("path", "old", "new")})

@@ -339,6 +339,16 @@ def test_a_missing_tool_is_not_called_done() -> None:
     assert "'repair'" in ended.arguments["summary"]
 
 
+def test_a_session_that_may_only_read_is_shown_the_changes() -> None:
+    without = [spec for spec in specs() if spec.name != "edit"]
+    ended = only(ask(after(PLANNED, RAN_RED, FOUND, tools=without), without))
+    assert (ended.tool, ended.arguments["status"]) == ("finish", "not achieved")
+    said = ended.arguments["summary"]
+    assert "may only read" in said
+    assert "cart.py:2: `1` should be `2` in fee, line 2\n\n```diff\n-    return 1\n+    return 2\n```" in said
+    assert "'edit'" not in said
+
+
 @pytest.mark.parametrize("prompt", ["hello", "add a dark mode", "what does main.py do?", "the tests fail"])
 def test_what_it_cannot_do_it_says_with_how_to_set_up_a_model(prompt: str) -> None:
     with pytest.raises(UserError, match="needs a model") as raised:
