@@ -103,6 +103,18 @@ def test_the_offline_engine_does_not_repair_it_and_comes_to_an_end(shop: Repo) -
     assert shop.read("lib/double.py") == WRONG
 
 
+def test_a_fix_beside_a_submodule_with_failing_tests_says_where_these_are_mended(shop: Repo) -> None:
+    (shop.root / "lib/test_inner.py").write_text("from double import double\n\n\ndef test_it():\n    assert double(1) == 2\n")
+    shop.write("half.py", "def half(number):\n    return number * 2\n")
+    shop.write("test_half.py", "from half import half\n\n\ndef test_half():\n    assert half(6) == 3\n")
+    shop.write("test_double.py", "")
+    shop.commit_all()
+    done = run("run", "make the failing tests pass", "--model", "offline", cwd=shop.root)
+    assert done.code == 1, done.err
+    assert "Still failing:\n\n    lib/test_inner.py::test_it" in done.out
+    assert f"lib/ is a repository of its own: its files are not changed from here; {HELP}" in done.out
+
+
 def test_undo_says_what_a_command_changed_there(shop: Repo) -> None:
     command = "echo 'x = 1' >> lib/double.py; echo hello > lib/new.py"
     ask(shop, call("shell", command=command))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from tools.core.action import Observation, ToolFailure
@@ -74,11 +75,26 @@ async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, a
     result = await repair_engine.repair(
         at, targets=targets, hint=hint, budget=budget, on_progress=at.progress
     )
+    nested = await asyncio.to_thread(_list_nested_repositories, at, result)
     return Observation(
-        text=_format_result(result),
-        data={"repair": result.as_data()},
+        text="\n".join([_format_result(result), *nested]),
+        data={"repair": result.as_data(), "nested": nested},
         failed=not result.fixes and result.outcome != "all-pass",
     )
+
+
+def _list_nested_repositories(at: Workspace, result: RepairResult) -> list[str]:
+    """Return a line for each submodule or other inner repository that holds tests which still fail."""
+    from sandbox.fs.repository import find_inner_repository
+
+    paths = dict.fromkeys(test.partition("::")[0] for test in result.left)
+    folders = dict.fromkeys(find_inner_repository(at.root, path) for path in paths)
+    return [
+        f"{folder}/ is a repository of its own: its files are not changed from here; run patchwright inside it"
+        f" (patchwright run … -C {folder})"
+        for folder in folders
+        if folder
+    ]
 
 
 def _format_result(result: RepairResult) -> str:

@@ -300,6 +300,8 @@ class _Turn:
         failing = list_failing_tests(self._test.runs[1])[:20]
         text = [self._write_summary(), "Not all tests pass yet, so I committed nothing. Still failing:"]
         text.append(indent_block("\n".join(failing)))
+        found = self._find_search_step()
+        text += [f"{line}." for line in (found.data.get("nested", ()) if found else ())]
         text += ["The most suspicious places:", indent_block("\n".join(places))] if places else []
         if len(self._select_fixes()) < len(self._list_fixes()):
             return self.propose("\n\n".join([*text, self._describe_proposal()]))
