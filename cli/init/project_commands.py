@@ -28,7 +28,7 @@ KINDS = ("install", "test", "lint", "format", "types", "build", "run", "check", 
 
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"^(install|setup|bootstrap|deps|develop)", "install"),
-    (r"(^|[:_-])(tests?|spec|pytest|unit|e2e|coverage)($|[:_-])", "test"),
+    (r"(^|[:_-])(tests?|r?spec|pytest|ctest|unit|e2e|coverage)($|[:_-])", "test"),
     (r"(^|[:_-])(lint|eslint|ruff|flake8|clippy|vet)", "lint"),
     (r"(^|[:_-])(format|fmt|prettier|black)", "format"),
     (r"(^|[:_-])(types?|typecheck|type-check|mypy|tsc|pyright)($|[:_-])", "types"),
@@ -132,15 +132,40 @@ def _read_pyproject(text: str, known: set[str]) -> Iterator[ProjectCommand]:
             yield ProjectCommand(kind=_classify_name(name), command=prefix + name, source=source)
 
 
+_DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+_NODE_LOCKS = ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb")
+"""Without any of these there is nothing to install: projects in C have a package.json for clib, for example."""
+
+
 def _read_package_json(text: str, known: set[str]) -> Iterator[ProjectCommand]:
     lock = (("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lock", "bun"), ("bun.lockb", "bun"))
     manager = next((name for file, name in lock if file in known), "npm")
-    yield ProjectCommand(kind="install", command=f"{manager} install", source="package.json")
-    for name, line in get_table(parse_json(text), "scripts").items():
+    parsed = parse_json(text)
+    if any(get_table(parsed, each) for each in _DEPENDENCIES) or any(file in known for file in _NODE_LOCKS):
+        yield ProjectCommand(kind="install", command=f"{manager} install", source="package.json")
+    for name, line in get_table(parsed, "scripts").items():
         run = manager if name == "test" else f"{manager} run"
         yield ProjectCommand(
             kind=_classify_name(name), command=f"{run} {name}", source="package.json", about=f"`{line}`"
         )
+
+
+def _read_gemfile(text: str, known: set[str]) -> Iterator[ProjectCommand]:
+    yield ProjectCommand(kind="install", command="bundle install", source="Gemfile")
+    specs = next((path for path in sorted(known) if re.match(r"spec/.*_spec\.rb$", path)), "")
+    if source := ".rspec" if ".rspec" in known else specs:
+        yield ProjectCommand(kind="test", command="bundle exec rspec", source=source)
+
+
+HAS_CTEST = re.compile(r"^\s*(enable_testing\s*\(|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
+
+
+def _read_cmake(text: str, known: set[str]) -> Iterator[ProjectCommand]:
+    build = "cmake -B build && cmake --build build"
+    yield ProjectCommand(kind="build", command=build, source="CMakeLists.txt")
+    if HAS_CTEST.search(text):
+        test = f"{build} && ctest --test-dir build --output-on-failure"
+        yield ProjectCommand(kind="test", command=test, source="CMakeLists.txt")
 
 
 def _read_tox(text: str, known: set[str]) -> Iterator[ProjectCommand]:
@@ -189,6 +214,8 @@ _SOURCES: tuple[tuple[str, Callable[[str, set[str]], Iterator[ProjectCommand]]],
             "go.mod", ("test", "go test ./..."), ("lint", "go vet ./..."), ("build", "go build ./...")
         ),
     ),
+    ("Gemfile", _read_gemfile),
+    ("CMakeLists.txt", _read_cmake),
     ("pom.xml", _make_fixed_reader("pom.xml", ("test", "mvn test"), ("build", "mvn package"))),
     ("build.gradle", _make_fixed_reader("build.gradle", ("test", "gradle test"), ("build", "gradle build"))),
     (
@@ -205,6 +232,8 @@ _WORKFLOW = re.compile(r"^(\.github/workflows/[^/]+\.ya?ml|\.gitlab-ci\.yml)$")
 
 
 _WRAPPERS = {
+    "bundle",
+    "exec",
     "uv",
     "uvx",
     "run",

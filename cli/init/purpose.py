@@ -77,7 +77,13 @@ def _read_package_json(text: str) -> tuple[str, str]:
 
 def _read_go_mod(text: str) -> tuple[str, str]:
     match = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
-    return (match[1].rpartition("/")[2] if match else ""), ""
+    path = re.sub(r"/v\d+$|\.v\d+$", "", match[1]) if match else ""  # the major version is no part of the name
+    return path.rpartition("/")[2], ""
+
+
+def _read_cmake(text: str) -> tuple[str, str]:
+    match = re.search(r"^\s*project\s*\(\s*\"?([\w.+-]+)", text, re.MULTILINE | re.IGNORECASE)
+    return (match[1] if match else ""), ""
 
 
 def _read_readme(text: str) -> tuple[str, str]:
@@ -99,6 +105,7 @@ _SOURCES: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
     ("package.json", _read_package_json),
     ("Cargo.toml", _read_cargo),
     ("go.mod", _read_go_mod),
+    ("CMakeLists.txt", _read_cmake),
     ("README.md", _read_readme),
     ("README.rst", _read_readme),
     ("README", _read_readme),

@@ -133,3 +133,33 @@ def test_tests_without_a_configuration_have_a_command(tmp_path: Path, test: str,
     text = build_draft(tmp_path)
     assert f"- Test: `{command}`, from test_cart.py" in text
     assert "None were found: say how to install" not in text
+
+
+def test_the_major_version_of_a_go_module_is_no_title(tmp_path: Path) -> None:
+    (tmp_path / "go.mod").write_text("module github.com/Masterminds/semver/v3\n\ngo 1.21\n")
+    assert build_draft(tmp_path).startswith("# semver\n")
+    (tmp_path / "go.mod").write_text("module gopkg.in/yaml.v3\n")
+    assert build_draft(tmp_path).startswith("# yaml\n")
+
+
+def test_a_project_with_cmake_is_built_and_tested_by_it(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text('{"name": "buffer", "version": "0.4.0", "src": ["buffer.c"]}')
+    (tmp_path / "CMakeLists.txt").write_text("project(buffer C)\ninclude(CTest)\n")
+    text = build_draft(tmp_path)
+    assert "npm install" not in text
+    assert "- Build: `cmake -B build && cmake --build build`, from CMakeLists.txt" in text
+    assert "ctest --test-dir build --output-on-failure`, from CMakeLists.txt" in text
+
+
+def test_rspec_is_listed_under_test(tmp_path: Path) -> None:
+    (tmp_path / "Gemfile").write_text('source "https://rubygems.org"\n')
+    (tmp_path / ".rspec").write_text("--color\n")
+    (tmp_path / ".github/workflows").mkdir(parents=True)
+    (tmp_path / ".github/workflows/ci.yml").write_text(
+        "jobs:\n  a:\n    steps:\n      - run: bundle exec rspec --fail-fast\n"
+    )
+    git(tmp_path.parent, "init", "-q", str(tmp_path))
+    text = build_draft(tmp_path)
+    assert "- Install: `bundle install`, from Gemfile" in text
+    assert "- Test: `bundle exec rspec`, from .rspec" in text
+    assert "- Test: `bundle exec rspec --fail-fast`, from .github/workflows/ci.yml" in text
