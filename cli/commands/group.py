@@ -45,7 +45,17 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "config.strategies": ("strategies",),
     "config.config": ("config", "completion", "schema"),
 }
-"""Modules of this folder and the commands that each declares, in the order of `patchwright --help`."""
+"""Modules of this folder and the commands that each declares."""
+
+HELP_SECTIONS: Mapping[str, str] = {
+    "Work": "run resume repair reproduce migrate select",
+    "Sessions": "sessions session undo redo rewind",
+    "Git": "commit review pr hook",
+    "Code": "symbols localize map",
+    "Project": "init doctor demo config rules agents trust completion",
+    "Expert": "apply kernel functions policy context replay schema",
+}
+"""Commands by heading, in the order of `patchwright --help`."""
 
 
 class CommandGroup(TyperGroup):
@@ -65,6 +75,16 @@ class CommandGroup(TyperGroup):
             hint = f"To have it done: patchwright run {quote(args[0])}"
             raise UserError(Fault.USAGE, f"no such command: {args[0]!r}", hint)
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under the headings of `HELP_SECTIONS`, in one column for all of them."""
+        width = max(map(len, self.commands))
+        for title, names in HELP_SECTIONS.items():
+            rows = [(name, self.commands[name]) for name in names.split()]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(n.ljust(width), each.get_short_help_str(formatter.width - 6 - width)) for n, each in rows]
+                )
 
 
 class _LazyCommands(Mapping[str, Any]):

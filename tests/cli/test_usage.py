@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from agent.app_dirs import Home
+from cli.commands.group import THEMES
 from tests.support.cli import Result, git, run, script
 
 pytestmark = pytest.mark.slow  # each test starts whole programs or real repositories
@@ -52,9 +54,25 @@ def test_trust_outside_a_repository_advises_nothing_that_it_does_not_take(tmp_pa
 
 @pytest.mark.parametrize("group", ["", "session", "functions", "config", "hook", "policy", "context"])
 def test_no_line_of_a_list_of_commands_is_cut_in_a_narrow_terminal(group: str, plain: Path) -> None:
-    listed = run(*group.split(), "--help", cwd=plain, env={"COLUMNS": "80"}).out.partition("Commands:")[2]
+    listed = run(*group.split(), "--help", cwd=plain, env={"COLUMNS": "80"}).out.partition(
+        "Commands:" if group else "Work:"
+    )[2]
     assert listed
     assert [line for line in listed.splitlines() if line.endswith("...")] == []
+
+
+def test_the_help_lists_each_command_once_under_its_heading(plain: Path) -> None:
+    helped = run("--help", cwd=plain, env={"COLUMNS": "80"}).out
+    sections = re.findall(r"^(\w+):\n((?:  \S.*\n?)+)", helped, re.MULTILINE)
+    named = {title: [line.split()[0] for line in lines.splitlines()] for title, lines in sections}
+    named.pop("Options")
+    assert list(named) == ["Work", "Sessions", "Git", "Code", "Project", "Expert"]
+    assert sorted(name for names in named.values() for name in names) == sorted(
+        name for names in THEMES.values() for name in names
+    )
+    assert named["Git"] == ["commit", "review", "pr", "hook"]
+    lines = [line for title, lines in sections if title != "Options" for line in lines.splitlines()]
+    assert len({len(re.sub(r"^  \S+ +", "", line)) - len(line) for line in lines}) == 1, "one column"
 
 
 def test_two_prompts_are_one_too_many(plain: Path) -> None:
