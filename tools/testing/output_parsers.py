@@ -117,6 +117,11 @@ _SUMMARIES: Mapping[str, tuple[str, str]] = {
         r"^test result: \w+\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<skipped>\d+) ignored",
         r"^test (\S+) \.\.\. FAILED$",
     ),
+    "vitest": (
+        r"^\s+Tests +(?:(?P<failed>\d+) failed)?(?: \| )?(?:(?P<passed>\d+) passed)?(?: \| )?"
+        r"(?:(?P<skipped>\d+) skipped)?(?:(?: \| )?\d+ todo)? \(\d+\)$",
+        r"^\s*FAIL +(\S+ > .+)$",
+    ),
     "jest": (
         r"^\s*Tests:? +(?:(?P<failed>\d+) failed[,| ]+)?(?:(?P<skipped>\d+) skipped[,| ]+)?"
         r"(?:\d+ todo[,| ]+)?(?:(?P<passed>\d+) passed)?",

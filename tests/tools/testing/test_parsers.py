@@ -107,6 +107,13 @@ def test_go_targets_are_packages_and_names() -> None:
             ["cart › adds"],
         ),
         (" Test Files  1 failed (1)\n      Tests  1 failed | 2 passed (3)\n", (2, 1, 0, 0), []),
+        (
+            " FAIL  t/a.test.js > cart > adds\n\n Test Files  1 failed (1)\n"
+            "      Tests  1 failed | 2 passed | 1 skipped | 1 todo (5)\n",
+            (2, 1, 0, 1),
+            ["t/a.test.js > cart > adds"],
+        ),
+        (" Test Files  1 passed (1)\n      Tests  5 passed (5)\n", (5, 0, 0, 0), []),
         ("  3 passing (10ms)\n  1 pending\n  2 failing\n", (3, 2, 0, 1), []),
         ("[ERROR] Tests run: 4, Failures: 1, Errors: 1, Skipped: 1\n", (1, 1, 1, 1), []),
         ("5 examples, 2 failures, 1 pending\nrspec ./a_spec.rb:3 # a\n", (2, 2, 0, 1), ["./a_spec.rb:3"]),
