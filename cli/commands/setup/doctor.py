@@ -18,9 +18,11 @@ from sandbox.errors import UserError
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
+    from cli.commands.setup.doctor_tests import Obstacle
     from cli.output.style.paint import Style
     from cli.output.style.terminal import Terminal
     from sandbox.process.command import Sandbox
+    from tools.testing.launch import Launch
 
 
 def add(app: typer.Typer) -> None:
@@ -363,11 +365,12 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
 
     if root is None or sandbox is None:
         return []
+    from cli.commands.setup.doctor_tests import find_obstacle
     from sandbox.fs.workspace_tree import Tree
     from tools.core.artifacts import Artifacts
     from tools.core.tool_folders import ToolFolders
     from tools.core.workspace import Workspace
-    from tools.testing.project_files import TestsNotRunnable
+    from tools.testing.project_files import Project, TestsNotRunnable
     from tools.testing.runners import choose_launch
 
     at = Workspace(
@@ -378,12 +381,22 @@ def _check_test_runner(root: Path | None, sandbox: Sandbox | None, scratch: Path
         journal=scratch / "journal",
         folders=ToolFolders(cache=scratch),
     )
+
+    async def check() -> tuple[Launch, Obstacle | None]:
+        launch = await choose_launch(at, (), scratch)
+        return launch, await find_obstacle(at, Project(at), launch)
+
     try:
-        launch = asyncio.run(choose_launch(at, (), scratch))
+        launch, obstacle = asyncio.run(check())
     except (TestsNotRunnable, UserError) as error:
         hint = 'Name one: --tests "python -m pytest", or tests.command in patchwright.toml'
         return [Finding(name="tests", verdict="warn", detail=str(error), hint=hint)]
-    return [Finding(name="tests", verdict="good", detail=f"{launch.runner}: {launch.command}")]
+    detail = f"{launch.runner}: {launch.command}"
+    if obstacle is not None:
+        return [
+            Finding(name="tests", verdict="warn", detail=f"{detail}, but {obstacle[0]}", hint=obstacle[1])
+        ]
+    return [Finding(name="tests", verdict="good", detail=detail)]
 
 
 _STYLES: dict[Health, Style] = {"good": "green", "warn": "yellow", "bad": "red"}
@@ -399,6 +412,8 @@ def _format_page(found: Sequence[Finding], fit: bool, terminal: Terminal) -> str
         lines.append(f"{sign} {each.name:<10} {sanitize_text(each.detail).strip()}")
         lines += [f"             {line}" for line in sanitize_text(each.hint).splitlines()]
     verdict = "ready" if fit else "not ready: what is marked above has to be mended first"
+    if fit and any(each.name == "tests" and each.verdict != "good" for each in found):
+        verdict = "ready, but the tests cannot run yet"
     lines.append(f"\n{paint(verdict, 'green' if fit else 'red')}")
     text = "\n".join(lines) + "\n"
     encoding = sys.stdout.encoding or "utf-8"

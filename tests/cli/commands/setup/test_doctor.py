@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -107,6 +108,47 @@ def test_outside_a_repository_it_says_what_to_do(tmp_path: Path) -> None:
 def test_a_project_without_tests_says_how_to_name_a_command(project: Path) -> None:
     (project / "test_one.py").unlink()
     assert "tests.command" in found(project)["tests"].hint
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        (
+            {
+                "package.json": '{"scripts": {"test": "jest"}, "devDependencies": {"jest": "*"}}',
+                "pnpm-lock.yaml": "",
+            },
+            "pnpm is not installed|the packages of package.json are not installed",
+        ),
+        ({"pom.xml": "<project/>"}, "mvn is not installed|Maven's plugins are not in"),
+        (
+            {"pytest.ini": "[pytest]\naddopts = -ra\n  --cov=shop\n"},
+            "the options in pytest.ini need pytest-cov",
+        ),
+        (
+            {"test_one.py": "import nowhere_at_all.part\nimport json, shop\n"},
+            "tests import nowhere_at_all, which",
+        ),
+    ],
+)
+def test_a_runner_that_could_not_run_is_told(
+    files: dict[str, str],
+    told: str,
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (project / "shop.py").write_text("")
+    if not {"test_one.py", "pytest.ini"} & set(files):
+        (project / "test_one.py").unlink()
+    for name, text in files.items():
+        (project / name).write_text(text)
+    assert run_doctor(project, as_json=False) == Exit.DONE
+    page = capsys.readouterr().out
+    assert re.search(f"! tests .*, but ({told})", page), page
+    assert page.endswith("\nready, but the tests cannot run yet\n")
 
 
 class Models(BaseHTTPRequestHandler):
