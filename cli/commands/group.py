@@ -83,7 +83,10 @@ class CommandGroup(TyperGroup):
             rows = [(name, self.commands[name]) for name in names.split()]
             with formatter.section(title):
                 formatter.write_dl(
-                    [(n.ljust(width), each.get_short_help_str(formatter.width - 6 - width)) for n, each in rows]
+                    [
+                        (n.ljust(width), each.get_short_help_str(formatter.width - 6 - width))
+                        for n, each in rows
+                    ]
                 )
 
 

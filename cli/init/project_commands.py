@@ -133,7 +133,14 @@ def _read_pyproject(text: str, known: set[str]) -> Iterator[ProjectCommand]:
 
 
 _DEPENDENCIES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-_NODE_LOCKS = ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb")
+_NODE_LOCKS = (
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+)
 """Without any of these there is nothing to install: projects in C have a package.json for clib, for example."""
 
 

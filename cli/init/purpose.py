@@ -77,7 +77,9 @@ def _read_package_json(text: str) -> tuple[str, str]:
 
 def _read_go_mod(text: str) -> tuple[str, str]:
     match = re.search(r"^module\s+(\S+)", text, re.MULTILINE)
-    path = re.sub(r"/v\d+$|\.v\d+$", "", match[1]) if match else ""  # the major version is no part of the name
+    path = (
+        re.sub(r"/v\d+$|\.v\d+$", "", match[1]) if match else ""
+    )  # the major version is no part of the name
     return path.rpartition("/")[2], ""
 
 

@@ -104,7 +104,9 @@ def test_the_offline_engine_does_not_repair_it_and_comes_to_an_end(shop: Repo) -
 
 
 def test_a_fix_beside_a_submodule_with_failing_tests_says_where_these_are_mended(shop: Repo) -> None:
-    (shop.root / "lib/test_inner.py").write_text("from double import double\n\n\ndef test_it():\n    assert double(1) == 2\n")
+    (shop.root / "lib/test_inner.py").write_text(
+        "from double import double\n\n\ndef test_it():\n    assert double(1) == 2\n"
+    )
     shop.write("half.py", "def half(number):\n    return number * 2\n")
     shop.write("test_half.py", "from half import half\n\n\ndef test_half():\n    assert half(6) == 3\n")
     shop.write("test_double.py", "")

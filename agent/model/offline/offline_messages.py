@@ -100,7 +100,9 @@ def describe_unwritten(fixes: Sequence[Mapping[str, Any]]) -> str:
     ]
     for fix in fixes:
         lines += ["", *_diff_lines(fix)]
-    return "\n".join([*lines, "", f"To have {'them' if many else 'it'} written, run it without --mode read-only."])
+    return "\n".join(
+        [*lines, "", f"To have {'them' if many else 'it'} written, run it without --mode read-only."]
+    )
 
 
 def _diff_lines(fix: Mapping[str, Any]) -> list[str]:

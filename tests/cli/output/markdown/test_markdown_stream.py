@@ -161,4 +161,9 @@ def test_code_in_a_list_item_has_the_colours_of_code_outside(theme: str) -> None
 def _list_styled_words(line: str) -> list[tuple[str, str]]:
     """Return the words of a line, each with the SGR parameters that hold for it."""
     parts = re.split(r"\x1b\[([\d;]*)m", f"\x1b[0m{line}")[1:]
-    return [(sgr, word) for sgr, text in zip(parts[::2], parts[1::2], strict=True) for word in text.split() if word != "•"]
+    return [
+        (sgr, word)
+        for sgr, text in zip(parts[::2], parts[1::2], strict=True)
+        for word in text.split()
+        if word != "•"
+    ]
