@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cli.output.diff_view import paint_diff
@@ -29,12 +30,23 @@ async def diff(chat: Conversation, argument: str) -> None:
         new = await asyncio.to_thread(_read_present, chat, path)
         if old is None or old != new:
             shown.append(_format_file_diff(chat, path, old, new))
-    commits = [commit for turn in chat.history.timeline.commits.values() for commit in turn]
-    if commits:
-        shown.append(
-            f"committed: {', '.join(commit[:7] for commit in commits)}  (git show {commits[-1][:7]})"
-        )
+    shown += _describe_commits(chat, unchanged=not shown)
     chat.view.show_note("\n".join(shown) if shown else "this session has changed no file")
+
+
+def _describe_commits(chat: Conversation, *, unchanged: bool) -> Iterator[str]:
+    """Yield a line on the commits whose changes are in the files, and one on those that were undone there."""
+    timeline = chat.history.timeline
+    turns = {step.turn for step in timeline.active_steps}
+    kept = [each for turn, commits in timeline.commits.items() if turn in turns for each in commits]
+    undone = [each for turn, commits in timeline.commits.items() if turn not in turns for each in commits]
+    if undone and unchanged:
+        yield "no file differs from before this session's first change"
+    if kept:
+        yield f"committed: {', '.join(each[:7] for each in kept)}  (git show {kept[-1][:7]})"
+    if undone:
+        names = ", ".join(each[:7] for each in undone)
+        yield f"undone in the files, still committed: {names}  (git diff HEAD shows it; git revert undoes it there too)"
 
 
 def _get_snapshots(chat: Conversation) -> Snapshots | None:

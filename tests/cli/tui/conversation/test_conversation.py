@@ -345,3 +345,23 @@ def test_the_history_is_kept_for_the_user_alone(shop: Path) -> None:
         terminal.wait("> remember me")
     history = Path(cli.environment()["PATCHWRIGHT_HOME"]) / "data" / "history"
     assert history.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.slow
+def test_diff_after_an_undo_says_what_is_undone_and_still_committed(shop: Path) -> None:
+    turns = [
+        {"calls": [call("edit", path="cart.py", old=" - 1", new="")]},
+        {"calls": [call("git_commit", message="Mend the sum")]},
+        {"text": "Mended."},
+    ]
+    with talk(shop, turns, "--tests", "echo 3 passed in 0.02s", columns=120) as terminal:
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("mend it\r")
+        terminal.wait("Mended.")
+        terminal.wait(lambda: ready(terminal))
+        terminal.type("/diff\r")
+        terminal.wait("\ncommitted: ")
+        terminal.type("/undo\r")
+        terminal.wait("as before the turn")
+        terminal.type("/diff\r")
+        terminal.wait("no file differs from before this session's first change\nundone in the files, still committed: ")
