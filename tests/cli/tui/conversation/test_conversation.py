@@ -364,4 +364,6 @@ def test_diff_after_an_undo_says_what_is_undone_and_still_committed(shop: Path) 
         terminal.type("/undo\r")
         terminal.wait("as before the turn")
         terminal.type("/diff\r")
-        terminal.wait("no file differs from before this session's first change\nundone in the files, still committed: ")
+        terminal.wait(
+            "no file differs from before this session's first change\nundone in the files, still committed: "
+        )
