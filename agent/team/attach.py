@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
-from agent.team.agent_definition import AgentDefinition
-from agent.team.agent_folders import has_agent_files
-from agent.team.builtin_agents import BUILT_IN, OWN_TOOLS
+from agent.team.definitions.agent_definition import AgentDefinition
+from agent.team.definitions.agent_folders import has_agent_files
+from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
 from agent.team.delegate_tools import make_ask_user_tool, make_delegate_tool
 from agent.team.person import Person
 from agent.turn.runtime import Runtime
 from tools.core.action import Observation
 
 if TYPE_CHECKING:
-    from agent.team.agent_catalog import AgentCatalog
+    from agent.team.definitions.agent_catalog import AgentCatalog
     from agent.team.team import Team
 
 
@@ -49,7 +49,7 @@ class SessionTeam:
     def load_catalog(self) -> AgentCatalog:
         """Return the agents, with what of their files is not used; read once."""
         if self._catalog is None:
-            from agent.team.agent_catalog import load_agents
+            from agent.team.definitions.agent_catalog import load_agents
 
             self._catalog = load_agents(self._home, self._runtime.workspace.root)
         return self._catalog

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
-from agent.team.agent_definition import AgentDefinition
+from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.person import NOBODY, Person
 from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure

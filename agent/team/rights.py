@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agent.budget.limit_settings import LimitSettings
 from agent.children.spec import ChildSpec, Place
-from agent.team.agent_definition import AgentDefinition
-from agent.team.builtin_agents import OWN_TOOLS, read_instructions
+from agent.team.definitions.agent_definition import AgentDefinition
+from agent.team.definitions.builtin_agents import OWN_TOOLS, read_instructions
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Mode

@@ -17,8 +17,6 @@ from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event, MessageEvent, Prompt
 from agent.exit_codes import Exit
 from agent.team.activity import AgentActivity, AgentRow
-from agent.team.agent_catalog import AgentCatalog
-from agent.team.agent_definition import AgentDefinition
 from agent.team.board.board_access import open_board
 from agent.team.board.findings_board import FindingsBoard
 from agent.team.child_tools import (
@@ -28,6 +26,8 @@ from agent.team.child_tools import (
     make_findings_tool,
     make_tests_tool,
 )
+from agent.team.definitions.agent_catalog import AgentCatalog
+from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.report import Report, check_place, parse_findings, strip_findings
 from agent.team.rights import Rights, build_spec, decide_rights, is_writer
 from agent.team.team_settings import TeamSettings

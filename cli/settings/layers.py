@@ -10,7 +10,7 @@ from typing import Any
 
 from agent.app_dirs import Home
 from agent.session_settings import SessionSettings
-from agent.team.agent_folders import has_agent_files
+from agent.team.definitions.agent_folders import has_agent_files
 from cli.settings.environment import AS_THEY_ARE, build_variable_name, merge_layers, read_environment
 from cli.settings.permission_rules import build_rules, read_stored_rules
 from cli.settings.project_settings import read_project_settings
@@ -67,7 +67,7 @@ def _find_agent_notices(home: Home, root: Path | None) -> Sequence[str]:
     """Return what of the agents' files is not used; where there are none, nothing is imported for it."""
     if root is None or not has_agent_files(home, root):
         return ()
-    from agent.team.agent_catalog import load_agents
+    from agent.team.definitions.agent_catalog import load_agents
 
     return load_agents(home, root).notices
 

@@ -15,8 +15,8 @@ from cli.commands.options import Folder
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
-    from agent.team.agent_catalog import AgentCatalog
-    from agent.team.agent_definition import AgentDefinition
+    from agent.team.definitions.agent_catalog import AgentCatalog
+    from agent.team.definitions.agent_definition import AgentDefinition
 
 
 def add(app: typer.Typer) -> None:
@@ -102,7 +102,7 @@ def show_agent(folder: Path, name: str, *, as_json: bool) -> int:
 
 def create_agent_file(folder: Path, name: str, *, for_user: bool) -> int:
     """Write an agent file and print its path. Returns the exit code. Raises UserError."""
-    from agent.team.agent_template import write_agent_file
+    from agent.team.definitions.agent_template import write_agent_file
 
     root, _ = find_workspace_root(folder, need_git=False)
     print(sanitize_text(str(write_agent_file(Home.from_environment(), None if for_user else root, name))))
@@ -113,7 +113,7 @@ def create_agent_file(folder: Path, name: str, *, for_user: bool) -> int:
 
 def check_agents(folder: Path, *, as_json: bool) -> int:
     """Check the files of all agents, trusted or not. Returns the exit code."""
-    from agent.team.agent_catalog import check_agent_files
+    from agent.team.definitions.agent_catalog import check_agent_files
 
     root, _ = find_workspace_root(folder, need_git=False)
     catalog = check_agent_files(Home.from_environment(), root)
@@ -128,14 +128,14 @@ def check_agents(folder: Path, *, as_json: bool) -> int:
 
 
 def _load(folder: Path) -> AgentCatalog:
-    from agent.team.agent_catalog import load_agents
+    from agent.team.definitions.agent_catalog import load_agents
 
     root, _ = find_workspace_root(folder, need_git=False)
     return load_agents(Home.from_environment(), root)
 
 
 def _describe(agent: AgentDefinition) -> dict[str, Any]:
-    from agent.team.builtin_agents import read_instructions
+    from agent.team.definitions.builtin_agents import read_instructions
 
     return {
         "name": agent.name,

@@ -119,7 +119,7 @@ def show_trust(folder: Path) -> int:
 
 def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definition, ...]]]:
     """Return the repository's root, and by place what it would run, apply or let sessions start."""
-    from agent.team.agent_catalog import find_agents_to_trust
+    from agent.team.definitions.agent_catalog import find_agents_to_trust
     from agent.workspace_root import find_workspace_root
     from cli.settings.project_settings import find_settings_to_trust
     from cli.settings.user_rules import find_rules_to_trust
@@ -137,7 +137,7 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
 
 def _list_places(root: Path) -> tuple[Path, ...]:
     """Return the places under which a repository's programs, settings, rules and agents are trusted."""
-    from agent.team.agent_catalog import TRUST_PLACE
+    from agent.team.definitions.agent_catalog import TRUST_PLACE
     from cli.settings.settings_files import PROJECT_FILE, RULES_FILE
 
     return root, root / PROJECT_FILE, root / RULES_FILE, root / TRUST_PLACE

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.app_dirs import Home
-from agent.team.agent_file import FIELDS, MODES, parse_agent_file
 from agent.team.attach import SessionTeam
-from agent.team.builtin_agents import BUILT_IN
+from agent.team.definitions.agent_file import FIELDS, MODES, parse_agent_file
+from agent.team.definitions.builtin_agents import BUILT_IN
 from agent.team.team_settings import TeamSettings
 from agent.turn.runtime import Runtime
 from cli.settings.layers import load_settings

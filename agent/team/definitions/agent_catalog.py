@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.app_dirs import Home
-from agent.team.agent_definition import AgentDefinition
-from agent.team.agent_file import BadAgentFile, parse_agent_file
-from agent.team.agent_folders import FOLDERS, USER_FOLDER
-from agent.team.builtin_agents import BUILT_IN, OWN_TOOLS
+from agent.team.definitions.agent_definition import AgentDefinition
+from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
+from agent.team.definitions.agent_folders import FOLDERS, USER_FOLDER
+from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.team.agent_definition import AgentDefinition
+from agent.team.definitions.agent_definition import AgentDefinition
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant
 
@@ -58,5 +58,5 @@ def read_instructions(agent: AgentDefinition) -> str:
     """Return an agent's instructions; those of the built-in ones are read when they are used."""
     if agent.instructions or agent.source != "built in":
         return agent.instructions
-    path = Path(__file__).parent.parent / "prompts" / "agents" / f"{agent.name}.md"
+    path = Path(__file__).parents[2] / "prompts" / "agents" / f"{agent.name}.md"
     return path.read_text("utf-8").strip()

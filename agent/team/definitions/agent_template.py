@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from agent.app_dirs import Home
-from agent.team.agent_folders import FOLDERS, USER_FOLDER
+from agent.team.definitions.agent_folders import FOLDERS, USER_FOLDER
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
-from agent.team.agent_definition import AgentDefinition, Effort
+from agent.team.definitions.agent_definition import AgentDefinition, Effort
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant, list_grants
 

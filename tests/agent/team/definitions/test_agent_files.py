@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from agent.app_dirs import Home
-from agent.team.agent_catalog import TRUST_PLACE, check_agent_files, find_agents_to_trust, load_agents
-from agent.team.agent_definition import AgentDefinition
-from agent.team.agent_file import BadAgentFile, parse_agent_file
+from agent.team.definitions.agent_catalog import (
+    TRUST_PLACE,
+    check_agent_files,
+    find_agents_to_trust,
+    load_agents,
+)
+from agent.team.definitions.agent_definition import AgentDefinition
+from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
 from sandbox.policy.decision import Mode
 from sandbox.policy.trust import TrustStore
 from tools.builtin_tools import NAMES

@@ -1,0 +1,1 @@
+"""Agents as files: what an agent is, where its file is found, and how it is read."""
