@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from agent.children.spec import ChildSpec
 from agent.exit_codes import BY_FAULT, Exit
-from agent.model_selection import ModelSelection
 from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate, describe_candidate
 from agent.strategy.leader_comparison import compare_leaders
@@ -33,7 +32,7 @@ class Sample:
 
     async def run(self, turn: StrategyTurn) -> TurnEnd:
         """See `Strategy.run`."""
-        self._check_models(turn)
+        turn.check_prices(self.settings.models)
         base = await turn.commit_files()
         numbers = range(1, self.settings.attempts + 1)
         waiting = [number for number in numbers if not turn.is_done(number)]
@@ -69,17 +68,6 @@ class Sample:
                 base=base,
             )
             return await turn.attempt(number, spec, hint=hint)
-
-    def _check_models(self, turn: StrategyTurn) -> None:
-        """Raise UserError before anything is asked if a limit on cost cannot hold for one of the models."""
-        environment = turn.runtime.environment
-        if environment is None:
-            return
-        models = ModelSelection(
-            settings=turn.runtime.settings, env=environment.request.env, cache=environment.home.cache
-        )
-        for name in self.settings.models:
-            models.check_price(name)
 
 
 def _cycle(values: Sequence[Value], number: int) -> Value | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from agent.children.children import Children
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import BY_STRATEGY, AttemptEvent, ChoiceEvent, MessageEvent, UsageRecord
 from agent.exit_codes import BY_FAULT, Exit
+from agent.model_selection import ModelSelection
 from agent.monitor.answers import TurnEnd
 from agent.strategy.attempt_log import AttemptLog, read_last_verification
 from agent.strategy.candidate import Candidate, create_verdict_event
@@ -76,6 +77,17 @@ class StrategyTurn:
     def divide_budget(self, parts: int) -> Amount | None:
         """Return one of `parts` shares of what is left of the budget, for the spec of an attempt about to start."""
         return self._runtime.purse.divide_rest(parts)
+
+    def check_prices(self, models: Iterable[str]) -> None:
+        """Raise UserError, before anything is asked, if a limit on cost cannot hold for one of some models."""
+        environment = self._runtime.environment
+        if environment is None:
+            return
+        selection = ModelSelection(
+            settings=self._runtime.settings, env=environment.request.env, cache=environment.home.cache
+        )
+        for name in models:
+            selection.check_price(name)
 
     async def commit_files(self) -> str:
         """Return the commit that all attempts begin with: the user's present files, with uncommitted changes.

@@ -15,6 +15,7 @@ from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.team import tree_states
 from agent.strategy.team.artefacts import Brief, NewTests, Plan, Tests
 from agent.strategy.team.roles import Roles, quote_artefact, read_prompt
+from agent.team.plan_graph.node_children import NodeChildren
 from agent.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
 from agent.team.plan_graph.plan_check import check_plan
 from agent.team.plan_graph.plan_run import run_plan
@@ -42,8 +43,16 @@ class CodeStage:
     commits: dict[str, str] = field(default_factory=dict)
 
     async def carry_out(self, plan: Plan, at_once: int) -> PlanState:
-        """Do the steps, as many at the same time as are wanted; a failed one is replanned alone."""
-        return await run_plan(plan.list_nodes(), self.execute, at_once=at_once, replan=self.replan)
+        """Do the steps as the session's plan shows them, some at the same time; a failed one is replanned alone."""
+        turn = self.roles.turn
+        views = NodeChildren(runtime=turn.runtime, children=turn.children)
+        return await run_plan(
+            plan.list_nodes(),
+            self.execute,
+            at_once=at_once,
+            replan=self.replan,
+            on_change=views.show_plan,
+        )
 
     async def combine(self, state: PlanState) -> bytes:
         """Return the changes of all steps that are done, with all tests; one that conflicts is done once more."""

@@ -21,6 +21,9 @@ from tools.core.untrusted_output import enclose_in_tag
 
 _PROMPTS = Path(__file__).parents[2] / "prompts" / "team"
 
+ROLES = ("brief", "plan", "tester", "coder", "replan")
+"""Names of the roles; the setting `agents.models` gives one its model."""
+
 _LOOK = frozenset({"read", "list", "search", "code", "git_log"})
 """Tools of the roles that read the project."""
 
@@ -82,7 +85,6 @@ class Roles:
                 model=self.get_model(role),
                 tools=(_BLIND if role == "tester" else _LOOK) & offered,
                 limits=self.turn.build_limits(),
-                agent=role,
             )
             equip = equip_tester if role == "tester" else None
             candidate = await self.attempt(attempt, spec, equip)

@@ -17,7 +17,7 @@ from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.strategy.team.artefacts import Brief, Plan, Step, Tests, find_test_problems
 from agent.strategy.team.code_stage import CodeStage
-from agent.strategy.team.roles import Roles, quote_artefact
+from agent.strategy.team.roles import ROLES, Roles, quote_artefact
 from agent.strategy.team.tree_states import add_tests
 from agent.team.plan_graph.nodes import PlanState
 from agent.team.plan_graph.plan_check import check_plan
@@ -46,9 +46,10 @@ class TeamStrategy:
         if size.children == 1:
             self._has_finished = True
             return await turn.runtime.loop.run()
+        roles = Roles(turn)
+        turn.check_prices(filter(None, [*map(roles.get_model, ROLES), *self.settings.models]))
         base = await turn.commit_files()
         git = await turn.children.worktrees.open_git()
-        roles = Roles(turn)
         task = quote_artefact("task", turn.prompt)
         brief = await roles.ask("brief", Brief, task, lambda _: ())
         if brief is not None:
