@@ -50,9 +50,9 @@ fi
 {restore}"""
 _RESTORE = """\
 if [ -n "$patchwright_input" ]; then
-  exec <<PATCHWRIGHT_INPUT
+  exec <<END_OF_REFS
 $patchwright_input
-PATCHWRIGHT_INPUT
+END_OF_REFS
 fi
 """
 """The lines that follow read the refs from their input again."""

@@ -76,6 +76,9 @@ def install_hooks(
     _check_names(names)
     shared = _list_shared_places(git, names, options)
     for file in shared:
+        for place in _list_own_places(git, file.name):
+            if place.is_ours:  # of an earlier version, or from before the manager: it would run a second time
+                _remove_hook(place)
         with _report_os_errors(file.path):
             file.add_lines(options.get(file.name, ()), missing)
         print(sanitize_text(f"installed {file.name} in {file.relative}"))

@@ -87,6 +87,7 @@ class SharedFile:
             self.path.stat().st_mode & 0o777 if self.path.exists() else (0o644 if self.is_lefthook else 0o755)
         )
         new = self.path.with_name(f".{self.path.name}.patchwright")
+        new.parent.mkdir(parents=True, exist_ok=True)
         try:
             new.write_bytes(text.encode("utf-8", "surrogateescape"))
             new.chmod(mode)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.cli import environment, run
+from tests.support.cli import CHECKOUT, environment, run
 from tests.support.repo import Repo
 
 HUSKY = """\
@@ -36,6 +37,7 @@ LEFTHOOK = '#!/bin/sh\n\ncall_lefthook()\n{\n  lefthook "$@"\n}\n\ncall_lefthook
 OVERCOMMIT = "#!/usr/bin/env ruby\n\n# Entrypoint for Overcommit hook integration. Installing Overcommit …\n"
 SIMPLE = '#!/bin/sh\n\nif [ "$SKIP_SIMPLE_GIT_HOOKS" = "1" ]; then\n    exit 0\nfi\n'
 BROKEN = "def f(:\n"
+HOOKS_PAGE = CHECKOUT / "docs/hooks.md"
 
 
 @pytest.fixture
@@ -175,6 +177,8 @@ def test_a_colleague_without_the_program_is_told_and_refused_where_that_is_set(
     else:
         repo.git("config", "core.hooksPath", ".githooks")
     install(repo, "pre-commit")
+    [documented] = re.findall(r"^```text\n(.*?)^```", HOOKS_PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    assert script.read_text().partition("\n")[2].startswith(documented)
     repo.git("add", ".githooks")
     assert commit(repo)[0] == 0
     assert (repo.read("ran"), script.stat().st_mode & 0o777) == ("theirs\n", 0o755)
@@ -308,10 +312,28 @@ def test_what_git_no_longer_runs_is_removed_as_well(repo: Repo) -> None:
     install(repo, "pre-commit")
     use_husky(repo)
     assert status(repo).startswith("set aside by another program, not run")
-    install(repo, "pre-commit")
     uninstall(repo)
     assert own_hooks(repo) == {}
-    assert repo.read(".husky/pre-commit") == "echo husky ran >> ran\n"
+
+
+def test_the_hook_of_an_earlier_version_in_a_shared_folder_gives_way_to_lines(repo: Repo) -> None:
+    install(repo, "pre-commit")
+    earlier = own_hooks(repo)["pre-commit"]
+    repo.git("config", "core.hooksPath", ".githooks")
+    assert "installed commit-msg in .githooks/commit-msg" in install(repo, "commit-msg")  # makes the folder
+    repo.write(".githooks/pre-commit", earlier).chmod(0o755)
+    repo.write(".githooks/pre-commit.before-patchwright", "#!/bin/sh\necho theirs\n").chmod(0o755)
+    install(repo, "pre-commit")
+    assert own_hooks(repo) == {}
+    lines = repo.read(".githooks/pre-commit")
+    assert (lines.endswith("\necho theirs\n"), lines.count("hook run"), sys.prefix in lines) == (
+        True,
+        1,
+        False,
+    )
+    uninstall(repo)
+    assert repo.read(".githooks/pre-commit") == "#!/bin/sh\necho theirs\n"
+    assert [path.name for path in (repo.root / ".githooks").iterdir()] == ["pre-commit"]
 
 
 def file(name: str, text: str) -> Callable[[Repo], None]:
