@@ -60,13 +60,12 @@ class Limit(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MaxSteps:
-    """Limit on calls of the model in one turn, those of its children included."""
+    """Limit on steps of one turn. Children have limits of their own: steps, unlike money or time, are not shared."""
 
     steps: int
 
     def before_step(self, tally: Tally) -> str:
-        taken = tally.steps + tally.steps_below
-        return f"{taken} steps taken (--max-steps)" if taken >= self.steps else ""
+        return f"{tally.steps} steps taken (--max-steps)" if tally.steps >= self.steps else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, Protocol
 
-from agent.budget.limits import MaxSteps
 from agent.children.children import Children
 from agent.events import End
 from agent.monitor.answers import TurnEnd
@@ -50,16 +49,12 @@ class StrategyWork:
         return self._strategy.takes_advice
 
     async def run(self) -> TurnEnd:
-        """See `TurnWork.run`. The limit on steps is each session's own; the others hold for all together."""
-        purse = self._runtime.purse
-        limits = purse.limits
-        purse.limits = [each for each in limits if not isinstance(each, MaxSteps)]
+        """See `TurnWork.run`."""
         children = Children(self._runtime)
         try:
             return await self._strategy.run(StrategyTurn(self._settings.name, self._runtime, children))
         finally:
             await children.close()
-            purse.limits = limits
 
 
 async def run_strategy(

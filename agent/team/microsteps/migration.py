@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.budget.limits import MaxSteps
 from agent.children.children import Children
 from agent.events import BY_STRATEGY, MessageEvent, UsageRecord
 from agent.exit_codes import Exit
@@ -96,10 +95,7 @@ class Migration:
 
     async def run(self) -> TurnEnd:
         """See `TurnWork.run`; steps that the ledger has are not taken again."""
-        purse = self.runtime.purse
-        limits = purse.limits
-        purse.limits = [each for each in limits if not isinstance(each, MaxSteps)]  # of one session's loop
-        purse.add_usage(_convert_usage(self.ledger.usage))
+        self.runtime.purse.add_usage(_convert_usage(self.ledger.usage))
         self.runtime.toolbox.add(accepted=create_step_actions(self.ledger.read_content))
         children = Children(self.runtime)
         self._voters = Voters(
@@ -111,7 +107,6 @@ class Migration:
             return TurnEnd(reason="limit", detail=str(limit))
         finally:
             await children.close()
-            purse.limits = limits
 
     async def _take_steps(self) -> TurnEnd:
         contents = await asyncio.to_thread(self._read_files)

@@ -57,17 +57,19 @@ def test_a_share_is_kept_for_its_child_and_the_rest_of_it_returns() -> None:
     assert ask(other, 0.4) == ""
 
 
-def test_steps_and_tokens_of_all_children_count() -> None:
-    purse = Purse([MaxSteps(3), MaxTokens(1_000)])
-    one, two = purse.open_child(), purse.open_child([MaxSteps(1)])
-    spend(one, tokens=100)
+def test_tokens_of_all_children_count_and_steps_only_of_their_own() -> None:
+    purse = Purse([MaxSteps(2), MaxTokens(1_000)])
+    one, two = purse.open_child([MaxSteps(3)]), purse.open_child([MaxSteps(1)])
+    spend(one, tokens=50)
+    spend(one, tokens=50)
     spend(two, tokens=100)
     assert "--max-steps" in ask(two, 0)
     assert ask(one, 0, tokens=500) == ""
     assert ask(purse, 0, tokens=300) == "", "700 of 1,000 are used or promised"
-    grandchild = one.open_child()
     spend(one, tokens=100)
-    assert "--max-steps" in ask(grandchild, 0)
+    assert "3 steps taken (--max-steps)" in ask(one, 0)
+    spend(purse)
+    assert ask(purse, 0) == "", "five steps were taken, one of them by the parent"
 
 
 def test_tokens_under_way_count_for_the_others() -> None:

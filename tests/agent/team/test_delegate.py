@@ -222,6 +222,23 @@ def test_a_limit_inside_an_agent_ends_honestly_in_its_report(shop: Path, tmp_pat
     play_team(shop, team_settings(tmp_path, turns, {"explore": look}, max_steps=3), story)
 
 
+def test_steps_of_agents_are_not_the_sessions_own(shop: Path, tmp_path: Path) -> None:
+    look = [{"calls": [call("read", path="cart.py")]}] * 3 + [
+        {"calls": [call("report", answer="Seen.", findings=[])]}
+    ]
+    turns = [
+        {"calls": [call("delegate", agent="explore", task="Look")]},
+        {"text": "Done.", "expect": ["Seen."]},
+    ]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        end = await runtime.run_turn("Look")
+        assert (end.outcome, end.summary) == ("done", "Done.")
+
+    settings = team_settings(tmp_path, turns, {"explore": look})
+    play_team(shop, replace(settings, limits=LimitSettings(max_steps=2)), story)
+
+
 def test_agents_of_a_turn_have_a_number_and_unknown_ones_are_named(shop: Path, tmp_path: Path) -> None:
     look = [{"calls": [call("report", answer="Seen.", findings=[])]}]
     turns = [
