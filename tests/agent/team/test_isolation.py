@@ -190,12 +190,11 @@ PROGRAM = """
 import asyncio, os, signal, sys
 sys.path.insert(0, {checkout!r})
 from pathlib import Path
-from agent.events import MergeEvent
 from tests.support.team_sessions import play_team, team_settings
 
 async def story(runtime, team):
     def kill(event):
-        if isinstance(event, MergeEvent) and event.outcome == "reported":
+        if {moment}:
             print(runtime.session.id, flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
     runtime.session.subscribe(kill)
@@ -205,7 +204,19 @@ play_team(Path({shop!r}), team_settings(Path({folder!r}), {turns!r}, {agents!r})
 """
 
 
-def test_a_kill_between_report_and_merge_loses_nothing(shop: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("moment", "is_changed"),
+    [
+        ("event.kind == 'merge' and event.outcome == 'reported'", False),
+        ("event.kind == 'action' and event.tool == 'merge_changes'", False),
+        ("event.kind == 'observation' and event.tool == 'merge_changes'", True),
+    ],
+    ids=("before", "begun", "done"),
+)
+def test_a_kill_around_a_merge_loses_nothing(
+    shop: Path, tmp_path: Path, moment: str, is_changed: bool
+) -> None:
+    """What the kill prevented is done when the session asks for it; what was done is known to be."""
     agents = {"one": [edit("RATE = 0.2", "RATE = 0.1"), {"text": "The rate is 0.1."}]}
     turns = [
         {"calls": [call("delegate", agent="one", task="Make the rate 0.1")]},
@@ -213,16 +224,24 @@ def test_a_kill_between_report_and_merge_loses_nothing(shop: Path, tmp_path: Pat
             "calls": [call("delegate", child="one-1")],
             "expect": ["one-1 had reported, but its changes are not merged"],
         },
-        {"text": "Merged.", "expect": ["Merged into your files: cart.py."]},
+        {
+            "text": "Merged.",
+            "expect": ["All is merged." if is_changed else "Merged into your files: cart.py."],
+        },
     ]
     program = PROGRAM.format(
-        checkout=str(CHECKOUT), shop=str(shop), folder=str(tmp_path), turns=turns, agents=agents
+        moment=moment,
+        checkout=str(CHECKOUT),
+        shop=str(shop),
+        folder=str(tmp_path),
+        turns=turns,
+        agents=agents,
     )
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    assert "RATE = 0.2" in (shop / "cart.py").read_text()
+    assert ("RATE = 0.1" in (shop / "cart.py").read_text()) is is_changed
 
     async def story(runtime: Runtime, team: SessionTeam) -> None:
         assert not list((Home.from_environment().cache / "worktrees").glob("*"))
