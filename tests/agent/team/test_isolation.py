@@ -204,6 +204,25 @@ play_team(Path({shop!r}), team_settings(Path({folder!r}), {turns!r}, {agents!r})
 """
 
 
+def play_until_killed(
+    shop: Path, tmp_path: Path, moment: str, turns: Sequence[Any], agents: Mapping[str, Any]
+) -> str:
+    """Play a session that kill -9 ends at an event; return its id. moment: an expression about the event"""
+    program = PROGRAM.format(
+        moment=moment,
+        checkout=str(CHECKOUT),
+        shop=str(shop),
+        folder=str(tmp_path),
+        turns=turns,
+        agents=agents,
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    return done.stdout.strip()
+
+
 @pytest.mark.parametrize(
     ("moment", "is_changed"),
     [
@@ -229,18 +248,7 @@ def test_a_kill_around_a_merge_loses_nothing(
             "expect": ["All is merged." if is_changed else "Merged into your files: cart.py."],
         },
     ]
-    program = PROGRAM.format(
-        moment=moment,
-        checkout=str(CHECKOUT),
-        shop=str(shop),
-        folder=str(tmp_path),
-        turns=turns,
-        agents=agents,
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    session = play_until_killed(shop, tmp_path, moment, turns, agents)
     assert ("RATE = 0.1" in (shop / "cart.py").read_text()) is is_changed
 
     async def story(runtime: Runtime, team: SessionTeam) -> None:
@@ -252,7 +260,36 @@ def test_a_kill_around_a_merge_loses_nothing(
         assert "RATE = 0.1" in (shop / "cart.py").read_text()
         assert "cart.py" in end.files
 
-    play_team(shop, team_settings(tmp_path, turns, agents), story, session=done.stdout.strip())
+    play_team(shop, team_settings(tmp_path, turns, agents), story, session=session)
+
+
+def test_a_kill_amid_the_work_removes_the_worktree_and_says_so(shop: Path, tmp_path: Path) -> None:
+    change = edit("RATE = 0.2", "RATE = 0.1")
+    again = {**change, "expect": ["Your files are the present ones"]}
+    agents = {"one": [change, again, {"text": "The rate is 0.1."}]}
+    turns = [
+        {"calls": [call("delegate", agent="one", task="Make the rate 0.1")]},
+        {
+            "calls": [call("delegate", child="one-1")],
+            "expect": ["What it had changed is gone with its worktree"],
+        },
+        {
+            "calls": [call("delegate", child="one-1", task="Make the rate 0.1")],
+            "expect": ["one-1 was cut off, and its worktree is gone"],
+        },
+        {"text": "Merged.", "expect": ["Merged into your files: cart.py."]},
+    ]
+    moment = "event.kind == 'child-progress' and event.event['kind'] == 'observation'"
+    session = play_until_killed(shop, tmp_path, moment, turns, agents)
+    assert list((Home.from_environment().cache / "worktrees").glob("*"))
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        assert not list((Home.from_environment().cache / "worktrees").glob("*"))
+        end = await runtime.run_turn(None)
+        assert end.summary.startswith("Merged."), end.summary
+        assert "RATE = 0.1" in (shop / "cart.py").read_text()
+
+    play_team(shop, team_settings(tmp_path, turns, agents), story, session=session)
 
 
 def test_what_did_not_finish_is_kept_apart(shop: Path, tmp_path: Path) -> None:
