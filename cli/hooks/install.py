@@ -82,8 +82,10 @@ def install_hooks(
         with _report_os_errors(file.path):
             file.add_lines(options.get(file.name, ()), missing)
         print(sanitize_text(f"installed {file.name} in {file.relative}"))
-    if any(file.is_lefthook for file in shared):
-        print("lefthook calls them once `lefthook install` has run again")
+    hooks = _find_hooks_folder(git, looking=True)
+    for file in shared:
+        if not file.is_called(hooks):
+            print(sanitize_text(f"{file.name} is {file.uncalled}"))
     if shared:
         return 0
     places = [_choose_place(_find_hooks_folder(git, looking=False), name) for name in names]
@@ -138,9 +140,10 @@ def list_hook_states(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _describe_state(git: Git, hooks: Path, name: str) -> str:
-    shared = [file.relative for file in list_shared_files(git.root, hooks, name)]
-    if shared:
-        return f"installed in {', '.join(shared)}"
+    shared = list(list_shared_files(git.root, hooks, name))
+    called = [file.relative for file in shared if file.is_called(hooks)]
+    if called:
+        return f"installed in {', '.join(called)}"
     own = [place for place in _list_own_places(git, name) if place.is_ours]
     for place in own:
         if place.path == hooks / name:
@@ -148,6 +151,8 @@ def _describe_state(git: Git, hooks: Path, name: str) -> str:
             return "installed, after the one that was there" if kept else "installed"
         if place.path == hooks / (name + LEGACY) and is_pre_commit_script(hooks / name):
             return "installed, called by pre-commit"
+    if shared:
+        return f"installed in {shared[0].relative}, {shared[0].uncalled}"
     if own:
         return f"set aside by another program, not run: patchwright hook install {name}"
     return "another one" if os.path.lexists(hooks / name) else "-"
@@ -163,6 +168,14 @@ def _list_shared_places(
         return []
     files: list[SharedFile | None] = [None]
     husky = find_husky_folder(git.root, folder)
+    unused = husky is not None and husky.resolve() not in (folder.resolve(), folder.resolve().parent)
+    if (
+        unused
+        and not is_private_folder(git.root, folder, own)
+        and manager is not None
+        and manager.name == "husky"
+    ):
+        manager = None  # its folder was left behind: git runs the hooks of another one
     if manager is not None and manager.name == "lefthook":
         files = [build_lefthook_file(git.root, name) for name in names]
     elif manager is not None and manager.name == "husky" and husky is not None:

@@ -12,7 +12,7 @@ from cli.hooks.contract import NAMES
 from cli.hooks.hook_script import build_lefthook_lines, build_shell_lines, remove_lines
 from cli.hooks.managers import find_husky_folder
 from sandbox.errors import UserError
-from sandbox.fs.regular_file import SETTINGS
+from sandbox.fs.regular_file import SETTINGS, read_start
 from sandbox.fs.untrusted_file import read_workspace_file
 
 LEFTHOOK_LOCAL = "lefthook-local.yml"
@@ -49,6 +49,17 @@ class SharedFile:
         with suppress(UserError):  # a file that may not be read has none of ours
             return remove_lines(self.read() or "", self.name) is not None
         return False
+
+    def is_called(self, hooks: Path) -> bool:
+        """Return whether git's folder of hooks leads to the file: by itself, by husky's launchers, or by lefthook's."""
+        if self.is_lefthook:
+            return b"call_lefthook" in (read_start(hooks / self.name, SETTINGS) or b"")
+        return self.path.parent in (hooks.resolve(), hooks.resolve().parent)
+
+    @property
+    def uncalled(self) -> str:
+        """Text for a file to which git's folder of hooks does not lead."""
+        return f"called once `{'lefthook install' if self.is_lefthook else 'npx husky'}` has installed its own hook"
 
     def can_hold_lines(self) -> bool:
         """Return whether lines can be added: a shell script that is started, or a local configuration of ours alone."""

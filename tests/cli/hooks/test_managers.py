@@ -288,8 +288,9 @@ def test_lefthook_calls_ours_by_its_local_configuration(repo: Repo) -> None:
     (hooks / "commit-msg").rename(hooks / "pre-commit")
     repo.write("lefthook.yml", "pre-commit:\n  commands:\n    theirs: {run: echo theirs}\n")
     assert status(repo).startswith("set aside by another program, not run")
-    assert "lefthook install" in install(repo, "pre-commit")
-    install(repo, "commit-msg", "pre-commit")
+    assert "lefthook install" not in install(repo, "pre-commit")
+    assert "commit-msg is called once `lefthook install` has" in install(repo, "commit-msg", "pre-commit")
+    assert status(repo, "commit-msg").startswith("installed in lefthook-local.yml, called once")
     assert status(repo) == "installed in lefthook-local.yml"
     local = yaml.safe_load(repo.read("lefthook-local.yml"))
     assert local.keys() == {"pre-commit", "commit-msg"}
@@ -314,6 +315,14 @@ def test_what_git_no_longer_runs_is_removed_as_well(repo: Repo) -> None:
     assert status(repo).startswith("set aside by another program, not run")
     uninstall(repo)
     assert own_hooks(repo) == {}
+    repo.git("config", "--unset", "core.hooksPath")
+    assert "pre-commit is called once `npx husky` has" in install(repo, "pre-commit")
+    assert status(repo).startswith("installed in .husky/pre-commit, called once")
+    repo.git("config", "core.hooksPath", ".githooks")  # the folder of husky is left behind
+    assert install(repo, "commit-msg") == "installed commit-msg in .githooks/commit-msg\n"
+    uninstall(repo)
+    assert repo.read(".husky/pre-commit") == "echo husky ran >> ran\n"
+    assert not (repo.root / ".githooks/commit-msg").exists()
 
 
 def test_the_hook_of_an_earlier_version_in_a_shared_folder_gives_way_to_lines(repo: Repo) -> None:
