@@ -11,6 +11,7 @@ from prompt_toolkit.filters import (
     Condition,
     Filter,
     emacs_insert_mode,
+    emacs_mode,
     has_completions,
     has_selection,
     is_searching,
@@ -19,6 +20,7 @@ from prompt_toolkit.filters import (
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
+from prompt_toolkit.search import accept_search
 
 from cli.settings.key_actions import ACTIONS
 from cli.tui.input.tab_completion import TabCompletion
@@ -63,6 +65,7 @@ def build_key_bindings(
     add = _KeyBinder(keys, {**ACTIONS, **chosen})
     _bind_question_keys(keys, deeds, asked & ~typing, typing)
     free = ~asked & ~is_searching  # a search in the history has its own keys: Enter accepts the match
+    _bind_search_keys(keys)
     _bind_completion_keys(keys, free)
     _bind_send_keys(add, keys, deeds, pastes, free)
     _bind_stop_keys(add, keys, deeds, free)
@@ -198,6 +201,18 @@ def _bind_completion_keys(keys: KeyBindings, free: Filter) -> None:
 
     keys.add("tab", filter=free & (emacs_insert_mode | vi_insert_mode))(tab.press)
     keys.add("escape", filter=has_completions, eager=True)(dismiss)
+
+
+def _bind_search_keys(keys: KeyBindings) -> None:
+    """Leave the cursor at the end of an accepted match: amid it, Ctrl-U would keep a tail, to run with the next line."""
+
+    def accept(event: KeyPressEvent) -> None:
+        accept_search()
+        buffer = event.app.current_buffer
+        buffer.cursor_position = len(buffer.text)
+
+    keys.add("enter", filter=is_searching, eager=True)(accept)
+    keys.add("escape", filter=is_searching & emacs_mode, eager=True)(accept)
 
 
 def _reset_prompt(event: KeyPressEvent) -> None:

@@ -75,6 +75,11 @@ def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
         terminal.wait(lambda: "I-search" not in terminal.text)
         assert prompted(terminal) == "a wide 日本 line 🎉 first"
         cleared(terminal, ctrl("c"))
+        terminal.type(f"{ctrl('r')}wide")
+        terminal.wait(lambda: prompted(terminal) == "a wide 日本 line 🎉 first")
+        terminal.type(ESCAPE)
+        terminal.wait(lambda: "I-search" not in terminal.text)
+        cleared(terminal, ctrl("u"))  # all of it: the match in its middle left no tail
         typed("some", "some")
         typed(ctrl("g"), "some and more")
         cleared(terminal, ctrl("u"))
