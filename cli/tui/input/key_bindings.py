@@ -204,7 +204,7 @@ def _bind_completion_keys(keys: KeyBindings, free: Filter) -> None:
 
 
 def _bind_search_keys(keys: KeyBindings) -> None:
-    """Leave the cursor at the end of an accepted match: amid it, Ctrl-U would keep a tail, to run with the next line."""
+    """Leave the cursor at the end of an accepted match: amid it, Ctrl-U would keep a tail for the next line."""
 
     def accept(event: KeyPressEvent) -> None:
         accept_search()
