@@ -164,13 +164,12 @@ def _read_gemfile(text: str, known: set[str]) -> Iterator[ProjectCommand]:
         yield ProjectCommand(kind="test", command="bundle exec rspec", source=source)
 
 
-HAS_CTEST = re.compile(r"^\s*(enable_testing\s*\(|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
-
-
 def _read_cmake(text: str, known: set[str]) -> Iterator[ProjectCommand]:
+    from tools.testing.build_trees import defines_ctest
+
     build = "cmake -B build && cmake --build build"
     yield ProjectCommand(kind="build", command=build, source="CMakeLists.txt")
-    if HAS_CTEST.search(text):
+    if defines_ctest(text):
         test = f"{build} && ctest --test-dir build --output-on-failure"
         yield ProjectCommand(kind="test", command=test, source="CMakeLists.txt")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
-from tools.testing import go_cargo, java, node, output_parsers, python
+from tools.testing import build_trees, go_cargo, java, node, output_parsers, python
 from tools.testing.launch import Launch
 from tools.testing.project_files import Project, TestsNotRunnable
 
@@ -152,6 +152,8 @@ RUNNERS = (
     Runner(name="cargo", found=go_cargo.detect_cargo, launch=go_cargo.launch_cargo, suffixes=(".rs",)),
     Runner(name="maven", found=java.detect_maven, launch=java.launch_maven, suffixes=_JVM),
     Runner(name="gradle", found=java.detect_gradle, launch=java.launch_gradle, suffixes=_JVM),
+    Runner(name="rspec", found=build_trees.detect_rspec, launch=build_trees.launch_rspec, suffixes=(".rb",)),
     _make_command_runner("make test", _detect_make_target("test"), "make", "test"),
     _make_command_runner("make check", _detect_make_target("check"), "make", "check"),
+    Runner(name="ctest", found=build_trees.detect_ctest, launch=build_trees.launch_ctest),
 )

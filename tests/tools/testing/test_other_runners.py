@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from tests.tools.testing.projects import Make, counts, project, run
 from tests.tools.workspaces import put, refused
 from tools.core.action import ToolFailure
 from tools.testing import run_tests
+from tools.testing.runners import choose_launch
 
 __all__ = ["project"]
 
@@ -297,3 +299,36 @@ def test_targets_choose_among_several_runners(project: Make) -> None:
         assert run(at, "a_test.go")[1].runner == "go"
     else:
         assert "go" in refused(run_tests, at, targets=["a_test.go"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not shutil.which("ctest") or not shutil.which("cc"), reason="CMake or a compiler is missing"
+)
+def test_ctest_is_found_and_builds_outside_the_sources(project: Make) -> None:
+    at = project(
+        {
+            "CMakeLists.txt": "cmake_minimum_required(VERSION 3.10)\nproject(shop C)\nenable_testing()\n"
+            "add_executable(adds adds.c)\nadd_test(NAME adds COMMAND adds)\nadd_test(NAME fails COMMAND adds x)\n",
+            "adds.c": "int main(int count, char **words) { return count - 1; }\n",
+        }
+    )
+    _, report = run(at)
+    assert (report.runner, report.outcome) == ("ctest", "failed")
+    assert (
+        report.command
+        == "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"
+    )
+    assert counts(report) == (1, 1, 0, 0)
+    assert [each.id for each in report.failures] == ["fails"]
+    assert sorted(path.name for path in at.root.iterdir()) == ["CMakeLists.txt", "adds.c"]
+    _, report = run(at, "adds")
+    assert (report.outcome, counts(report)) == ("passed", (1, 0, 0, 0))
+
+
+@pytest.mark.parametrize("files", [{".rspec": "", "Gemfile": ""}, {"spec/spec_helper.rb": ""}])
+def test_rspec_is_found(files: dict[str, str], project: Make, tmp_path: Path) -> None:
+    at = project(files)
+    launch = asyncio.run(choose_launch(at, ("spec/cart_spec.rb",), tmp_path))
+    start = "bundle exec rspec" if "Gemfile" in files else "rspec"
+    assert (launch.runner, launch.command) == ("rspec", f"{start} spec/cart_spec.rb")

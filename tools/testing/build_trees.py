@@ -1,0 +1,63 @@
+"""Projects whose tests are run by CTest, in a build tree outside the sources, or by RSpec."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.fs.private_files import create_private_folder
+from tools.core.workspace import Workspace
+from tools.shell.environment import shell_environment
+from tools.testing import output_parsers
+from tools.testing.launch import Launch
+from tools.testing.project_files import Project
+
+_CTEST = re.compile(r"^\s*(enable_testing\s*\(|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
+
+
+def detect_ctest(project: Project) -> str:
+    return "CMakeLists.txt" if defines_ctest(project.read_text("CMakeLists.txt")) else ""
+
+
+def defines_ctest(text: str) -> bool:
+    """Return whether a CMakeLists.txt makes tests that CTest runs."""
+    return _CTEST.search(text) is not None
+
+
+async def launch_ctest(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    """Configure, build and test in the project's own build tree, else in one in the cache. targets: names of tests"""
+    own = project.contains_text("build/CMakeCache.txt", "")
+    cache = at.folders.cache / "cmake" / project.key
+    create_private_folder(cache)
+    chosen = ("-R", f"^({'|'.join(map(re.escape, targets))})$") if targets else ()
+    return Launch(
+        runner="ctest",
+        argv=("bash", "-c", _format_steps("build" if own else str(cache), chosen)),
+        command=_format_steps("build", chosen),
+        parse=output_parsers.parse_any,
+        env={**shell_environment(), "CLICOLOR": "0"},
+        writable=(cache,),
+    )
+
+
+def _format_steps(folder: str, chosen: Sequence[str]) -> str:
+    at = shlex.quote(folder)
+    test = shlex.join(("ctest", "--test-dir", folder, "--output-on-failure", *chosen))
+    return f"cmake -S . -B {at} && cmake --build {at} && {test}"
+
+
+def detect_rspec(project: Project) -> str:
+    return next((name for name in (".rspec", "spec/spec_helper.rb") if project.contains_text(name, "")), "")
+
+
+async def launch_rspec(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
+    start = ("bundle", "exec", "rspec") if project.contains_text("Gemfile", "") else ("rspec",)
+    return Launch(
+        runner="rspec",
+        argv=(*start, "--no-color", *targets),
+        command=project.format_command((*start, *targets)),
+        parse=output_parsers.parse_any,
+        env=shell_environment(),
+    )
