@@ -52,7 +52,7 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
-    "Project": "init doctor demo config rules agents trust completion",
+    "Project": "init doctor demo config rules agents strategies trust completion",
     "Expert": "apply kernel functions policy context replay schema",
 }
 """Commands by heading, in the order of `patchwright --help`."""

@@ -47,7 +47,7 @@ def can_fork_start(env: Mapping[str, str]) -> bool:
     """Return whether a start with this environment is the same from the server as a real one."""
     if sys.platform != "linux" or not hasattr(os, "pidfd_open") or "coverage" in sys.modules:
         return False
-    return _select_start_variables(env) == _get_server(os.getpid()).variables
+    return _select_start_variables(env) == _find_server().variables
 
 
 def run_forked(
@@ -66,7 +66,10 @@ def run_forked(
         for each in (out, err, status):
             stack.callback(os.close, each)
         try:
-            _get_server(os.getpid()).request(arguments, cwd, env, [read_in, *theirs])
+            _find_server().request(arguments, cwd, env, [read_in, *theirs])
+        except BaseException:
+            os.close(write_in)
+            raise
         finally:
             for each in (read_in, *theirs):
                 os.close(each)
@@ -102,6 +105,11 @@ class _Server:
                 pass_fds=[theirs.fileno()],
             )
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it can fork."""
+        return self._process.poll() is None
+
     def request(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], ends: list[int]) -> None:
         """Have it fork. ends: the child's ends of standard input, output, errors, and of a pipe for its status"""
         umask = os.umask(0)
@@ -109,6 +117,13 @@ class _Server:
         told = json.dumps([list(arguments), str(cwd), dict(env), umask]).encode()
         socket.send_fds(self._socket, [len(told).to_bytes(_NUMBER, "big")], ends)
         self._socket.sendall(told)
+
+
+def _find_server() -> _Server:
+    """Return the server of this process, another one if it has ended."""
+    if not _get_server(os.getpid()).is_running:
+        _get_server.cache_clear()
+    return _get_server(os.getpid())
 
 
 @cache
@@ -175,7 +190,9 @@ def serve(control: socket.socket) -> list[Any]:
                     child, status = key.data
                     selector.unregister(key.fd)
                     os.close(key.fd)
-                    os.write(status, os.waitpid(child, 0)[1].to_bytes(_NUMBER, "big"))
+                    ended = os.waitpid(child, 0)[1]
+                    with suppress(BrokenPipeError):  # whoever waited for it has given it up
+                        os.write(status, ended.to_bytes(_NUMBER, "big"))
                     os.close(status)
                     continue
                 size, ends, _, _ = socket.recv_fds(control, _NUMBER, 4)
@@ -192,7 +209,8 @@ def serve(control: socket.socket) -> list[Any]:
                     return list(json.loads(told))
                 for end in ends[:3]:
                     os.close(end)
-                os.write(ends[3], child.to_bytes(_NUMBER, "big"))
+                with suppress(BrokenPipeError):
+                    os.write(ends[3], child.to_bytes(_NUMBER, "big"))
                 selector.register(os.pidfd_open(child), selectors.EVENT_READ, (child, ends[3]))
 
 

@@ -67,3 +67,10 @@ def test_a_start_that_takes_too_long_is_killed(tmp_path: Path) -> None:
 def test_other_variables_of_the_start_need_a_real_one() -> None:
     assert not can_fork_start(environment({"PYTHONOPTIMIZE": "1"}))
     assert not can_fork_start(environment({"NO_COLOR": "1"}))
+
+
+def test_a_start_that_is_given_up_does_not_end_the_server(tmp_path: Path) -> None:
+    model = script(tmp_path, [{"text": "late", "delay": 30}])
+    with pytest.raises(subprocess.TimeoutExpired):
+        run("run", "go", "--model", model, "--no-commit", cwd=tmp_path, timeout=0.5)
+    assert [run("--version", cwd=tmp_path).code for _ in range(3)] == [0, 0, 0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.context.compression.compressor import Compressor
-from agent.model.protocol import ContextOverflow
+from agent.model.protocol import UNPAID, ContextOverflow
 from sandbox.errors import Fault
 
 SMALL_WINDOW = 32_768
@@ -16,10 +16,11 @@ SURE = 1.25
 def find_overflow(compressor: Compressor, model: str) -> ContextOverflow | None:
     """Return the error of a request that cannot fit the window, None if it may.
 
-    It is raised before anything is sent: some servers cut such a request without a word.
+    It is raised before anything is sent: some servers cut such a request without a word. Models that replay read no
+    tokens, so nothing is too long for them.
     """
     window = compressor.find_window()
-    if compressor.total_tokens <= window * SURE:
+    if compressor.total_tokens <= window * SURE or model.startswith(UNPAID):
         return None
     message = f"the request is too long for {model!r}"
     return describe_overflow(compressor, ContextOverflow(Fault.CONFIGURATION, message, limit=window))

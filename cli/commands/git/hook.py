@@ -49,9 +49,9 @@ def install(
         ),
     ] = "pass",
 ) -> None:
-    """Install hooks beside existing ones, also those of other managers.
+    """Install hooks beside existing ones.
 
-    Without names: the three quick ones.
+    Those of other managers (husky, lefthook, pre-commit) stay. Without names: the three quick ones.
     """
     from cli.hooks.install import install_hooks
 
