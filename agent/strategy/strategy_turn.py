@@ -16,6 +16,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
 from agent.children.child import Child
 from agent.children.children import Children
+from agent.children.gather import gather_all
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import BY_STRATEGY, AttemptEvent, ChoiceEvent, MessageEvent, UsageRecord
 from agent.exit_codes import BY_FAULT, Exit
@@ -165,14 +166,7 @@ class StrategyTurn:
 
     async def gather(self, attempts: Sequence[Awaitable[Result]]) -> list[Result]:
         """Wait for all; if one fails or the turn is interrupted, the others end first."""
-        tasks = [asyncio.ensure_future(each) for each in attempts]
-        try:
-            return await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                if not task.cancelling():  # a second cancellation would cut off its cleaning up
-                    task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        return await gather_all(attempts)
 
     def read_patch(self, candidate: Candidate) -> bytes:
         """Return a candidate's changes, for the spec of an attempt that goes on from them; b"" if there are none."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
+from agent.children.gather import gather_all
 from agent.children.spec import ChildResult, ChildSpec
 from agent.context.system_prompt import read_prompt
 from agent.exit_codes import BY_FAULT
@@ -91,15 +91,3 @@ def enclose_file(path: str, content: bytes) -> str:
     """Return a file as a model sees it: marked as data, without secrets."""
     text = redact(decode_text(content).text)
     return enclose_in_tag("file-to-change", text, f" path={quote_name(path)!r}")
-
-
-async def gather_all(asked: Sequence[Coroutine[None, None, ChildResult]]) -> list[ChildResult]:
-    """Wait for all; where one fails, or the turn is interrupted, the others are cancelled and end first."""
-    tasks = [asyncio.ensure_future(each) for each in asked]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            if not task.cancelling():  # a second cancellation would cut off its cleaning up
-                task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
