@@ -18,7 +18,7 @@ from sandbox.secrets.child_environment import redact
 
 RoleName = Literal["reviewer", "judge"]
 
-_TOOLS = frozenset({"read", "list_files", "search", "code", "git_status", "git_diff", "git_log"})
+TOOLS = frozenset({"read", "list", "search", "code", "git_status", "git_diff", "git_log"})
 """Tools of a role: it reads, and runs nothing."""
 
 _LIMITS = LimitSettings(max_steps=15, max_time=300)
@@ -49,7 +49,7 @@ async def ask_role(
         prompt=redact(questions[0]),
         instructions=(_PROMPTS / f"{role}.md").read_text("utf-8"),
         model=name,
-        tools=_TOOLS & {tool.name for tool in runtime.toolbox},
+        tools=TOOLS & {tool.name for tool in runtime.toolbox},
         limits=_LIMITS,
     )
     try:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,14 @@ from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from agent.verify.review.agreement import Agreement, count_opinion, read_agreement
 from agent.verify.review.answers import Preference, Review, read_answer
+from agent.verify.review.child_opinion import TOOLS
 from agent.verify.review.review_verifier import add_reviewer
 from agent.verify.verify_settings import VerifySettings
 from tests.support.child_sessions import settings_for
 from tests.support.cli import call, script
 from tests.support.repo import Repo
+from tools.builtin_tools import TOOLS as BUILTIN
+from tools.builtin_tools import UNTOLD
 
 CART = "def total(prices):\n    return -sum(prices)\n"
 EDIT = {
@@ -81,6 +85,12 @@ def select(runtime: Runtime, kind: type[Any]) -> list[Any]:
 
 
 REVIEW = VerifySettings(review=True)
+
+
+def test_a_role_gets_tools_that_there_are() -> None:
+    known = {getattr(import_module(module), name).name for module, name in (*BUILTIN, *UNTOLD)}
+    assert known >= TOOLS
+    assert {"read", "list", "search"} <= TOOLS
 
 
 def test_a_reviewer_sees_task_diff_and_verdicts_and_not_the_author(shop: Repo) -> None:
