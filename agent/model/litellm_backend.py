@@ -201,9 +201,6 @@ def _build_call(request: Request) -> Json:
         "drop_params": True,  # parameters unknown to a provider are left out, not an error
         "num_retries": 0,  # retries are done here: reported, bounded, never after text was shown
         "max_retries": 0,
-        # litellm's gateway for MCP tools blocks every call with tools, and needs a package that litellm does
-        # not depend on.
-        "_skip_mcp_handler": True,
     }
     if request.tools:
         call["tools"] = [tool_to_json(tool) for tool in request.tools]
