@@ -1,0 +1,1 @@
+"""How small models do, alone and with the harness's help."""
