@@ -23,8 +23,8 @@ BRIEF: dict[str, Any] = {
 }
 PLAN: dict[str, Any] = {
     "steps": [
-        {"id": "cart", "task": "mend total in cart.py", "done_when": "test_total.py passes"},
-        {"id": "mail", "task": "mend sender in mail.py", "done_when": "test_sender.py passes"},
+        {"id": "cart", "task": "mend total in cart.py", "covers": [1], "done_when": "test_total.py passes"},
+        {"id": "mail", "task": "mend sender in mail.py", "covers": [2], "done_when": "test_sender.py passes"},
     ]
 }
 TESTS: dict[str, Any] = {

@@ -32,7 +32,12 @@ class Brief(BaseModel):
 
 
 class Step(BaseModel):
-    """One part of the work. needs: ids of steps whose code it builds on; done_when: what shows that it is done"""
+    """One part of the work.
+
+    needs: ids of steps whose code it builds on; done_when: what shows that it is done
+    covers: numbers of the brief's requirements that it meets, from 1
+    tools: names of tools that it cannot do without, beside those that read, edit and run
+    """
 
     model_config = _FORM
 
@@ -40,10 +45,24 @@ class Step(BaseModel):
     task: Line
     needs: tuple[NodeId, ...] = ()
     done_when: Line
+    covers: tuple[int, ...] = ()
+    tools: tuple[str, ...] = ()
 
     def to_node(self) -> PlanNode:
         """Return the step as a node of a plan graph."""
-        return PlanNode(id=self.id, task=self.task, needs=self.needs, place="write", evidence=self.done_when)
+        return PlanNode(
+            id=self.id,
+            task=self.task,
+            needs=self.needs,
+            covers=tuple(map(name_requirement, self.covers)),
+            tools=self.tools,
+            evidence=self.done_when,
+        )
+
+
+def name_requirement(number: int) -> str:
+    """Return how a requirement of the brief is named in a plan's problems. number: from 1"""
+    return f"requirement {number}"
 
 
 class Plan(BaseModel):

@@ -15,10 +15,12 @@ from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.team import tree_states
 from agent.strategy.team.artefacts import Brief, NewTests, Plan, Tests
 from agent.strategy.team.roles import Roles, quote_artefact, read_prompt
-from agent.team.plan_graph.node_children import NodeChildren
+from agent.strategy.team.size_log import record_size
 from agent.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
 from agent.team.plan_graph.plan_check import check_plan
 from agent.team.plan_graph.plan_run import run_plan
+from agent.team.plan_graph.plan_view import show_plan
+from agent.team.plan_graph.team_size import TeamSize
 from tools.core.text import clip
 from tools.git.git_process import Git, GitFailed
 
@@ -31,7 +33,11 @@ _ENDED = (Exit.DONE, Exit.NO_TEST_RUNNER)
 
 @dataclass(slots=True, kw_only=True)
 class CodeStage:
-    """Carries out a plan from one commit. prefix: of the workspace below the repository, "" or with "/" at its end"""
+    """Carries out a plan from one commit.
+
+    size: of the team, which grows when tests fail with a step
+    prefix: of the workspace below the repository, "" or with "/" at its end
+    """
 
     roles: Roles
     settings: StrategySettings
@@ -39,19 +45,20 @@ class CodeStage:
     base: str
     brief: Brief | None
     tests: Tests | None
+    size: TeamSize
     prefix: str = ""
     commits: dict[str, str] = field(default_factory=dict)
 
-    async def carry_out(self, plan: Plan, at_once: int) -> PlanState:
+    async def carry_out(self, plan: Plan) -> PlanState:
         """Do the steps as the session's plan shows them, some at the same time; a failed one is replanned alone."""
-        turn = self.roles.turn
-        views = NodeChildren(runtime=turn.runtime, children=turn.children)
+        runtime = self.roles.turn.runtime
         return await run_plan(
             plan.list_nodes(),
             self.execute,
-            at_once=at_once,
+            at_once=lambda: self.size.children,
             replan=self.replan,
-            on_change=views.show_plan,
+            on_change=lambda state: show_plan(runtime, state),
+            offered=self.roles.offered,
         )
 
     async def combine(self, state: PlanState) -> bytes:
@@ -92,16 +99,20 @@ class CodeStage:
         """Return the steps in a failed one's place; see `Replan`."""
         told = clip(f"{failed.evidence}\n{failed.report}".strip(), MOST_REPORT)
         step = json.dumps({"id": node.id, "task": node.task, "done_when": node.evidence}, indent=1)
-        prompt = f"{quote_artefact('step', step)}\n\n{quote_artefact('what-happened', told)}"
+        self._enlarge(node, failed)
+        advice = f"At most {self.size.children} steps are done at the same time."
+        prompt = f"{quote_artefact('step', step)}\n\n{quote_artefact('what-happened', told)}\n\n{advice}"
 
         def check(plan: Plan) -> list[str]:
-            return check_plan(plan.list_nodes(), offered=())
+            nodes = plan.list_nodes()
+            return [*check_plan(nodes, offered=self.roles.offered), *self.size.find_excess(nodes)]
 
         plan = await self.roles.ask("replan", Plan, prompt, check, name=f"replan {node.id}")
         if plan is None:
             return ()
         self._hand_tests_on(node.id, [each.id for each in plan.steps])
-        return plan.list_nodes()
+        # Together they are the failed step, so that they cover the same.
+        return [each.model_copy(update={"covers": node.covers}) for each in plan.list_nodes()]
 
     async def _do(
         self, node: PlanNode, needed: Mapping[str, NodeResult], begun: str, name: str
@@ -122,7 +133,10 @@ class CodeStage:
             changed = await self._list_changed_tests(best, node) if best.patch else []
             why = f"; it changed tests of the tester: {', '.join(changed)}" if changed else ""
             return NodeResult(
-                succeeded=False, report=best.report, evidence=f"{describe_candidate(best)}{why}"
+                succeeded=False,
+                report=best.report,
+                evidence=f"{describe_candidate(best)}{why}",
+                failing_tests=_count_failing_tests(best),
             )
         self.commits[node.id] = await asyncio.to_thread(
             tree_states.commit_changes, self.git, self.base, turn.read_patch(best), begun
@@ -130,6 +144,13 @@ class CodeStage:
         return NodeResult(
             succeeded=True, report=best.report, evidence=describe_candidate(best), paths=best.files
         )
+
+    def _enlarge(self, node: PlanNode, failed: NodeResult) -> None:
+        """Let the team grow if tests failed with a step; the size and the reason are logged once."""
+        larger = self.size.enlarge(failed.failing_tests, node.id)
+        if larger is not self.size:
+            self.size = larger
+            record_size(self.roles.turn.runtime.session, larger)
 
     def _build_spec(
         self, node: PlanNode, needed: Mapping[str, NodeResult], patch: bytes, place: int
@@ -186,3 +207,8 @@ class CodeStage:
                 steps += new
             files.append(each.model_copy(update={"steps": tuple(steps)}))
         self.tests = self.tests.model_copy(update={"files": tuple(files)})
+
+
+def _count_failing_tests(candidate: Candidate) -> int:
+    """Return how many tests failed with a candidate; 1 where only that some did is known."""
+    return candidate.count_tests("failed") or int(candidate.exit_code == Exit.TESTS_FAIL)

@@ -58,6 +58,11 @@ class Roles:
             elif isinstance(event, CandidateEvent):  # one that could not be started has no other event
                 self._last = max(self._last, event.attempt)
 
+    @property
+    def offered(self) -> frozenset[str]:
+        """Names of the session's tools: a role has no others."""
+        return frozenset(tool.name for tool in self.turn.runtime.toolbox)
+
     def get_number(self, name: str) -> int:
         """Return the number of an attempt; the same for the same name after a kill."""
         if name not in self._numbers:
@@ -77,13 +82,12 @@ class Roles:
         name: of the attempt in the log, the role's where none is given
         """
         runtime, name, problem, asked = self.turn.runtime, name or role, "", prompt
-        offered = {tool.name for tool in runtime.toolbox}
         for attempt in (name, f"{name}, again"):
             spec = ChildSpec(
                 prompt=redact(asked),
                 instructions=read_prompt(role),
                 model=self.get_model(role),
-                tools=(_BLIND if role == "tester" else _LOOK) & offered,
+                tools=(_BLIND if role == "tester" else _LOOK) & self.offered,
                 limits=self.turn.build_limits(),
             )
             equip = equip_tester if role == "tester" else None

@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from agent.events import Signal
 from agent.monitor.answers import TurnEnd
 from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
-from agent.strategy.team.artefacts import Brief, Plan, Step, Tests, find_test_problems
+from agent.strategy.team.artefacts import Brief, Plan, Step, Tests, find_test_problems, name_requirement
 from agent.strategy.team.code_stage import CodeStage
 from agent.strategy.team.roles import ROLES, Roles, quote_artefact
+from agent.strategy.team.size_log import read_sizes, record_size
 from agent.strategy.team.tree_states import add_tests
 from agent.team.plan_graph.nodes import PlanState
 from agent.team.plan_graph.plan_check import check_plan
@@ -25,9 +25,6 @@ from agent.team.plan_graph.team_size import TeamSize, estimate_team_size
 from sandbox.errors import UserError
 from tools.core.text import clip
 from tools.git.git_process import Git, GitFailed
-
-SIZE = "team-size"
-"""Name of the signal that keeps how many children a turn may have at the same time, and why."""
 
 
 @dataclass(slots=True)
@@ -54,7 +51,7 @@ class TeamStrategy:
         brief = await roles.ask("brief", Brief, task, lambda _: ())
         if brief is not None:
             task = f"{task}\n\n{quote_artefact('brief', brief.model_dump_json(indent=1))}"
-        plan = await self._make_plan(roles, task, size) or _make_one_step(turn.prompt)
+        plan = await self._make_plan(roles, task, brief, size) or _make_one_step(turn.prompt)
         prefix = _find_prefix(turn, git)
         tests = await self._make_tests(roles, task, plan, git, base, prefix)
         stage = CodeStage(
@@ -64,17 +61,23 @@ class TeamStrategy:
             base=base,
             brief=brief,
             tests=tests,
+            size=size,
             prefix=prefix,
         )
-        state = await stage.carry_out(plan, size.children)
+        state = await stage.carry_out(plan)
         if stop := turn.runtime.purse.find_stop_reason():
             return TurnEnd(reason="limit", detail=stop)
         self._has_finished = True
         return await self._finish(turn, stage, state, brief)
 
-    async def _make_plan(self, roles: Roles, task: str, size: TeamSize) -> Plan | None:
+    async def _make_plan(self, roles: Roles, task: str, brief: Brief | None, size: TeamSize) -> Plan | None:
+        count = len(brief.requirements) if brief is not None else 0
+        requirements = [name_requirement(number) for number in range(1, count + 1)]
+
         def check(plan: Plan) -> list[str]:
-            return check_plan(plan.list_nodes(), offered=())
+            nodes = plan.list_nodes()
+            found = check_plan(nodes, offered=roles.offered, requirements=requirements)
+            return [*found, *size.find_excess(nodes)]
 
         advice = f"At most {size.children} steps are done at the same time."
         return await roles.ask("plan", Plan, f"{task}\n\n{advice}", check)
@@ -124,16 +127,14 @@ async def _choose_size(turn: StrategyTurn) -> TeamSize:
     from tools.code.code_tool import query_index
 
     session, workspace, task = turn.runtime.session, turn.runtime.workspace, turn.prompt
-    history = session.replayed
-    for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
-        if isinstance(event, Signal) and event.name == SIZE:
-            first = event.detail.partition(" ")[0]
-            return TeamSize(children=int(first) if first.isdecimal() else 1, edges=0, reason=event.detail)
+    if (known := next(read_sizes(session), None)) is not None:
+        first = known.partition(" ")[0]
+        return TeamSize(children=int(first) if first.isdecimal() else 1, reason=known)
     try:
         size = await asyncio.to_thread(query_index, workspace, lambda index: estimate_team_size(index, task))
     except UserError as error:
-        size = TeamSize(children=1, edges=0, reason=f"single: the code could not be indexed: {error.message}")
-    session.append(Signal(name=SIZE, detail=size.reason))
+        size = TeamSize(children=1, reason=f"single: the code could not be indexed: {error.message}")
+    record_size(session, size)
     return size
 
 

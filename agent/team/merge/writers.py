@@ -110,20 +110,6 @@ async def merge_commit(runtime: Runtime, base: str, theirs: str) -> Merged | Con
     raise UserError(Fault.DENIED, f"a child's changes were not merged: {done.text}")
 
 
-async def revert_merge(runtime: Runtime, merged: Merged) -> Merged | Conflicts:
-    """Take a merge back, below whatever was changed since: three-way, all or nothing, like the merge itself."""
-    if not merged.paths:
-        return Merged()
-    _, conflicts = await asyncio.to_thread(plan_merge, runtime.workspace, merged.theirs, merged.base)
-    if conflicts is not None:
-        return conflicts
-    arguments: dict[str, object] = {"base": merged.theirs, "theirs": merged.base}
-    done = await runtime.run_harness_action("merge_changes", arguments)
-    if done.failed:
-        raise UserError(Fault.DENIED, f"a merge was not taken back: {done.text}")
-    return Merged(paths=tuple(done.data["changed"]), base=merged.theirs, theirs=merged.base)
-
-
 async def prepare_resolution(runtime: Runtime, writer: Writer, conflicts: Conflicts) -> str:
     """Bring the parent's changes into the child's worktree, with marks in lines that both changed.
 

@@ -18,9 +18,7 @@ class PlanNode(BaseModel):
     """One step of a plan.
 
     needs: ids of the nodes whose results it needs; covers: parts of the task that it solves
-    place: reads the parent's files, or writes in a worktree that is merged
-    tools: names of those that it uses; model: "" for the parent's
-    evidence: what shows that it is done; command: that shows it, "" where the report does
+    tools: names of those that it cannot do without; evidence: what shows that it is done
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -29,21 +27,19 @@ class PlanNode(BaseModel):
     task: str
     needs: tuple[NodeId, ...] = ()
     covers: tuple[str, ...] = ()
-    place: Literal["read", "write"] = "read"
     tools: tuple[str, ...] = ()
-    model: str = ""
     evidence: str = ""
-    command: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeResult:
-    """What became of a node. evidence: of the command, or the reason of a failure"""
+    """What became of a node. evidence: what its checks found; failing_tests: how many failed with its change"""
 
     succeeded: bool
     report: str = ""
     evidence: str = ""
     paths: tuple[str, ...] = ()
+    failing_tests: int = 0
 
 
 @dataclass(slots=True)

@@ -46,7 +46,7 @@ def _check_solvable(nodes: Sequence[PlanNode], offered: Collection[str]) -> Iter
             yield f"{node.id}: no tool at hand: {', '.join(missing)}"
         if not node.task.strip():
             yield f"{node.id}: no task"
-        if not (node.evidence.strip() or node.command.strip()):
+        if not node.evidence.strip():
             yield f"{node.id}: nothing is said that shows that it is done"
 
 
@@ -55,7 +55,7 @@ def _check_twice(nodes: Sequence[PlanNode]) -> Iterator[str]:
     for number, (node, own) in enumerate(words):
         for other, its in words[:number]:
             both = len(own | its)
-            if both and node.place == other.place and len(own & its) / both >= SAME:
+            if both and len(own & its) / both >= SAME:
                 yield f"{node.id}: the same task as {other.id}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from agent.team.plan_graph.nodes import NodeResult, PlanNode, PlanState
 from agent.team.plan_graph.plan_check import check_plan
@@ -22,14 +22,14 @@ async def run_plan(
     nodes: Sequence[PlanNode],
     execute: Execute,
     *,
-    at_once: int,
+    at_once: Callable[[], int],
     replan: Replan | None = None,
     on_change: Callable[[PlanState], Awaitable[None]] | None = None,
-    offered: Sequence[str] = (),
+    offered: Collection[str] = (),
 ) -> PlanState:
     """Carry out a checked plan to its end.
 
-    at_once: nodes that run at the same time; on_change: called after each change of a status
+    at_once: returns how many nodes may run at the same time by now; on_change: called after each change of a status
     offered: tools at hand, for the check of what takes a failed node's place
     """
     state = PlanState.from_nodes(nodes)
@@ -42,7 +42,7 @@ async def run_plan(
 
     try:
         while True:
-            for node in state.list_ready()[: at_once - len(running)]:
+            for node in state.list_ready()[: max(at_once() - len(running), 0)]:
                 state.status[node.id] = "doing"
                 running[asyncio.ensure_future(execute(node, state.get_needed_results(node)))] = node
             await tell()
@@ -70,7 +70,7 @@ async def run_plan(
 
 
 def _accept(
-    state: PlanState, old: PlanNode, new: Sequence[PlanNode], offered: Sequence[str]
+    state: PlanState, old: PlanNode, new: Sequence[PlanNode], offered: Collection[str]
 ) -> Sequence[PlanNode]:
     """Return the new nodes if they are a plan of their own beside the others, else none."""
     if any(node.id in state.nodes for node in new):

@@ -1,18 +1,20 @@
 """How many children a task is worth: from the localizer's spread, the files, the tests and the history.
 
 One agent by default: parallel hands help where the parts are independent, and amplify errors where they are not. The
-estimate bounds children and edges (AgentConductor); it is drawn anew only when tests fail.
+estimate bounds children and the needs between their steps (AgentConductor); it grows only when tests fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from agent.team.plan_graph.nodes import PlanNode
 from tools.code.localization.commit_history import load_commits
+from tools.core.text import format_count
 
 if TYPE_CHECKING:
     from tools.code.index.code_index import Index
@@ -32,23 +34,31 @@ RANKED = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamSize:
-    """Greatest number of children and of edges between their tasks; reason: in one line, for the log"""
+    """Greatest number of children at work at the same time; reason: in one line that begins with it, for the log"""
 
     children: int
-    edges: int
     reason: str
 
-    def enlarge(self, failing_tests: int) -> TeamSize:
-        """Return the size after a round whose tests fail: one child more, and the edges to look at each other."""
+    @property
+    def edges(self) -> int:
+        """Greatest number of needs between the steps of a plan: one for each child.
+
+        Where more steps build on each other, the work is sequential, and one child does them better.
+        """
+        return self.children
+
+    def find_excess(self, nodes: Sequence[PlanNode]) -> Iterator[str]:
+        """Yield what is too much of a plan for this size, worded for the model that made it."""
+        needs = sum(len(node.needs) for node in nodes)
+        if needs > self.edges:
+            yield f"{needs} needs between steps, at most {self.edges}: join steps that build on each other"
+
+    def enlarge(self, failing_tests: int, step: str) -> TeamSize:
+        """Return the size after a step with whose change tests fail: one child more; otherwise the same."""
         if not failing_tests or self.children >= MOST_CHILDREN:
             return self
-        children = self.children + 1
-        return replace(
-            self,
-            children=children,
-            edges=self.edges + 1,
-            reason=f"{self.reason}; {failing_tests} tests fail: {children} children",
-        )
+        told = format_count(failing_tests, "failing test")
+        return TeamSize(children=self.children + 1, reason=f"{self.children + 1} children: {told} at {step}")
 
 
 def estimate_team_size(index: Index, text: str) -> TeamSize:
@@ -70,10 +80,10 @@ def size_team(scores: Mapping[str, float], commits: Sequence[Sequence[str]]) -> 
     told = f"{len(sources)} files in {len({PurePosixPath(path).parent for path in sources})} folders"
     if len(groups) <= 1:
         why = "are changed together" if len(sources) > 1 else "is one place"
-        return TeamSize(children=1, edges=0, reason=f"single: {told} {why}")
+        return TeamSize(children=1, reason=f"single: {told} {why}")
     children = min(len(groups), MOST_CHILDREN)
     reason = f"{children} children: {told}, {len(groups)} independent groups, {tested} test files"
-    return TeamSize(children=children, edges=min(tested, children), reason=reason)
+    return TeamSize(children=children, reason=reason)
 
 
 def _group_files(files: Sequence[str], commits: Sequence[Sequence[str]]) -> list[set[str]]:

@@ -65,6 +65,10 @@ def take_turn(
     return play(shop, settings, story, **request)  # type: ignore[no-any-return]
 
 
+def list_sizes(events: Sequence[Any]) -> list[str]:
+    return [each.detail for each in events if isinstance(each, Signal) and each.name == "team-size"]
+
+
 def list_hints(events: Sequence[Any]) -> list[str]:
     return [each.hint for each in events if isinstance(each, AttemptEvent)]
 
@@ -99,7 +103,7 @@ def test_a_team_ends_with_a_commit_of_checked_work(shop: Repo, tmp_path: Path) -
         "mail (2)",
     }
     assert len([each for each in events if isinstance(each, ChoiceEvent)]) == 2
-    (size,) = [each.detail for each in events if isinstance(each, Signal) and each.name == "team-size"]
+    (size,) = list_sizes(events)
     assert size.startswith("2 children: ")
     (review,) = [each for each in events if isinstance(each, VerdictEvent) and each.name == "review"]
     assert (review.evidence, review.attempt) == ("opinion", None)
@@ -150,6 +154,7 @@ def test_a_failed_step_is_replanned_alone(shop: Repo, tmp_path: Path, *, mends: 
     end, events = take_turn(shop, settings)
     hints = list_hints(events)
     assert hints.count("cart") == 1
+    assert len(list_sizes(events)) == 1, "where no test fails, a team does not grow"
     told = next(
         each.text for each in events if isinstance(each, MessageEvent) and "- cart: done" in each.text
     )
@@ -164,12 +169,44 @@ def test_a_failed_step_is_replanned_alone(shop: Repo, tmp_path: Path, *, mends: 
         assert shop.git("log", "--format=%s").count("\n") == 1
 
 
+def test_the_team_grows_where_tests_fail_with_a_step(shop: Repo, tmp_path: Path) -> None:
+    """The first attempt at the mail fails its test; the plan for it says how many may work now."""
+    mark = tmp_path / "mark"
+    wrong = f"[ -e test_sender.py ] && mkdir {mark} && sed -i \"s/return ''/return 'shap'/\" mail.py"
+    coder: list[dict[str, Any]] = [
+        {"calls": [call("shell", command=f"{wrong} || ({MEND})")]},
+        {"text": "Done as well as I can.", "repeat": 99},
+    ]
+    again = {"steps": [{"id": "mail2", "task": "mend sender anew", "done_when": "test_sender.py passes"}]}
+    replan = [{**answers(again)[0], "expect": ["1 failed", "At most 3 steps are done at the same time"]}]
+    settings = Team(tmp_path, coder=coder, replan=replan).build_settings()
+    settings = replace(settings, access=replace(settings.access, mode=Mode.FULL))  # for the mark outside
+    end, events = take_turn(shop, settings)
+    assert end.outcome == "done", end.summary
+    estimate, grown = list_sizes(events)
+    assert estimate.startswith("2 children: ")
+    assert grown == "3 children: 1 failing test at mail"
+    hints = list_hints(events)
+    assert [each for each in hints if "mail" in each] == ["mail", "replan mail", "mail2"]
+    assert hints.count("cart") == 1
+
+
+def test_a_plan_that_leaves_something_out_is_not_carried_out(shop: Repo, tmp_path: Path) -> None:
+    bad = {"steps": [{**PLAN["steps"][0], "tools": ["deploy"]}]}
+    team = Team(tmp_path, plan=answers(bad), coder=[{"text": "no", "repeat": 9}])
+    end, events = take_turn(shop, team.build_settings())
+    told = [each.detail for each in events if isinstance(each, Signal) and each.name == "team-role"]
+    assert told[0] == "plan failed: cart: no tool at hand: deploy; no node covers 'requirement 2'"
+    assert end.exit_code != Exit.DONE
+    assert "cart" not in list_hints(events)
+
+
 def test_sequential_work_stays_with_the_loop(shop: Repo, tmp_path: Path) -> None:
     edit = {"calls": [call("edit", path="cart.py", old="-sum", new="sum")]}
     team = Team(tmp_path, own=[edit, {"text": "It adds up."}])
     end, events = take_turn(shop, team.build_settings(), task="the total in cart.py is wrong")
     assert list_hints(events) == []
-    (size,) = [each.detail for each in events if isinstance(each, Signal) and each.name == "team-size"]
+    (size,) = list_sizes(events)
     assert size.startswith("single: ")
     assert "\n" not in size
     assert end.summary == "It adds up."

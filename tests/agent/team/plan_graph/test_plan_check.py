@@ -49,9 +49,3 @@ def test_a_problem_is_named(nodes: tuple[PlanNode, ...], problem: str) -> None:
 
 def test_what_no_node_covers_is_named() -> None:
     assert check(node("a", covers=["x"]), requirements=("x", "tests")) == ["no node covers 'tests'"]
-
-
-def test_reading_and_writing_the_same_place_are_two_tasks() -> None:
-    assert (
-        check(node("a", task="total() in cart.py"), node("b", task="total() in cart.py", place="write")) == []
-    )

@@ -34,7 +34,7 @@ class Work:
 
 
 def carry_out(work: Work, nodes: Sequence[PlanNode], *, at_once: int = 4, **more: object) -> PlanState:
-    return asyncio.run(run_plan(nodes, work.execute, at_once=at_once, **more))  # type: ignore[arg-type]
+    return asyncio.run(run_plan(nodes, work.execute, at_once=lambda: at_once, **more))  # type: ignore[arg-type]
 
 
 def test_a_diamond_runs_its_middle_at_the_same_time_and_passes_results_on() -> None:
@@ -48,6 +48,21 @@ def test_a_diamond_runs_its_middle_at_the_same_time_and_passes_results_on() -> N
     alone = Work()
     carry_out(alone, nodes, at_once=1)
     assert alone.together == 1
+
+
+def test_a_team_that_grew_starts_more_nodes_at_once() -> None:
+    work = Work("a")
+    sizes = [1]
+
+    async def replan(failed: PlanNode, result: NodeResult) -> Sequence[PlanNode]:
+        assert work.together == 1
+        sizes[0] = 3
+        return []
+
+    nodes = [node("a"), node("b"), node("c"), node("d")]
+    state = asyncio.run(run_plan(nodes, work.execute, at_once=lambda: sizes[0], replan=replan))
+    assert state.status["d"] == "done"
+    assert work.together == 3
 
 
 def test_what_needs_a_failed_node_is_skipped_and_the_rest_goes_on() -> None:
@@ -92,12 +107,20 @@ def test_replanning_ends_and_a_bad_plan_is_not_taken() -> None:
 def test_sequential_work_stays_single_and_independent_work_is_bounded() -> None:
     together = [("a/x.py", "b/y.py")] * 3
     single = size_team({"a/x.py": 1.0, "b/y.py": 0.9}, together)
-    assert (single.children, single.edges) == (1, 0)
+    assert single.children == 1
     assert single.reason == "single: 2 files in 2 folders are changed together"
     many = size_team({"a/x.py": 1.0, "b/y.py": 0.9, "tests/test_x.py": 0.8, "far.py": 0.1}, [])
-    assert (many.children, many.edges) == (2, 1)
+    assert (many.children, many.edges) == (2, 2)
     assert many.reason.startswith("2 children: 2 files in 2 folders, 2 independent groups, 1 test files")
-    assert many.enlarge(0) is many
-    assert many.enlarge(3).children == 3
-    assert size_team({f"{name}.py": 1.0 for name in "abcdefghijk"}, []).children == 6
+    assert many.enlarge(0, "mail") is many
+    larger = many.enlarge(3, "mail")
+    assert (larger.children, larger.reason) == (3, "3 children: 3 failing tests at mail")
+    chain = [node("a"), node("b", "a"), node("c", "b"), node("d", "c")]
+    assert list(many.find_excess(chain)) == [
+        "3 needs between steps, at most 2: join steps that build on each other"
+    ]
+    assert list(larger.find_excess(chain)) == []
+    most = size_team({f"{name}.py": 1.0 for name in "abcdefghijk"}, [])
+    assert most.children == 6
+    assert most.enlarge(1, "mail") is most
     assert size_team({}, []).children == 1
