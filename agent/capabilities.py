@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _OF_REPOSITORIES = ("git_status", "git_diff", "git_bisect", "git_log", "git_show", "git_blame")
 """Tools that need a git repository."""
 
+_WRITE_NOTHING = frozenset({"check_tests", "show_test_command"})
+"""Tools that run commands, always in a sandbox that may not write to the workspace."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
@@ -94,7 +97,8 @@ class SessionEnvironment:
         if not (self.request.offer_commit and self.is_git):
             withheld.add("git_commit")
         if mode is Mode.READ_ONLY:
-            withheld |= {"git_commit", "rename", *(tool.name for tool in accepted if not tool.reads_only)}
+            writing = {tool.name for tool in accepted if not tool.reads_only} - _WRITE_NOTHING
+            withheld |= {"git_commit", "rename", *writing}
         if (only := self.request.tools) is not None:
             always = {tool.name for tool in accepted if tool.ends}
             withheld |= {tool.name for tool in accepted} - only - always

@@ -47,6 +47,8 @@ UNTOLD = (
     ("tools.kernel.saved_function_tools", "kept_functions"),
     ("tools.kernel.rollback", "put_back"),
     ("tools.session.finish", "propose"),
+    ("tools.testing.read_only_runs", "check_tests"),
+    ("tools.testing.read_only_runs", "show_test_command"),
 )
 """Tools that are accepted but not offered to models."""
 

@@ -72,13 +72,17 @@ class AssistantMessage:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ToolMessage:
-    """The observation of one action (`call` is its id). `data` is for models inside this process and is never sent."""
+    """The observation of one action (`call` is its id).
+
+    data, whole: for models inside this process, never sent: its facts, and its full text where only a part is sent
+    """
 
     call: str
     name: str
     text: str
     failed: bool = False
     data: Mapping[str, Any] | None = None
+    whole: str = ""
     wire: dict[str, bytes] = field(default_factory=dict, repr=False)
 
 

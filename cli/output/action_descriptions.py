@@ -146,6 +146,8 @@ _TARGETS: dict[str, Callable[[Data], str]] = {
     "keep_function": _make_first_line_describer("source"),
     "kept_functions": _make_first_line_describer("query"),
     "run_tests": _describe_targets,
+    "check_tests": _describe_targets,
+    "show_test_command": _describe_targets,
     "localize": _describe_targets,
     "repair": _describe_targets,
     "why_failing": _make_first_line_describer("test"),
@@ -165,7 +167,7 @@ _TARGETS: dict[str, Callable[[Data], str]] = {
 
 
 def _describe_report(data: Data) -> str:
-    report = data["report"]
+    report = data["report"] if "report" in data else data["checked_tests"]
     if not isinstance(report, Mapping):
         return ""
     kinds = ("passed", "failed", "errors", "skipped", "xfailed", "xpassed", "deselected")
@@ -212,6 +214,7 @@ def _describe_block(data: Data) -> str:
 
 _RESULTS: dict[str, Callable[[Data], str]] = {
     "report": _describe_report,
+    "checked_tests": _describe_report,
     "commit": _describe_commit,
     "exit": _describe_exit,
     "calls": _describe_block,

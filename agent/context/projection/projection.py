@@ -355,8 +355,8 @@ class Projection:
         )
         if sent == message.text:
             return slot
-        message = replace(message, text=sent)
         whole = text if sent != text else ""
+        message = replace(message, text=sent, whole=whole)
         return Slot(message, slot.first, slot.last, count_bytes(sent), ref=slot.ref, whole=whole)
 
     def _reduce_outputs_again(self) -> None:

@@ -8,8 +8,15 @@ from typing import Any
 
 from tools.repair.result import LOW
 
-CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail, and nothing else"
-CHANGES_ONLY = "this needs a model: the prompt forbids changes, and the offline engine answers no questions"
+CANNOT = "this needs a model: the offline engine repairs bugs that make tests fail and looks things up, nothing else"
+NOT_ANSWERED = "this question needs a model: what the offline engine can look up does not answer it"
+UNCLEAR = "this needs a model, or other words: is it a repair that you want, or an answer? Nothing was done"
+HOW_TO_ASK = (
+    'Say "make the failing tests pass" for a repair, or ask what can be looked up: which tests fail and why, where the'
+    " fault is likely, what a test checks, where a name is defined or used, what changed."
+    " For all else set OPENAI_API_KEY or ANTHROPIC_API_KEY, or name a model: --model PROVIDER/NAME"
+    " (a local server: --model openai/NAME --api-base http://localhost:8080/v1)."
+)
 NO_COMMIT = "Give --no-commit, and leave it out of the prompt."
 NEED_TEST = (
     "If no test shows the bug yet, write one that fails because of it (in a test file; from a report with a snippet or "
@@ -103,6 +110,16 @@ def describe_unwritten(fixes: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(
         [*lines, "", f"To have {'them' if many else 'it'} written, run it without --mode read-only."]
     )
+
+
+def describe_changes(fixes: Sequence[Mapping[str, Any]]) -> str:
+    """Return Markdown that shows changes as diffs which were found for a question, and not written."""
+    many = len(fixes) != 1
+    head = "These changes make them pass" if many else "This change makes them pass"
+    lines = [f"{head}; nothing was written:"]
+    for fix in fixes:
+        lines += ["", *_diff_lines(fix)]
+    return "\n".join(lines)
 
 
 def _diff_lines(fix: Mapping[str, Any]) -> list[str]:

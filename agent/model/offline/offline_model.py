@@ -1,4 +1,4 @@
-"""The offline engine as a model: fixes failing tests with the ordinary tools, without network or key.
+"""The offline engine as a model: fixes failing tests and answers questions with the ordinary tools.
 
 A pure function of the request: earlier steps are read from the messages, so a killed session continues at the
 same step.
@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from agent.model.offline.offline_messages import CANNOT, CHANGES_ONLY, HOW_TO_SET_UP, NO_COMMIT
+from agent.model.offline.intent.chosen_wish import decide_wish
+from agent.model.offline.offline_messages import (
+    CANNOT,
+    HOW_TO_ASK,
+    HOW_TO_SET_UP,
+    NO_COMMIT,
+    NOT_ANSWERED,
+    UNCLEAR,
+)
 from agent.model.offline.offline_turn import OfflineTurn
 from agent.model.offline.repair_changes import RepairChanges
 from agent.model.offline.repair_turn import RepairTurn
@@ -45,15 +53,33 @@ class OfflineModel:
 
 def answer_request(request: Request, *, apply_doubtful: bool = False) -> Reply:
     """Return the next step of the request's turn. Raises UserError if the task needs a language model."""
-    from agent.verify.prompt_intent import asks_for_repair, asks_not_to_commit, asks_to_change_nothing
+    from agent.verify.prompt_intent import asks_not_to_commit
 
     turn = OfflineTurn.from_request(request)
-    if asks_to_change_nothing(turn.prompt):
-        raise UserError(Fault.CONFIGURATION, CHANGES_ONLY, HOW_TO_SET_UP)
+    wish = "repair" if turn.accepted is not None else decide_wish(turn.prompt, turn.notes)
+    if wish == "question":
+        return _answer_question(turn)
+    if wish == "unclear":
+        raise UserError(Fault.CONFIGURATION, UNCLEAR, HOW_TO_ASK)
+    if wish == "other":
+        raise UserError(Fault.CONFIGURATION, CANNOT, HOW_TO_SET_UP)
     if asks_not_to_commit(turn.prompt) and "git_commit" in turn.tools:
         raise UserError(
             Fault.CONFIGURATION, "the prompt forbids a commit, and this session makes one", NO_COMMIT
         )
-    if turn.accepted is None and not asks_for_repair(turn.prompt):
-        raise UserError(Fault.CONFIGURATION, CANNOT, HOW_TO_SET_UP)
     return RepairTurn(turn=turn, changes=RepairChanges(turn=turn, apply_doubtful=apply_doubtful)).next_reply()
+
+
+def _answer_question(turn: OfflineTurn) -> Reply:
+    """Return the next step of an answer. Raises UserError if the question needs a language model."""
+    from agent.model.offline.answers.lookup import NoAnswer
+    from agent.model.offline.answers.question_turn import answer_question
+    from agent.model.offline.intent.question_topics import read_question
+
+    question = read_question(turn.prompt)
+    if question is None:
+        raise UserError(Fault.CONFIGURATION, NOT_ANSWERED, HOW_TO_ASK)
+    reply = answer_question(turn, question)
+    if isinstance(reply, NoAnswer):
+        raise UserError(Fault.CONFIGURATION, f"{NOT_ANSWERED} ({reply.reason})", HOW_TO_ASK)
+    return reply

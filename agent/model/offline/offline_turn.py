@@ -43,7 +43,7 @@ class OfflineTurn:
         messages = request.messages[start:]
         texts = [each for each in messages if isinstance(each, UserMessage) and not each.passing]
         said = [each.text for each in texts if each.by_person]
-        accepts = bool(said) and _ACCEPTS.fullmatch(said[0]) is not None
+        accepts = bool(said) and accepts_proposal(said[0])
         return cls(
             prompt="\n".join(said),
             notes=[each.text for each in texts if not each.by_person],
@@ -71,3 +71,8 @@ class OfflineTurn:
     def build_action(self, tool: str, arguments: Mapping[str, Any]) -> Action:
         """Build an action. Its id is its position in the history: unique, and the same when it is requested again."""
         return Action(id=f"offline-{self.number}", tool=tool, arguments=dict(arguments))
+
+
+def accepts_proposal(prompt: str) -> bool:
+    """Return whether a prompt accepts a proposed change, if there is one: "yes", "apply it"."""
+    return _ACCEPTS.fullmatch(prompt) is not None

@@ -21,6 +21,11 @@ class Step:
     def data(self) -> Mapping[str, Any]:
         return self.result.data or {}
 
+    @property
+    def text(self) -> str:
+        """The whole text of the observation, without references to earlier ones."""
+        return self.result.whole or self.result.text
+
 
 _ENDS = ("finish", "propose")
 """Tools that end a turn."""

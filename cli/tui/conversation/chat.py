@@ -19,6 +19,7 @@ from cli.output.style.terminal import wrap_words
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.approval_prompt import TerminalApprover
 from cli.tui.conversation.footer import format_footer, list_context_share
+from cli.tui.conversation.meaning_question import ask_about_meaning
 from cli.tui.conversation.person_channel import TerminalPerson
 from cli.tui.conversation.plan_mode import ChatPlanMode
 from cli.tui.conversation.proposal import offer_proposal
@@ -75,6 +76,7 @@ class Chat:
         runtime.workspace.progress = self.view.show_progress
         if runtime.loop.gateway.approver is None:
             runtime.loop.gateway.approver = self._asker
+        ask_about_meaning(self)
         if runtime.settings.verify.spec_check != "off":
             from cli.tui.conversation.spec_question import ask_about_findings
 

@@ -1,0 +1,1 @@
+"""Answers to questions without a model: each is looked up by read-only actions."""

@@ -1,0 +1,1 @@
+"""What a prompt asks of the offline engine: a repair, an answer, or what it cannot do."""
