@@ -221,17 +221,18 @@ def _create_session_start(
     workspace: Workspace,
     toolbox: Toolbox,
 ) -> Event:
-    from agent.context.system_prompt import build_system_prompt
+    from agent.context.system_prompt import build_system_prompt, read_shared_prompt
     from sandbox.fs.repository import find_root, read_branch
 
     root, settings = place.root, place.settings
+    commits = toolbox.get("git_commit") is not None
     system = request.system or build_system_prompt(
         root,
         request.working.resolve(),
         mode=settings.access.mode,
         sandbox=workspace.sandbox.name,
         branch=read_branch(root) or ("(detached HEAD)" if find_root(root) else ""),
-        commits=toolbox.get("git_commit") is not None,
+        commits=commits,
     )
     if request.instructions:
         system += f"\n\n# Your part\n\n{request.instructions.strip()}\n"
@@ -244,4 +245,5 @@ def _create_session_start(
         version=request.version,
         outputs=settings.context.outputs,
         system=system,
+        shared=None if request.system else len(read_shared_prompt(commits=commits)),
     )

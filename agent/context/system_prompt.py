@@ -23,20 +23,27 @@ _OF_THE_PROJECT = (
 def build_system_prompt(
     root: Path, working: Path, *, mode: str, sandbox: str, branch: str, commits: bool
 ) -> str:
-    """Return everything before the first message; fixed for the lifetime of a session."""
+    """Return everything before the first message; fixed for the lifetime of a session.
+
+    It begins with `read_shared_prompt`; what differs from folder to folder follows.
+    """
     facts = [
         f"Workspace: {quote_name(str(root))}",
         f"Working directory: {quote_name(str(working))}" if working != root else "",
         f"Branch: {quote_name(branch)}" if branch else "Not a git repository.",
         f"System: {platform.system()} {platform.machine()}; commands run in: {sandbox}; mode: {mode}",
     ]
-    prompts = ["system.md", "commit.md"] if commits else ["system.md"]
-    parts = [*map(read_prompt, prompts), "\n".join(fact for fact in facts if fact)]
+    parts = [read_shared_prompt(commits=commits), "\n".join(fact for fact in facts if fact)]
     instructions = read_project_instructions(root, working)
     parts += [_OF_THE_PROJECT] if instructions else []
     for path, text in instructions:
         parts.append(enclose_in_tag("project-instructions", text.strip(), f" file={quote_name(path)!r}"))
     return "\n\n".join(parts)
+
+
+def read_shared_prompt(*, commits: bool) -> str:
+    """Return the part of the system prompt that is the same in every folder."""
+    return "\n\n".join(map(read_prompt, ["system.md", "commit.md"] if commits else ["system.md"]))
 
 
 def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]]:

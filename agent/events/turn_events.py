@@ -15,6 +15,7 @@ class SessionStart(Event):
 
     started_by: id of the session that started it, None for a person
     outputs: how tool outputs enter the requests (agent.context.projection.output_dedup); without it, whole
+    shared: characters at the beginning of `system` that are the same in every folder; without it, all of them
     """
 
     kind: Literal["session"] = "session"
@@ -26,6 +27,7 @@ class SessionStart(Event):
     system: str = ""
     outputs: Literal["whole", "once", "outlined"] = "whole"
     started_by: str | None = None
+    shared: int | None = None
 
 
 @dataclass(kw_only=True)

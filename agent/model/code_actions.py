@@ -64,8 +64,8 @@ class CodeActions:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
-        system = f"{request.system}\n\n{self._guide}"
-        sent = replace(request, system=system, messages=self._translate_messages(request.messages), tools=())
+        guided = request.add_guide(self._guide)
+        sent = replace(guided, messages=self._translate_messages(request.messages), tools=())
         async for delta in self.inner.stream(sent):
             yield self._add_block_actions(delta) if isinstance(delta, Reply) else delta
         self.window = self.inner.window

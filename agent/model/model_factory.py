@@ -220,6 +220,7 @@ def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: s
         temperature=context.temperature,
         mark=provider == "openrouter" and "claude" in model,
         sticky=sticky,
+        splits=not (endpoint.keys and at_home),
     )
     return ChatWire(model, dialect)
 

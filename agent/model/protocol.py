@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
@@ -102,12 +102,29 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One call of a model. `system`, `tools` and the older messages keep their bytes from step to step."""
+    """One call of a model. `system`, `tools` and the older messages keep their bytes from step to step.
+
+    shared: characters at the beginning of `system` that are the same in every folder, None if all are; what a model
+        is told beside them goes behind them, so that a server's prefix cache holds from folder to folder
+    """
 
     system: str
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
     max_output: int | None = None
+    shared: int | None = None
+
+    def split_system(self) -> tuple[str, str]:
+        """Return the part of the system prompt that all folders share, and the rest, "" if there is none."""
+        if self.shared is None or self.shared >= len(self.system):
+            return self.system, ""
+        return self.system[: self.shared].rstrip("\n"), self.system[self.shared :].lstrip("\n")
+
+    def add_guide(self, guide: str) -> Request:
+        """Return the request with one more text in the shared part of its system prompt."""
+        shared, rest = self.split_system()
+        head = f"{shared}\n\n{guide}".strip()
+        return replace(self, system=f"{head}\n\n{rest}".strip(), shared=len(head))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,7 +60,7 @@ class TextTools:
         self._told = False
         self._translated = _TextTranslation()
         self._returned = _ToolOutputs()
-        self._system: tuple[str, Sequence[ToolSpec], str] = ("", (), "")
+        self._system: tuple[str, Sequence[ToolSpec], Request | None] = ("", (), None)
 
     async def close(self) -> None:
         """See `Model.close`."""
@@ -140,12 +140,12 @@ class TextTools:
         yield found
 
     def _translate_request(self, request: Request) -> Request:
-        system, tools, whole = self._system
-        if system != request.system or tools != request.tools:
-            whole = f"{request.system}\n\n{_build_tool_prompt(request.tools)}".strip()
-            self._system = (request.system, request.tools, whole)
+        system, tools, guided = self._system
+        if guided is None or system != request.system or tools != request.tools:
+            guided = request.add_guide(_build_tool_prompt(request.tools))
+            self._system = (request.system, request.tools, guided)
         messages = self._translated.translate_messages(request.messages)
-        return replace(request, system=whole, messages=messages, tools=())
+        return replace(request, system=guided.system, shared=guided.shared, messages=messages, tools=())
 
 
 class _CallExtractor:

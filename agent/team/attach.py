@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
+from agent.events import Prompt
+from agent.session.branch_history import History
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.agent_folders import has_agent_files
 from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
+from agent.team.delegate_offer import DelegateOffer, may_use_agents
 from agent.team.delegate_tools import make_ask_user_tool, make_delegate_tool
 from agent.team.person import Person
 from agent.turn.runtime import Runtime
@@ -105,8 +108,9 @@ class SessionTeam:
 def attach_team(runtime: Runtime, home: Home, catalog: AgentCatalog | None = None) -> SessionTeam | None:
     """Let a session start agents. None where no model drives it.
 
-    catalog: the agents, None for those of its workspace. Models are offered the tool where the settings say so, and
-    where a parent gave it by name; one that calls it all the same is served
+    catalog: the agents, None for those of its workspace. Models are offered the tool where a parent gave it by name;
+    else, if the settings allow it, from the first prompt on in which it may pay, or at once where the user or the
+    project wrote agents. One that calls it all the same is served
     """
     if runtime.environment is None or runtime.model.name == "offline":
         return None
@@ -114,12 +118,28 @@ def attach_team(runtime: Runtime, home: Home, catalog: AgentCatalog | None = Non
     if any(runtime.toolbox.get(each) is not None for each in OWN_TOOLS - {"ask", "report"}):
         return None
     tools = [make_delegate_tool(attached, attached.agents)]
-    is_offered = runtime.settings.agents.delegate or catalog is not None
+    history = runtime.session.replayed
+    has_children = bool(history.find_newest_place("child"))
+    is_offered = catalog is not None
+    if runtime.settings.agents.delegate and not is_offered:
+        is_offered = (
+            has_children or has_agent_files(home, runtime.workspace.root) or _has_such_prompt(history)
+        )
+        if not is_offered:
+            offer = DelegateOffer(lambda: runtime.toolbox.add(offered=tools))
+            runtime.session.subscribe(offer.handle_event)
     runtime.toolbox.add(offered=tools if is_offered else (), accepted=[*tools, make_ask_user_tool(attached)])
     runtime.team = attached
-    if runtime.session.replayed.find_newest_place("child"):
+    if has_children:
         _ = attached.team  # tells the model of agents that a kill cut off
     return attached
+
+
+def _has_such_prompt(history: History) -> bool:
+    """Whether the last prompt of a resumed session may use agents: its turn may go on."""
+    place = history.find_newest_place("prompt")
+    prompt = history.get_event(f"e{place}") if place else None
+    return isinstance(prompt, Prompt) and may_use_agents(prompt.text)
 
 
 def find_session_team(runtime: Runtime) -> SessionTeam | None:

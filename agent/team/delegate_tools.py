@@ -57,12 +57,12 @@ def make_delegate_tool(team: Delegation, agents: Mapping[str, AgentDefinition]) 
     async def delegate(
         agent: str = "", task: str = "", child: str = "", background: bool = False, *, at: Workspace
     ) -> Observation:
-        """Hand a separate question or check over to an agent with its own context; only its report comes back. Several calls in one reply run at once. Do small things, and steps that build on each other, yourself.
+        """Hand a large separate question or check to an agent with its own context; it reports. Several run at once.
 
-        task: all that it has to know; it sees nothing of this conversation
-        child: id of an earlier agent, to give it its next task or an answer; without a task: wait for its report
-        background: return at once; the report comes later
-        """  # noqa: E501 - one paragraph for the model
+        task: all it has to know: it sees nothing of this
+        child: id of an earlier agent, for its next task; without a task: wait for its report
+        background: report later
+        """
         if len(task) > LONGEST_TASK:
             raise ToolFailure(
                 f"delegate: the task is longer than {LONGEST_TASK} characters: name files instead"

@@ -11,7 +11,7 @@ from sandbox.settings_validation import FORBID_UNKNOWN
 class TeamSettings:
     """How far a session may hand work over to agents.
 
-    delegate: models are offered the tool `delegate`
+    delegate: models are offered the tool `delegate` where it may pay
     models: name of the model of an agent, by the agent's name
     parallel: agents at work at the same time; most: agents started in one turn; max_steps: steps of one task
     """

@@ -39,10 +39,9 @@ MAP_TOKENS = 1500
 
 @tool(effect="read")
 async def code(action: Action, target: str, *, at: Workspace) -> Observation:
-    """Ask the code index: where a name is defined, used, called; a file's outline, imports, tests; locate: the
-    files and functions an issue or stack trace speaks of; map: what matters for a topic.
+    """Ask the code index about a name, a file, or a text (locate: places an issue or stack trace speaks of).
 
-    target: a name ("Cart.total"), a path (outline, imports, tests) or a text (similar, locate, map)
+    target: name ("Cart.total"), path (outline, imports, tests) or text (similar, locate, map)
     """
     try:
         note = ""

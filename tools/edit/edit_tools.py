@@ -17,7 +17,7 @@ from tools.edit.edit_model import FileChange, Lines, MalformedEdit, Replace, Sym
 
 @tool(effect="write")
 async def edit(path: str, old: str, new: str, all: bool = False, *, at: Workspace) -> Observation:
-    """Replace text in a file. `old` must mean exactly one place: give enough lines around the change.
+    """Replace text in a file. `old` must mean exactly one place: give enough lines.
 
     all: replace every place
     """

@@ -47,20 +47,17 @@ MAX_DEPTH = 20
 
 @tool(effect="read")
 async def read(path: str, start: int = 1, end: int | None = None, *, at: Workspace) -> Observation:
-    """Read a text file with line numbers (the tab after the number is not part of the line).
+    """Read a text file with line numbers (number and tab are not part of the line).
 
     start: first line
-    end: last line; without it up to 400 lines
+    end: last line; else up to 400 lines
     """
     return await asyncio.to_thread(_read_file, at, path, start, end)
 
 
 @tool(effect="read", name="list")
 async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Observation:
-    """List files and folders as a tree, without those that .gitignore names.
-
-    depth: levels of folders to open
-    """
+    """List files and folders as a tree, without ignored ones."""
     folder = resolve_path(at, "list", path)
     with translate_path_errors("list", folder):
         if at.files.is_file(folder):

@@ -40,11 +40,9 @@ MAX_SECONDS = 30.0
 
 @tool(effect="read")
 async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: Workspace) -> Observation:
-    """Find lines, and file names, that match a regular expression. Respects .gitignore.
+    """Find lines, and file names, that match a regular expression (ripgrep), without ignored files.
 
-    pattern: ripgrep syntax, or a literal
-    path: folder or file
-    glob: only files whose name matches, e.g. "*.py"
+    glob: of file names, e.g. "*.py"
     """
     where = resolve_path(at, "search", path)
     with translate_path_errors("search", where):

@@ -62,10 +62,7 @@ async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Ob
 
 @tool(effect="git")
 async def git_commit(message: str, *, at: Workspace) -> Observation:
-    """Commit the files that you changed, and nothing of the user's. Hooks run; fix what they report.
-
-    message: subject, blank line, details
-    """
+    """Commit what you changed, and nothing of the user's. Hooks run; fix what they report."""
     from tools.git.commits.session_commit import commit_session
 
     made = await commit_session(at, message)

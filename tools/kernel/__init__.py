@@ -30,10 +30,7 @@ def _effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
 
 @tool(effect=_effect)
 async def python(code: str, timeout: int | None = None, *, at: Workspace) -> Observation:
-    """Run Python in a lasting sandboxed kernel. The tools are functions in it (help(search)): do many calls in one.
-
-    timeout: seconds
-    """
+    """Run Python in a lasting sandboxed kernel, with the tools as functions (help(search)): many calls in one."""
     if not code.strip():
         raise ToolFailure("python: the code is empty")
     if timeout is not None and not 1 <= timeout <= MAX_TIMEOUT:

@@ -27,10 +27,7 @@ SHOWN_TESTS = 5
 
 @tool(effect="execute")
 async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Rank the lines likely at fault for failing tests.
-
-    targets: test ids or files; none for all
-    """
+    """Rank the lines likely at fault for failing tests: those named, or all."""
     from tools.repair.engine.repair_engine import localize_faults
     from tools.repair.result import format_failure_trace, suspect_to_data
 
@@ -64,10 +61,7 @@ async def why_failing(test: str = "", *, at: Workspace) -> Observation:
 
 @tool(effect="execute")
 async def repair(targets: list[str] = [], hint: str = "", budget: int = 60, *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Search small changes that mend failing tests: not applied.
-
-    hint: file, function or kind of fault
-    """
+    """Search small changes that mend failing tests; none is applied."""
     from tools.repair.engine import repair_engine
 
     if not 1 <= budget <= LONGEST_BUDGET:

@@ -13,10 +13,7 @@ from tools.core.workspace import Workspace
 async def finish(
     summary: str, status: Literal["done", "nothing to do", "not achieved"] = "done", *, at: Workspace
 ) -> Observation:
-    """End the turn when the task is done, or cannot be done.
-
-    summary: for the user: what changed, how it was verified, what is left
-    """
+    """End the turn when the task is done, or cannot be done."""
     text = summary.strip()
     return Observation(text=text or "finished", data={"summary": text, "status": status})
 

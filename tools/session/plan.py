@@ -15,7 +15,7 @@ _MARKS = {"open": "[ ]", "doing": "[>]", "done": "[x]"}
 
 @tool(effect="none")
 async def plan(items: list[PlanItem], *, at: Workspace) -> Observation:
-    """Set the plan for a task of several steps: each time the whole list, with statuses."""
+    """Set the plan: each time the whole list."""
     if len(items) > MAX_ITEMS:
         raise ToolFailure(f"plan: {len(items)} items are too many: at most {MAX_ITEMS}, each a larger step")
     if any(not item.text.strip() for item in items):

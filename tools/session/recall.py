@@ -24,7 +24,7 @@ MAX_NOTE = 600
 async def recall(
     ref: str = "", find: str = "", start: int = 1, end: int | None = None, *, at: Workspace
 ) -> Observation:
-    """Read an earlier output or step again by its reference, or find words in it, or in the whole session.
+    """Read an earlier output or step by its reference, or find words in it or the session.
 
     ref: "out:12" or "e40"
     """
@@ -37,7 +37,7 @@ async def recall(
 
 @tool(effect="none")
 async def memory(note: str = "", forget: list[str] | None = None, *, at: Workspace) -> Observation:
-    """Keep a note in sight to the end, or drop outputs by their references."""
+    """Keep a note in sight, or drop outputs by their references."""
     if not note.strip() and not forget:
         raise ToolFailure("memory: give a note, or references to forget")
     said = []

@@ -53,10 +53,7 @@ async def process(
     *,
     at: Workspace,
 ) -> Observation:
-    """Keep a command running (server, REPL, watcher); `shell` reaches its ports. `output` without id lists all.
-
-    port: at start, wait until it listens there
-    """
+    """Keep a command running (server, REPL); `shell` reaches its ports. `output` without id lists all."""
     if not 0 <= wait <= MOST_WAIT:
         raise ToolFailure(f"process: wait must be 0 to {MOST_WAIT:g} seconds (got {wait!r})")
     if action == "output" and not id:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
     """Run the project's tests with its own runner.
 
-    targets: test ids or paths; empty for all
+    targets: test ids or paths; none for all
     """
     report = await run(at, targets)
     if report.outcome == "no-runner":

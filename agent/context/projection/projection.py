@@ -63,6 +63,7 @@ class Projection:
         self.tools = tuple(tools)
         self.slots: list[Slot] = []
         self.system = ""
+        self.shared: int | None = None
         self.undone: frozenset[str] = frozenset()
         self.picture: Callable[[str], Image | None] = lambda name: None
         """Return the picture of a prompt by its name."""
@@ -91,7 +92,8 @@ class Projection:
         """Apply the next event of the log."""
         match event:
             case SessionStart():
-                self.system = event.system or self.system
+                if event.system:
+                    self.system, self.shared = event.system, event.shared
                 self._entering.how = event.outputs
             case Prompt():
                 self._close_batch()
@@ -170,7 +172,7 @@ class Projection:
         messages = self.messages
         if state:
             messages.append(StateMessage(text=state))
-        return Request(system=self.system, messages=messages, tools=self.tools)
+        return Request(system=self.system, messages=messages, tools=self.tools, shared=self.shared)
 
     @property
     def tokens(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.model.protocol import Message, Request, ToolSpec, UserMessage
@@ -31,6 +31,8 @@ class ChatDialect:
     images: accepts images; else a note says that there was one
     sticky: key that routes requests with the same beginning to the same cache, "" if the endpoint accepts
     none
+    splits: what the system prompt says of the folder goes with the first message, since templates of open models
+        render the tools after the system message: the server's prefix cache then holds from folder to folder
     """
 
     usage: bool = True
@@ -41,6 +43,7 @@ class ChatDialect:
     mark: bool = False
     images: bool = True
     sticky: str = ""
+    splits: bool = False
 
 
 _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
@@ -73,7 +76,9 @@ class ChatWire:
 
     def body(self, request: Request) -> bytes:
         """See `Wire.body`."""
-        fixed, dialect = self._fixed.encode_prefix(request), self.dialect
+        dialect = self.dialect
+        shared, rest = request.split_system() if dialect.splits else (request.system, "")
+        fixed = self._fixed.encode_prefix(replace(request, system=shared) if rest else request)
         options: dict[str, Any] = {"model": self._model, "stream": True}
         if dialect.usage:
             options["stream_options"] = {"include_usage": True}
@@ -88,6 +93,8 @@ class ChatWire:
         messages = [fixed.system] if fixed.system else []
         form = self._form if dialect.images else ""  # hundreds of messages, nearly all encoded before
         messages += [message.wire.get(form) or self._encode_message(message) for message in request.messages]
+        if rest:
+            self._place_rest(rest, request.messages, messages)
         if (
             dialect.mark
             and (mark := find_last_permanent_message(request.messages)) == len(request.messages) - 1
@@ -117,6 +124,19 @@ class ChatWire:
         changed = apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
+
+    def _place_rest(self, rest: str, messages: Sequence[Message], encoded: list[bytes]) -> None:
+        """Put the rest of the system prompt before the text of the first message."""
+        at = len(encoded) - len(messages)
+        first = messages[0] if messages else None
+        if not isinstance(first, UserMessage) or first.passing:
+            encoded.insert(at, encode_json({"role": "user", "content": rest}))
+            return
+        form = f"{self._form}+rest" if self.dialect.images else "openai-chat-blind+rest"
+        if form not in first.wire:
+            whole = UserMessage(text=f"{rest}\n\n{first.text}", images=first.images)
+            first.wire[form] = self._encode_message(whole)
+        encoded[at] = first.wire[form]
 
     def _encode_message(self, message: Message) -> bytes:
         if isinstance(message, UserMessage) and message.images and not self.dialect.images:
