@@ -46,6 +46,24 @@ def read_shared_prompt(*, commits: bool) -> str:
     return "\n\n".join(map(read_prompt, ["system.md", "commit.md"] if commits else ["system.md"]))
 
 
+def build_small_prompt(root: Path, working: Path, *, room: int) -> tuple[str, int]:
+    """Return the system prompt for a small window, and the length of its part that is the same in every folder.
+
+    room: characters for the project's instructions
+    """
+    shared = read_prompt("small.md")
+    parts = [shared]
+    if working != root and working.is_relative_to(root):
+        parts.append(f"Working directory: {quote_name(str(working.relative_to(root)))}")
+    for path, text in read_project_instructions(root, working):
+        body = text.strip()
+        if len(body) > room:
+            body = f"{body[:room]}\n[… the rest is left out]"
+        room = max(room - len(body), 0)
+        parts.append(enclose_in_tag("project-instructions", body, f" file={quote_name(path)!r}"))
+    return "\n\n".join(parts), len(shared)
+
+
 def read_project_instructions(root: Path, working: Path) -> list[tuple[str, str]]:
     """Return AGENTS.md (CLAUDE.md where there is no AGENTS.md) of each folder from the root down to the working one."""
     folders = [root]

@@ -13,9 +13,12 @@ from agent.events.event_base import AskedAction, Event, UsageRecord
 class SessionStart(Event):
     """The first event: where and how the session was opened. `system` is sent to models unchanged.
 
+    It is logged again when a model with another profile (agent.context.profile) is given other instructions.
+
     started_by: id of the session that started it, None for a person
     outputs: how tool outputs enter the requests (agent.context.projection.output_dedup); without it, whole
     shared: characters at the beginning of `system` that are the same in every folder; without it, all of them
+    profile: None for the generic one; cut: characters of one output that enter requests from here on, None for all
     """
 
     kind: Literal["session"] = "session"
@@ -28,6 +31,8 @@ class SessionStart(Event):
     outputs: Literal["whole", "once", "outlined"] = "whole"
     started_by: str | None = None
     shared: int | None = None
+    profile: str | None = None
+    cut: int | None = None
 
 
 @dataclass(kw_only=True)

@@ -32,6 +32,7 @@ class ModelSettings:
     effort: how much a model is to think; "" leaves it to the provider
     temperature: of the sampling; None leaves it to the provider
     catalog: window and prices of models by name, where ours are wrong or missing
+    profile: how much of instructions, tools and outputs the main model is given; auto: by its window and name
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -43,4 +44,5 @@ class ModelSettings:
     relay: bool = False
     effort: Literal["", "low", "medium", "high"] = ""
     temperature: float | None = None
+    profile: Literal["auto", "generic", "small", "tiny"] = "auto"
     catalog: dict[str, CatalogSettings] = field(default_factory=dict)

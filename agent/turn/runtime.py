@@ -44,6 +44,7 @@ from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
+from agent.turn.profile_fit import ProfileFit
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.side_calls import PastSummaries, SideCalls
@@ -103,6 +104,7 @@ class Runtime:
     committer: Committer = field(init=False)
     conclusion: TurnConclusion = field(init=False)
     projection: Projection = field(init=False)
+    profile: ProfileFit = field(init=False)
     facts: Facts = field(init=False)
     checkpoints: Checkpoints = field(init=False)
     recall_index: RecallIndex = field(init=False)
@@ -115,7 +117,14 @@ class Runtime:
     def __post_init__(self) -> None:
         self.model = self.apply_action_format(self.model)
         self.projection = Projection(build_tool_specs(self.toolbox))
-        self.toolbox.subscribe(self._offer_tools)
+        self.profile = ProfileFit(
+            session=self.session,
+            projection=self.projection,
+            toolbox=self.toolbox,
+            settings=self.settings,
+            environment=self.environment,
+        )
+        self.toolbox.subscribe(self.profile.offer_tools)
         self.projection.picture = partial(load_image, self.session.folder)
         self.conclusion = TurnConclusion(
             session=self.session,
@@ -231,6 +240,7 @@ class Runtime:
                 cut_off = self._restore_interrupted_turn()
             await self.start_mcp_servers()
             await prepare_model(self.model)
+            self.profile.fit(self.model)
             end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off, work)
         except asyncio.CancelledError:
             if self._task is not None:
@@ -256,9 +266,6 @@ class Runtime:
             for each in self.mcp.tools
             if self.toolbox.get(each.name) is None and (only is None or each.name in only)
         )
-
-    def _offer_tools(self) -> None:
-        self.projection.tools = tuple(build_tool_specs(self.toolbox))
 
     def _create_rules_monitor(self) -> RulesMonitor | None:
         if not self.settings.rules:

@@ -48,7 +48,8 @@ def test_a_streaming_server_does_the_main_job(ledger: Path) -> None:
     assert git(ledger, "status", "--porcelain") == ""
     first = server.requests[0].body
     assert first["stream"] is True
-    assert first["messages"][-1] == {"role": "user", "content": PROMPT}
+    assert first["messages"][-1]["role"] == "user"
+    assert first["messages"][-1]["content"].endswith(f"\n\n{PROMPT}")
     assert {tool["function"]["name"] for tool in first["tools"]} >= {
         "read", "list", "search", "code", "edit", "write", "shell", "run_tests", "plan",
         "git_status", "git_diff", "git_commit", "recall", "finish",

@@ -18,7 +18,7 @@ class Budget:
     @property
     def hard_limit(self) -> int:
         """Upper limit of a request: the window without the room for the answer."""
-        return self.window - min(max(self.window // 8, 1_000), 16_000)
+        return self.window - min(max(self.window // 8, 1_000), 16_000, self.window // 4)
 
     @property
     def history_tokens(self) -> int:

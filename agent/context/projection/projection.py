@@ -22,7 +22,7 @@ from agent.context.projection.message_slots import (
 )
 from agent.context.projection.outline import Outline, Row
 from agent.context.projection.output_dedup import OutputDeduplicator
-from agent.context.projection.truncation import shorten_slot
+from agent.context.projection.truncation import cut_output, shorten_slot
 from agent.events import (
     Compaction,
     Event,
@@ -64,6 +64,7 @@ class Projection:
         self.slots: list[Slot] = []
         self.system = ""
         self.shared: int | None = None
+        self.profile = ""
         self.undone: frozenset[str] = frozenset()
         self.picture: Callable[[str], Image | None] = lambda name: None
         """Return the picture of a prompt by its name."""
@@ -87,6 +88,9 @@ class Projection:
         self._said_bytes = 0
         self._whole_from = 0
         self._prompts_shortened = False
+        self._cuts: list[
+            tuple[int, int]
+        ] = []  # place from which on outputs are cut, and to how many characters
 
     def add_event(self, event: Event) -> None:
         """Apply the next event of the log."""
@@ -94,6 +98,8 @@ class Projection:
             case SessionStart():
                 if event.system:
                     self.system, self.shared = event.system, event.shared
+                    self.profile = event.profile or ""
+                    self._cuts.append((_get_place(event), event.cut or 0))
                 self._entering.how = event.outputs
             case Prompt():
                 self._close_batch()
@@ -291,12 +297,11 @@ class Projection:
         assert isinstance(asked.message, AssistantMessage)
         for action in asked.message.actions:
             if (event := self._batch[action.id]) is not None:
+                text = cut_output(event.text, self._find_cut(_get_place(event)))
                 message = ToolMessage(
-                    call=event.call, name=event.tool, text=event.text, failed=event.failed, data=event.data
+                    call=event.call, name=event.tool, text=text, failed=event.failed, data=event.data
                 )
-                slot = Slot(
-                    message, _get_place(event), _get_place(event), count_bytes(event.text), ref=event.ref
-                )
+                slot = Slot(message, _get_place(event), _get_place(event), count_bytes(text), ref=event.ref)
                 self._append_slot(self._reduce_output(slot, action))
             else:
                 lost = ToolMessage(call=action.id, name=action.tool, text=UNANSWERED, failed=True)
@@ -305,6 +310,9 @@ class Projection:
         waiting, self._waiting = self._waiting, []
         for slot in waiting:
             self._append_slot(slot)
+
+    def _find_cut(self, place: int) -> int:
+        return next((cut for start, cut in reversed(self._cuts) if start < place), 0)
 
     def _apply_compaction(self, event: Compaction) -> None:
         if event.masked:

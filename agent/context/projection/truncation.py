@@ -20,6 +20,14 @@ ITEMS = 20
 """Items kept of an argument that is a list."""
 
 
+def cut_output(text: str, most: int) -> str:
+    """Return an output for a model with a small window, without its middle; unchanged up to `most` characters."""
+    if not most or len(text) <= most:
+        return text
+    between = f"\n[… {len(text) - most:,} characters left out: ask for less …]\n"
+    return _cut_middle(text, len(text[:most].encode("utf-8", "replace")), between)
+
+
 def find_long_slots(slots: Sequence[Slot]) -> list[Slot]:
     """Return the messages that can be cut."""
     return [slot for slot in slots if slot.size > LONG]

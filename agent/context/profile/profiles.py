@@ -1,0 +1,107 @@
+"""The profiles, and the choice of one by the model's window and name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.context.compression.window_overflow import compute_output_limit
+from agent.model.protocol import UNPAID, ToolSpec
+from sandbox.errors import Fault, UserError
+
+ProfileName = Literal["generic", "small", "tiny"]
+
+SMALL_WINDOW = 16_384
+"""Tokens up to which a window is small: the generic instructions and tools would take a tenth of it or more."""
+
+TINY_WINDOW = 4_096
+"""Tokens up to which a window is tiny: only what mends a failing test."""
+
+LEAST_ROOM = 600
+"""Tokens that must be left for the prompt and the work: a short prompt, one call and its result."""
+
+OUTPUT_SHARE = 10
+"""One output may take this part of a small window, so that several fit besides the instructions and the answer."""
+
+CHARACTERS_PER_TOKEN = 3.2
+"""Of code and JSON."""
+
+_WEAK = re.compile(r"(?<![0-9a-z.])(?:[0-3](?:\.[0-9]+)?b|[1-9][0-9]{1,2}m)\b")
+"""Names of models with less than four billion parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a model is given.
+
+    tools: the offered ones with the arguments they are described with; None: all, in full
+    """
+
+    name: ProfileName
+    tools: Mapping[str, tuple[str, ...]] | None = None
+
+
+_FOUR: Mapping[str, tuple[str, ...]] = {
+    "search": ("pattern", "path"),
+    "read": ("path", "start", "end"),
+    "edit": ("path", "old", "new"),
+    "run_tests": ("targets",),
+}
+
+PROFILES: Mapping[ProfileName, Profile] = {
+    "generic": Profile(name="generic"),
+    "small": Profile(name="small", tools={**_FOUR, "write": ("path", "content"), "shell": ("command",)}),
+    "tiny": Profile(name="tiny", tools=_FOUR),
+}
+
+
+def choose_profile(setting: str, window: int, model: str) -> Profile:
+    """Return the profile of a model. setting: "auto", or the name of one"""
+    for name, profile in PROFILES.items():
+        if setting == name:
+            return profile
+    if model.startswith(UNPAID) and window > SMALL_WINDOW:
+        return PROFILES["generic"]
+    if window <= TINY_WINDOW:
+        return PROFILES["tiny"]
+    is_weak = window <= SMALL_WINDOW or _WEAK.search(model.lower()) is not None
+    return PROFILES["small" if is_weak else "generic"]
+
+
+def select_tools(profile: Profile, offered: Sequence[ToolSpec]) -> list[ToolSpec]:
+    """Return the tools that the profile offers, of those that the session has, in short words."""
+    if profile.tools is None:
+        return list(offered)
+    kept = [_shorten(each, profile.tools[each.name]) for each in offered if each.name in profile.tools]
+    return kept or list(offered)  # the tools of a child with another task
+
+
+def compute_output_cut(profile: Profile, window: int) -> int:
+    """Return the characters of one output that enter a request, 0 for no limit."""
+    if profile.tools is None:
+        return 0
+    return max(int(window / OUTPUT_SHARE * CHARACTERS_PER_TOKEN), 500)
+
+
+def check_window(window: int, fixed: int, model: str) -> None:
+    """Raise UserError if no work fits a window beside the instructions. fixed: their tokens, tools included"""
+    needed = fixed + (compute_output_limit(window) or 0) + LEAST_ROOM
+    if model.startswith(UNPAID) or window >= needed:
+        return
+    raise UserError(
+        Fault.CONFIGURATION,
+        f"the window of {model!r} is too small: it has {window:,} tokens, and at least {needed:,} are needed",
+        "Give the server a larger window (llama.cpp: -c 4096; Ollama: num_ctx), or use another model, or"
+        " --model offline",
+    )
+
+
+def _shorten(tool: ToolSpec, arguments: Sequence[str]) -> ToolSpec:
+    first = re.split(r"(?<=[.:])\s", tool.description.strip(), maxsplit=1)[0].rstrip(":")
+    told = tool.parameters.get("properties", {})
+    properties = {name: {k: v for k, v in told[name].items() if k != "description"} for name in arguments}
+    required = [name for name in tool.parameters.get("required", ()) if name in properties]
+    schema = {"type": "object", "properties": properties} | ({"required": required} if required else {})
+    return ToolSpec(name=tool.name, description=first, parameters=schema)

@@ -1,0 +1,83 @@
+"""The profile of a session's model: its instructions, tools and outputs, fitted when the window is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent.capabilities import SessionEnvironment, build_tool_specs
+from agent.context.profile.profiles import (
+    CHARACTERS_PER_TOKEN,
+    OUTPUT_SHARE,
+    PROFILES,
+    SMALL_WINDOW,
+    Profile,
+    check_window,
+    choose_profile,
+    compute_output_cut,
+    select_tools,
+)
+from agent.context.projection.projection import Projection
+from agent.context.system_prompt import build_small_prompt
+from agent.events import SessionStart, Signal
+from agent.model.protocol import Model
+from agent.session.log import Session
+from agent.session_settings import SessionSettings
+from agent.turn.action_format import resolve_action_mode
+from tools.core.registry import Toolbox
+
+
+@dataclass(slots=True, kw_only=True)
+class ProfileFit:
+    """Gives the model of one session what its profile says, and logs it."""
+
+    session: Session
+    projection: Projection
+    toolbox: Toolbox
+    settings: SessionSettings
+    environment: SessionEnvironment | None
+    profile: Profile = PROFILES["generic"]
+
+    def offer_tools(self) -> None:
+        """Offer the tools of the toolbox that the profile has."""
+        self.projection.tools = tuple(select_tools(self.profile, build_tool_specs(self.toolbox)))
+
+    def fit(self, model: Model) -> None:
+        """Choose the profile of a model whose window is known. Raises UserError if no work fits the window."""
+        if resolve_action_mode(model.name, self.settings.actions) == "code":
+            return  # its tools are functions in a kernel
+        chosen = choose_profile(self.settings.models.profile, model.window, model.name)
+        if chosen is not self.profile:
+            self.profile = chosen
+            self.offer_tools()
+        if (self.projection.profile or "generic") != chosen.name:
+            self._log_instructions(chosen, model)
+        check_window(model.window, self.projection.fixed_tokens, model.name)
+
+    def _log_instructions(self, profile: Profile, model: Model) -> None:
+        start = next(each for each in self.session.replayed.select_events(SessionStart) if each.system)
+        system, shared, place = start.system, start.shared, self.environment
+        if profile.name != "generic" and place is not None and not place.request.system:
+            room = int(model.window / OUTPUT_SHARE * CHARACTERS_PER_TOKEN)
+            system, shared = build_small_prompt(place.root, place.request.working.resolve(), room=room)
+            if place.request.instructions:
+                system += f"\n\n# Your part\n\n{place.request.instructions.strip()}\n"
+        self.session.append(
+            SessionStart(
+                session=self.session.id,
+                started_by=start.started_by,
+                project=start.project,
+                model=model.name,
+                mode=start.mode,
+                version=start.version,
+                outputs=start.outputs,
+                system=system,
+                shared=shared,
+                profile=None if profile.name == "generic" else profile.name,
+                cut=compute_output_cut(profile, model.window) or None,
+            )
+        )
+        if profile.name != "generic":
+            why = f"a window of {model.window:,} tokens" if model.window <= SMALL_WINDOW else "a small model"
+            why = why if self.settings.models.profile == "auto" else f"profile {profile.name}"
+            detail = f"{why}: short instructions, {len(self.projection.tools)} tools"
+            self.session.append(Signal(name="model", detail=detail))
