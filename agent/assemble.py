@@ -14,6 +14,7 @@ from agent.budget.purse import Purse
 from agent.capabilities import Capabilities, SessionEnvironment, check_writable
 from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
+from agent.extension.skills.skill_folders import has_skills
 from agent.model.protocol import Model
 from agent.model_selection import ModelSelection
 from agent.session.log import Session
@@ -33,6 +34,7 @@ from tools.core.tool_settings import ToolSettings
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from agent.extension.skills.session_skills import SessionSkills
     from sandbox.process.command import Sandbox
     from sandbox.snapshots.workspace_snapshots import Snapshots
     from tools.code.lsp.session_servers import Servers
@@ -91,6 +93,7 @@ def _build_runtime(
         from tools.mcp.server_tools import McpServers
 
         mcp = McpServers(workspace, settings.tools.mcp)
+    skills = _load_skills(place, request, reach.toolbox)
     snapshots = reach.snapshots
     recovered, ended = _recover_interrupted_edits(workspace)
     _restore_changes(session, workspace, snapshots, ended)
@@ -116,6 +119,7 @@ def _build_runtime(
         purse=request.purse or Purse(build_limits(settings.limits)),
         environment=place,
         mcp=mcp,
+        skills=skills,
         roles=models.build_role_makers(make_notice_callback(session)),
     )
 
@@ -144,6 +148,24 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
         mode=access.mode,
         servers=_create_language_servers(tools, access.rules, reach.sandbox.name),
     )
+
+
+def _load_skills(
+    place: SessionEnvironment, request: SessionRequest, toolbox: Toolbox
+) -> SessionSkills | None:
+    """Load the skills, and offer their tool; None where there are none, or no model reads them."""
+    if place.model == "offline" or not has_skills(place.home, place.root):
+        return None
+    from agent.extension.skills.session_skills import SessionSkills, make_skill_tool
+    from agent.extension.skills.skill_catalog import load_skills
+    from agent.extension.skills.skill_folders import make_copies_folder
+
+    copies = make_copies_folder(place.home, place.folder.name)
+    skills = SessionSkills(load_skills(place.home, place.root), place.root, copies)
+    tool = make_skill_tool(skills, place.settings.skills.budget)
+    if tool is not None and (request.tools is None or tool.name in request.tools):
+        toolbox.add([tool])
+    return skills
 
 
 def _restore_changes(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.extension.skills.skill_folders import make_copies_folder
 from agent.model.protocol import ToolSpec
 from agent.turn.action_format import resolve_action_mode
 from sandbox.errors import Fault, UserError
@@ -58,6 +59,7 @@ class SessionEnvironment:
         from sandbox.view.visible_paths import resolve_visible_paths
 
         access, home, root = self.settings.access, self.home, self.root
+        copies = filter(None, [make_copies_folder(home, self.folder.name)])
         check_writable(root, mode)
         open_inventory(root.resolve()).allows_repository = access.rules.allows_repository
         sandbox = choose_sandbox(
@@ -69,7 +71,7 @@ class SessionEnvironment:
             network=mode is Mode.FULL,
             image=access.container_image,
             hosts=access.network if mode is Mode.WORKSPACE else (),
-            visible=resolve_visible_paths(access.visible_paths),
+            visible=(*resolve_visible_paths(access.visible_paths), *copies),
         )
         writes = mode is not Mode.READ_ONLY
         sandbox = apply_read_denials(sandbox, root, access.rules)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from agent.budget.limit_settings import LimitSettings
 from agent.context.context_settings import ContextSettings
+from agent.extension.skills.skill_settings import SkillSettings
 from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.rules.named_rule import NamedRule
@@ -53,5 +54,6 @@ class SessionSettings:
     verify: VerifySettings = field(default_factory=VerifySettings)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     agents: TeamSettings = field(default_factory=TeamSettings)
+    skills: SkillSettings = field(default_factory=SkillSettings)
     access: AccessSettings = field(default_factory=AccessSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)

@@ -39,6 +39,7 @@ HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 USER_RULES = CHECKOUT / "docs/rules.md"
 AGENTS = CHECKOUT / "docs/agents.md"
+SKILLS = CHECKOUT / "docs/skills.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
 CONTEXT = CHECKOUT / "docs/context.md"
 
@@ -55,6 +56,7 @@ PAGES = (
     CODE_AS_ACTION,
     USER_RULES,
     AGENTS,
+    SKILLS,
     OFFLINE,
 )
 
@@ -81,6 +83,7 @@ ENDS = {
     "trust": {0},
     "rules": {0},
     "agents": {0},
+    "skill": {0},
     "symbols": {0},
     "localize": {0},
     "repair": {0, 1},

@@ -20,6 +20,9 @@ WRITERS = frozenset({*EDITORS, "write", "rename", "git_commit"})
 NEVER = OWN_TOOLS | {"git_commit"}
 """Tools that are not handed on with all the others: a session commits for its agents."""
 
+OPTIONAL = ("skill",)
+"""A tool that a session has only where there are skills: nothing is refused for want of it."""
+
 _RANK = {mode: rank for rank, mode in enumerate((Mode.READ_ONLY, Mode.WORKSPACE, Mode.FULL))}
 
 
@@ -69,7 +72,7 @@ def build_spec(
         model = runtime.settings.models.fast
     return ChildSpec(
         prompt=task,
-        instructions=f"{read_instructions(agent)}\n\n{PROTOCOL}",
+        instructions="\n\n".join([read_instructions(agent), *_preload_skills(agent, runtime), PROTOCOL]),
         model=model,
         effort=agent.effort,
         tools=rights.tools,
@@ -79,6 +82,16 @@ def build_spec(
         session=session,
         agent=agent.name,
     )
+
+
+def _preload_skills(agent: AgentDefinition, runtime: Runtime) -> Iterator[str]:
+    """Yield the instructions of the skills that an agent's file names."""
+    for name in agent.skills:
+        found = runtime.skills.find_skill(name) if runtime.skills is not None else None
+        if found is not None and runtime.skills is not None:
+            yield runtime.skills.render_skill(found)
+        else:
+            yield f"Your instructions name the skill {name!r}, which there is not."
 
 
 PROTOCOL = """Another agent gave you this task and knows only your report, so say in it all that matters, in at most \
@@ -100,7 +113,7 @@ def _select_tools(agent: AgentDefinition, offered: Collection[str], mode: Mode) 
         return
     for grant in agent.tools:
         found = [each for each in _list_tools(grant, offered) if each in offered]
-        if grant.tools and not found and agent.source != "built in":
+        if grant.tools and not found and agent.source != "built in" and grant.tools != OPTIONAL:
             raise _build_refusal(
                 agent,
                 f"the tool {grant.written}",

@@ -61,6 +61,7 @@ from tools.core.registry import Toolbox
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from agent.extension.skills.session_skills import SessionSkills
     from agent.rules.rules_monitor import RulesMonitor
     from tools.mcp.server_tools import McpServers
 
@@ -81,6 +82,7 @@ class Runtime:
     settings: those of the user; purse: counts a turn against their limits
     environment: fixed part of the session, for a change of its mode
     team: agents that the session has started; closed before it
+    skills: those of files; None where there are none
     mcp: servers whose tools are offered in addition; None where the settings name none
     roles: factories of the models with a role of their own; used by `side_calls`
     """
@@ -97,6 +99,7 @@ class Runtime:
     apply_action_format: Callable[[Model], Model] = lambda model: model
     environment: SessionEnvironment | None = None
     mcp: McpServers | None = None
+    skills: SessionSkills | None = None
     roles: Mapping[Role, Callable[[], Model]] = field(default_factory=dict)
     on_delta: Callable[[Delta], None] = lambda delta: None
     loop: Loop = field(init=False)

@@ -42,6 +42,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "offline.policy": ("policy",),
     "config.rules": ("rules",),
     "config.agents": ("agents",),
+    "config.skill": ("skill",),
     "config.strategies": ("strategies",),
     "config.config": ("config", "completion", "schema"),
 }
@@ -52,7 +53,7 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
-    "Project": "init doctor demo config rules agents strategies trust completion",
+    "Project": "init doctor demo config rules agents skill strategies trust completion",
     "Expert": "apply kernel functions policy context replay schema",
 }
 """Commands by heading, in the order of `patchwright --help`."""

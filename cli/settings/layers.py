@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
+from agent.extension.skills.skill_folders import has_skills
 from agent.session_settings import SessionSettings
 from agent.team.definitions.agent_folders import has_agent_files
 from cli.settings.environment import AS_THEY_ARE, build_variable_name, merge_layers, read_environment
@@ -58,18 +59,23 @@ def load_settings(
         settings,
         session=session,
         rules=[dict(table) for _, each in tables for table in each],
-        notices=(*notices, *_find_agent_notices(home, root)),
+        notices=(*notices, *_find_file_notices(home, root)),
         flags=dict(flags),
     )
 
 
-def _find_agent_notices(home: Home, root: Path | None) -> Sequence[str]:
-    """Return what of the agents' files is not used; where there are none, nothing is imported for it."""
-    if root is None or not has_agent_files(home, root):
-        return ()
-    from agent.team.definitions.agent_catalog import load_agents
+def _find_file_notices(home: Home, root: Path | None) -> Sequence[str]:
+    """Return what of agents' and skills' files is not used; where there are none, nothing is imported for it."""
+    found: list[str] = []
+    if root is not None and has_agent_files(home, root):
+        from agent.team.definitions.agent_catalog import load_agents
 
-    return load_agents(home, root).notices
+        found += load_agents(home, root).notices
+    if root is not None and has_skills(home, root):
+        from agent.extension.skills.skill_catalog import load_skills
+
+        found += load_skills(home, root).notices
+    return found
 
 
 def _add_user_rules(

@@ -38,6 +38,7 @@ LEAST = {
     "agents.parallel": 1,
     "agents.most": 1,
     "agents.max_steps": 1,
+    "skills.budget": 0,
     "terminal.pause": 0,
 }
 """Smallest sensible value of each number: less would stop every turn, or every command, before it starts."""

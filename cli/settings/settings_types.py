@@ -78,6 +78,7 @@ KEYS: Mapping[str, str] = {
     "verify": "session.verify",
     "strategy": "session.strategy",
     "agents": "session.agents",
+    "skills": "session.skills",
     "context": "session.context",
     "models": "session.models",
     "terminal": "terminal",

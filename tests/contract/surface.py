@@ -19,6 +19,9 @@ from typer.main import get_command
 from agent.app_dirs import Home
 from agent.events import parse_event, render_event
 from agent.exit_codes import BY_FAULT, Exit
+from agent.extension.skills.session_skills import SessionSkills, make_skill_tool
+from agent.extension.skills.skill_catalog import SkillCatalog
+from agent.extension.skills.skill_file import Skill
 from agent.model.providers.model_family import find_family
 from agent.team.attach import SessionTeam
 from agent.team.child_tools import Outbox, make_ask_tool, make_findings_tool
@@ -151,10 +154,17 @@ class _NoAgents(SessionTeam):
         return False
 
 
+def _make_skill_tool() -> Tool:
+    skill = Skill(name="a", description="About a", body="", source="a", folder=CHECKOUT)
+    tool = make_skill_tool(SessionSkills(SkillCatalog(skills={"a": skill}), CHECKOUT, None), 100)
+    assert tool is not None
+    return tool
+
+
 def _team_tools() -> list[Tool]:
     """Return the tools of sessions with agents, and those of the agents."""
     team = _NoAgents()
-    found = [make_delegate_tool(team, {}), make_ask_user_tool(team)]
+    found = [make_delegate_tool(team, {}), make_ask_user_tool(team), _make_skill_tool()]
     return [*found, make_ask_tool(Outbox()), make_findings_tool(Outbox())]
 
 

@@ -85,6 +85,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("LS", {"path": "src"}),
     ("TodoWrite", {"todos": [{"content": "Look", "status": "in_progress", "activeForm": "Looking"}]}),
     ("AskUserQuestion", {"questions": [{"question": "Which one?", "header": "One", "options": []}]}),
+    ("Skill", {"skill": "pdf"}),
     ("view_file", {"absolute_path": "a.py", "start_line": 1, "end_line": 2}),
 ]
 """Calls as other agents' models write them."""
@@ -175,6 +176,7 @@ def test_there_is_a_line_of_every_kind_of_event() -> None:
 VALUES: dict[str, Any] = {
     "actions": "code",
     "agents.models": {"explore": "openai/gpt-5-mini"},
+    "skills.budget": 500,
     "discipline.named": {"read-before-edit": "enforce"},
     "edit.formats": ["whole"],
     "language_servers": {"c": "clangd"},

@@ -258,6 +258,11 @@ def _read_inputs(tool: str) -> Mapping[str, str]:
     return {_normalize_name(name): ours for name, ours in row.inputs.items()} if row is not None else {}
 
 
+def _to_skill_call(given: Given) -> Taken:
+    name = given.get("name")
+    return ("skill", {"name": name}) if isinstance(name, str) else None
+
+
 KINDS = (
     ToolAlias(names=frozenset(_EDITORS.split()), arguments=_EDIT, build_call=_to_edit_call),
     ToolAlias(names=frozenset(_READERS.split()), arguments=_READ, build_call=_to_read_call),
@@ -269,6 +274,11 @@ KINDS = (
     ToolAlias(names=frozenset(_LISTERS.split()), arguments=_read_inputs("LS"), build_call=_to_list_call),
     ToolAlias(
         names=frozenset(_DELEGATES.split()), arguments=_read_inputs("Task"), build_call=_to_delegate_call
+    ),
+    ToolAlias(
+        names=frozenset({"skill", "activateskill"}),
+        arguments=_read_inputs("Skill"),
+        build_call=_to_skill_call,
     ),
     ToolAlias(
         names=frozenset(_PLANNERS.split()),

@@ -83,7 +83,12 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
     ),
     ForeignTool(names=("TodoWrite", "TodoRead", "update_plan", "write_todos"), ours=("plan",)),
     ForeignTool(names=("AskUserQuestion", "ask_followup_question"), ours=("ask_user",)),
-    ForeignTool(names=("ExitPlanMode", "EnterPlanMode", "Skill", "SlashCommand", "ToolSearch"), ours=()),
+    ForeignTool(
+        names=("Skill", "activate_skill"),
+        ours=("skill",),
+        inputs={"skill": "name", "skill_name": "name", "command": "name"},
+    ),
+    ForeignTool(names=("ExitPlanMode", "EnterPlanMode", "SlashCommand", "ToolSearch"), ours=()),
 )
 
 _BY_NAME = {name: each for each in FOREIGN_TOOLS for name in each.names}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.project_trust import describe_untrusted, is_trusted
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
 from agent.team.definitions.agent_folders import FOLDERS, USER_FOLDER
@@ -16,7 +17,7 @@ from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
-from sandbox.policy.trust import Definition, TrustStore, compute_digest
+from sandbox.policy.trust import Definition
 from sandbox.sanitize import quote_name
 from tools.builtin_tools import NAMES
 
@@ -52,14 +53,10 @@ def load_agents(home: Home, root: Path) -> AgentCatalog:
         loaded.agents[each.name] = each
     loaded.add_files(_read_user_files(home, loaded.notices))
     files = list(_read_project_files(root, loaded.notices))
-    if files and is_trusted(home, root, _list_definitions(files)):
+    if files and is_trusted(home, root, TRUST_PLACE, _list_definitions(files)):
         loaded.add_files(files)
     elif files:
-        number = "1 agent" if len(files) == 1 else f"{len(files)} agents"
-        loaded.notices.append(
-            f"{number} of this project not used, since you have not trusted them as they are: patchwright trust -C "
-            f"{str(root)!r}"
-        )
+        loaded.notices.append(describe_untrusted(len(files), "agent", root))
     return AgentCatalog(agents=loaded.agents, notices=tuple(loaded.notices), bad=tuple(loaded.bad))
 
 
@@ -76,17 +73,6 @@ def check_agent_files(home: Home, root: Path) -> AgentCatalog:
 def find_agents_to_trust(root: Path) -> tuple[Definition, ...]:
     """Return the agents of the project's files, each with what it asks for."""
     return _list_definitions(list(_read_project_files(root, [])))
-
-
-def is_trusted(home: Home, root: Path, found: tuple[Definition, ...]) -> bool:
-    """Return whether the user trusts exactly these agents, here or in the main work tree."""
-    from sandbox.fs.repository import find_main_work_tree
-
-    store, digest = TrustStore(home.config), compute_digest(found)
-    places = [root, find_main_work_tree(root)]
-    return any(
-        each is not None and store.read_trusted_digest(each / TRUST_PLACE) == digest for each in places
-    )
 
 
 class _Loading:

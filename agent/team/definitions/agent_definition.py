@@ -24,6 +24,7 @@ class AgentDefinition:
     max_turns: steps of one task, None for the default; background: whether it runs so unless told otherwise
     isolation: "" or "worktree"; effort: how much its model is to think
     reports: what it reports; hides_bodies: whether it sees the interfaces of the code without the code
+    skills: names of skills whose instructions it has from the start
     source: path of its file, "built in" without one
     warnings: what of its file is not used, a line each
     """
@@ -39,6 +40,7 @@ class AgentDefinition:
     background: bool = False
     isolation: str = ""
     effort: Effort = ""
+    skills: tuple[str, ...] = ()
     reports: Reports = "text"
     hides_bodies: bool = False
     source: str = "built in"

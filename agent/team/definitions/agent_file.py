@@ -10,6 +10,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
+from agent.extension.front_matter import (
+    NO_FRONT_MATTER,
+    BadFrontMatter,
+    read_list_field,
+    split_front_matter,
+)
 from agent.team.definitions.agent_definition import AgentDefinition, Effort
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant, list_grants
@@ -32,7 +38,7 @@ FIELDS = (
 )
 """Fields of the front matter that are known."""
 
-UNUSED = ("skills", "memory")
+UNUSED = ("memory",)
 """Known fields that have no effect."""
 
 MODES: Mapping[str, Mode | None] = {
@@ -66,7 +72,7 @@ def parse_agent_file(text: str, source: str, stem: str, known: Collection[str]) 
 
     stem: name of the file without its ending, for an agent that names itself nowhere; known: names of our tools
     """
-    given, body = _split_front_matter(text, source)
+    given, body = _split_file(text, source)
     reader = _FieldReader(given, source)
     name = reader.get_text("name", stem).lower()
     if not _NAME.fullmatch(name):
@@ -89,45 +95,19 @@ def parse_agent_file(text: str, source: str, stem: str, known: Collection[str]) 
         background=reader.read_flag("background"),
         isolation=reader.read_choice("isolation", {"none": "", "worktree": "worktree"}, ""),
         effort=_read_effort(reader),
+        skills=reader.read_names("skills"),
         source=source,
     )
     return replace(agent, warnings=tuple(_list_warnings(given, source, [*(tools or ()), *agent.denied])))
 
 
-def _split_front_matter(text: str, source: str) -> tuple[Mapping[str, Any], str]:
-    """Return the fields between the two lines `---`, and the text after them."""
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
-    if lines[0].rstrip() != "---" or not end:
-        raise BadAgentFile(
-            f"{source}: there is no front matter: begin with a line `---`, `name:` and `description:`, and `---`"
-        )
-    import yaml
-
-    head = "\n".join(lines[1:end])
+def _split_file(text: str, source: str) -> tuple[Mapping[str, Any], str]:
     try:
-        found = yaml.safe_load(head)
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: an impossible date
-        found = _read_plain_lines(head)  # descriptions with a colon, which other agents accept
+        found = split_front_matter(text)
+    except BadFrontMatter as error:
+        raise BadAgentFile(f"{source}: {error}") from None
     if found is None:
-        found = {}
-    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found):
-        raise BadAgentFile(f"{source}: the front matter is no list of `field: value` lines")
-    return found, "\n".join(lines[end + 1 :])
-
-
-_LINE = re.compile(r"([A-Za-z][\w-]*):(?:[ \t]+(.*))?")
-
-
-def _read_plain_lines(head: str) -> Mapping[str, Any] | None:
-    """Read lines `field: value`, each value as it stands; None for anything else."""
-    found: dict[str, Any] = {}
-    for line in head.split("\n"):
-        match = _LINE.fullmatch(line)
-        if match is None and line.strip():
-            return None
-        if match is not None:
-            found[match[1]] = (match[2] or "").strip()
+        raise BadAgentFile(f"{source}: {NO_FRONT_MATTER}")
     return found
 
 
@@ -176,6 +156,12 @@ class _FieldReader:
             raise BadAgentFile(
                 f"{self._source}: `{field}:` {error}: write names, as in `Read, Grep`"
             ) from None
+
+    def read_names(self, field: str) -> tuple[str, ...]:
+        try:
+            return read_list_field(self._given, field)
+        except BadFrontMatter:
+            raise self.build_error(field, "a list of names") from None
 
     def build_error(self, field: str, wanted: str) -> BadAgentFile:
         return BadAgentFile(f"{self._source}: `{field}: {self._given[field]}` must be {wanted}")

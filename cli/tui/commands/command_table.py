@@ -81,7 +81,7 @@ def parse_command(text: str, chat: Conversation) -> Command | str | None:
         return command
     from cli.tui.commands.custom_commands import load_custom_commands
 
-    own = {each.name: each for each in load_custom_commands(chat.home)}
+    own = {each.name: each for each in load_custom_commands(chat)}
     if command := own.get(word):
         return command
     if word in _SETTINGS:

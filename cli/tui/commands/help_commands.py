@@ -41,7 +41,7 @@ def make_help(
 def _show_all(chat: Conversation, groups: Groups) -> None:
     from cli.tui.commands.custom_commands import load_custom_commands
 
-    own = load_custom_commands(chat.home)
+    own = load_custom_commands(chat)
     parts: dict[str, Sequence[tuple[str, str, str]]] = {
         title: [(each.name, each.argument, each.help) for each in group] for title, group in groups.items()
     }

@@ -100,7 +100,7 @@ class PromptCompleter(Completer):
             )
 
     def _list_commands(self) -> list[Command]:
-        return [*COMMANDS, *load_custom_commands(self._chat.home)]
+        return [*COMMANDS, *load_custom_commands(self._chat)]
 
 
 class FileListing:

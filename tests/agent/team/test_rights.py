@@ -171,3 +171,14 @@ def test_a_tester_sees_interfaces_and_never_the_code(shop: Path, tmp_path: Path)
     assert list(seen.data["tests"]) == ["test_more.py"]
     assert "test_more.py: out:" in seen.text
     assert "secret_sum" not in seen.text
+
+
+def test_an_agent_has_its_skills_from_the_start(shop: Path, tmp_path: Path) -> None:
+    folder = Home.from_environment().config / "skills/greet"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: greet\ndescription: d\n---\nSay hello to $ARGUMENTS.")
+    write_agent("host", "tools: Read, Skill", "skills: greet, nobody")
+    _, log = delegate(shop, tmp_path, "host")
+    [start] = [each for each in log if isinstance(each, SessionStart)]
+    assert "Say hello to ." in start.system
+    assert "name the skill 'nobody', which there is not" in start.system

@@ -52,10 +52,9 @@ def test_a_file_of_another_agent_is_understood() -> None:
     assert [each.written for each in agent.tools] == ["Read", "Edit", "Bash(git:*)", "WebFetch"]
     assert [each.written for each in agent.denied] == ["Write"]
     assert (agent.model, agent.mode, agent.max_turns) == ("fast", Mode.WORKSPACE, 7)
-    assert (agent.background, agent.effort) == (True, "high")
+    assert (agent.background, agent.effort, agent.skills) == (True, "high", ("review",))
     assert agent.warnings == (
         "fixer.md: unknown, not used: color",
-        "fixer.md: not used: skills",
         "fixer.md: there is no such tool here, left out: WebFetch",
     )
 
