@@ -39,6 +39,7 @@ HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 USER_RULES = CHECKOUT / "docs/rules.md"
 AGENTS = CHECKOUT / "docs/agents.md"
+COMMANDS = CHECKOUT / "docs/commands.md"
 SKILLS = CHECKOUT / "docs/skills.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
 CONTEXT = CHECKOUT / "docs/context.md"
@@ -56,6 +57,7 @@ PAGES = (
     CODE_AS_ACTION,
     USER_RULES,
     AGENTS,
+    COMMANDS,
     SKILLS,
     OFFLINE,
 )

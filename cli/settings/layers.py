@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
+from agent.extension.commands.command_folders import has_commands
 from agent.extension.skills.skill_folders import has_skills
 from agent.session_settings import SessionSettings
 from agent.team.definitions.agent_folders import has_agent_files
@@ -65,7 +66,7 @@ def load_settings(
 
 
 def _find_file_notices(home: Home, root: Path | None) -> Sequence[str]:
-    """Return what of agents' and skills' files is not used; where there are none, nothing is imported for it."""
+    """Return what of agents', skills' and commands' files is not used; nothing is imported for absent ones."""
     found: list[str] = []
     if root is not None and has_agent_files(home, root):
         from agent.team.definitions.agent_catalog import load_agents
@@ -75,6 +76,10 @@ def _find_file_notices(home: Home, root: Path | None) -> Sequence[str]:
         from agent.extension.skills.skill_catalog import load_skills
 
         found += load_skills(home, root).notices
+    if root is not None and has_commands(home, root):
+        from agent.extension.commands.command_catalog import load_commands
+
+        found += load_commands(home, root).notices
     return found
 
 

@@ -299,6 +299,8 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             runtime.conclusion.verifiers.append(AnswerVerifier(schema=structure))
         if structure is not None and prompt is not None:
             prompt = structure.extend_prompt(prompt)
+        if prompt is not None and prompt.startswith("/"):
+            prompt = await _expand_call(runtime, home, prompt, named="model" in invocation.flags)
         strategy = choose_strategy(invocation, settings.session)
         end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
         more: dict[str, Any] = {"notices": notices.found, **checks}
@@ -315,6 +317,23 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
         return end.exit_code
     finally:
         await runtime.close()
+
+
+async def _expand_call(runtime: Runtime, home: Home, prompt: str, *, named: bool) -> str:
+    """Return the prompt that a command or skill makes, and use its model unless one was named; else the prompt."""
+    import os
+
+    from agent.extension.commands.command_prompt import expand_call
+    from agent.model_selection import ModelSelection
+    from agent.turn.runtime import make_notice_callback
+
+    called = await expand_call(runtime, home, prompt)
+    if called is None:
+        return prompt
+    if called.model and not named:
+        models = ModelSelection(settings=runtime.settings, env=os.environ, cache=home.cache)
+        await runtime.switch_model(models.create_model(called.model, make_notice_callback(runtime.session)))
+    return called.prompt
 
 
 _ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED}

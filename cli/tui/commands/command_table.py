@@ -79,14 +79,14 @@ def parse_command(text: str, chat: Conversation) -> Command | str | None:
         return None
     if command := BY_NAME.get(word):
         return command
-    from cli.tui.commands.custom_commands import load_custom_commands
+    from cli.tui.commands.custom_commands import find_custom_command, load_custom_commands
 
-    own = {each.name: each for each in load_custom_commands(chat)}
-    if command := own.get(word):
+    own = load_custom_commands(chat)
+    if command := find_custom_command(word.lower(), own):
         return command
     if word in _SETTINGS:
         setting, example = _SETTINGS[word]
         value = text.partition(" ")[2].strip() or example
         return f"no command {word!r}: it is a setting. Like this: /settings {setting} {value}"
-    near = difflib.get_close_matches(word, [*BY_NAME, *own], n=1)
+    near = difflib.get_close_matches(word, [*BY_NAME, *(each.name for each in own)], n=1)
     return f"no command {word!r}. " + (f"Did you mean {near[0]}?" if near else "/help lists them.")

@@ -1,38 +1,44 @@
-"""The user's own slash commands: Markdown files in the folder `commands` next to the settings, and skills.
-
-`commands/explain.md` is `/explain`; its text becomes the prompt, with `$ARGUMENTS` replaced by the text typed after
-the name. The first line, if it is a heading, is the help text. A repository cannot define such commands.
-"""
+"""Slash commands in files: the user's, those of a trusted project, and skills; their text becomes the prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.extension.commands.command_folders import has_commands
 from cli.tui.commands.slash_command import Command
-from sandbox.fs.regular_file import read_start
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
+    from agent.extension.commands.command_file import PromptCommand
     from agent.extension.skills.session_skills import SessionSkills
     from agent.extension.skills.skill_file import Skill
     from cli.tui.conversation.conversation import Conversation
 
-LONGEST = 100_000
-"""Maximum bytes read from a command file."""
+LONGEST_HELP = 100
+"""Characters of a description beside a command's name."""
 
 
 def load_custom_commands(chat: Conversation) -> list[Command]:
-    """Return all custom commands, sorted by file name, then the skills; unreadable files are skipped."""
-    found = []
-    home = chat.home
-    for path in sorted((home.config / "commands").glob("*.md")):
-        name = path.stem.lower()
-        if name.replace("-", "").replace("_", "").isalnum() and (text := _read_command_file(path)).strip():
-            found.append(_make_command(f"/{name}", text))
-    names = {each.name for each in found}
-    return [*found, *(each for each in _load_skill_commands(chat.runtime.skills) if each.name not in names)]
+    """Return the commands of files, then the skills; what cannot be used is left out."""
+    found: dict[str, Command] = {}
+    root = chat.runtime.workspace.root
+    if has_commands(chat.home, root):
+        from agent.extension.commands.command_catalog import load_commands
+
+        for each in load_commands(chat.home, root).commands.values():
+            if each.is_command:
+                found[each.name] = _make_file_command(each)
+    for command in _load_skill_commands(chat.runtime.skills):
+        found.setdefault(command.name[1:], command)
+    return list(found.values())
+
+
+def find_custom_command(word: str, commands: list[Command]) -> Command | None:
+    """Return a command by its name, or by the last part of it (`/commit` for `/git:commit`) if that is clear."""
+    by_name = {each.name: each for each in commands}
+    ends = [each for each in commands if f"/{each.name.rpartition(':')[2]}" == word]
+    return by_name.get(word) or (ends[0] if len(ends) == 1 else None)
 
 
 def _load_skill_commands(skills: SessionSkills | None) -> Iterator[Command]:
@@ -49,33 +55,33 @@ def _make_skill_command(skills: SessionSkills, skill: Skill) -> Command:
     return Command(
         name=f"/{skill.name}",
         argument=sanitize_text(skill.argument_hint) or "[TEXT]",
-        help=sanitize_text(f"skill: {skill.description}")[:100],
+        help=_format_help(f"skill: {skill.description}"),
         details=sanitize_text(skill.description),
         run=run,
         while_working=False,
     )
 
 
-def _make_command(name: str, text: str) -> Command:
-    first, _, rest = text.lstrip().partition("\n")
-    title = first.lstrip("#").strip() if first.startswith("#") else ""
-    body = rest.strip() if title else text.strip()
-
+def _make_file_command(command: PromptCommand) -> Command:
     async def run(chat: Conversation, argument: str) -> None:
-        prompt = body.replace("$ARGUMENTS", argument)
-        if argument and "$ARGUMENTS" not in body:
-            prompt = f"{prompt}\n\n{argument}"
-        await chat.run_turn(prompt)
+        from agent.extension.commands.command_prompt import choose_model, expand_command
+
+        prompt = await expand_command(command, argument, chat.runtime.run_person_action)
+        if model := choose_model(command, chat.runtime):
+            async with chat.use_model(model):
+                await chat.run_turn(prompt)
+        else:
+            await chat.run_turn(prompt)
 
     return Command(
-        name=name,
-        argument="[TEXT]",
-        help=sanitize_text(title or f"your own: {first[:50]}"),
-        details=sanitize_text(body),
+        name=f"/{command.name}",
+        argument=sanitize_text(command.argument_hint) or "[TEXT]",
+        help=_format_help(command.description),
+        details=sanitize_text(command.template),
         run=run,
         while_working=False,
     )
 
 
-def _read_command_file(path: Path) -> str:
-    return (read_start(path, LONGEST) or b"").decode("utf-8", "replace")
+def _format_help(text: str) -> str:
+    return sanitize_text(text).replace("\n", " ")[:LONGEST_HELP]
