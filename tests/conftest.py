@@ -47,6 +47,7 @@ FOREIGN_NAMES = (
     "PAGER",
     "NO_COLOR",
     "FORCE_COLOR",
+    "COLORTERM",
 )
 # These say how the run itself is to be done, and are the same for every test.
 OURS = ("PATCHWRIGHT_STRESS", "PATCHWRIGHT_SEED", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE")

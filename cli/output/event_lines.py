@@ -10,6 +10,7 @@ from agent.events import (
     CandidateEvent,
     ChoiceEvent,
     Compaction,
+    DecisionEvent,
     End,
     ErrorEvent,
     Event,
@@ -69,6 +70,7 @@ class LineView:
     facts: returns more parts of a turn's summary; called when the turn ends
     wraps: wrap the lines of a diff; otherwise the terminal does, if there is one
     brief: write only the heading of an action; the caller shows the rest
+    waited: seconds of the turn that questions waited for a person; they are not counted as its time
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class LineView:
         self._streamed = ""
         self._plan: list[tuple[str, str]] = []
         self._started = 0.0
+        self.waited = 0.0
+        self._before = 0.0  # time of the last event
         self._unpriced = False
 
     def show_delta(self, delta: Delta) -> None:
@@ -107,15 +111,24 @@ class LineView:
 
     def show_event(self, event: Event) -> None:
         """Write the lines of an event."""
+        self._count_wait(event)
         lines = self._format_event(event)
         self.actions.handle_event(event)
         if text := "".join(f"{line}\n" for line in lines):
             self._write(text)
 
+    def _count_wait(self, event: Event) -> None:
+        """Count how long a person took to answer: nothing else is logged while a question waits."""
+        if isinstance(event, DecisionEvent) and event.by == "person":
+            self.waited += max(event.time - self._before, 0.0) if self._before else 0.0
+        elif isinstance(event, ObservationEvent) and event.tool == "ask_user":
+            self.waited += event.seconds
+        self._before = event.time
+
     def _format_event(self, event: Event) -> list[str]:
         match event:
             case Prompt():
-                self._started, self._unpriced = event.time, False
+                self._started, self.waited, self._unpriced = event.time, 0.0, False
                 self._tests, self._shown = FailureTally(), None
                 return []
             case MessageEvent():
@@ -165,7 +178,7 @@ class LineView:
                 hint = [f"  {sanitize_text(event.hint)}"] if event.hint else []
                 return [self._paint(f"patchwright: {sanitize_text(event.message)}", "red"), *hint]
             case End():
-                seconds = event.time - self._started if self._started else 0.0
+                seconds = max(event.time - self._started - self.waited, 0.0) if self._started else 0.0
                 return format_summary(
                     event,
                     seconds=seconds,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from agent.events import DecisionEvent, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from cli.output.diff_view import paint_diff
 from cli.output.event_lines import LineView
+from cli.output.prompt_echo import format_prompt_echo
 from cli.output.style.paint import make_painter
 from cli.output.style.terminal import wrap_characters
 from sandbox.sanitize import sanitize_text
@@ -21,6 +22,7 @@ class FullEventView:
     def __init__(self, *, width: int, colour: bool, unicode: bool = True) -> None:
         self._width = width
         self._colour = colour
+        self._unicode = unicode
         self._paint = make_painter(colour=colour)
         self._written: list[str] = []
         self._view = LineView(
@@ -37,8 +39,13 @@ class FullEventView:
                 yield from (self._paint(f"  {row}", "dim") for row in self._wrap_rows(event.text, 2))
             case Prompt() | Steer():
                 yield ""
-                for number, row in enumerate(self._wrap_rows(event.text, 2)):
-                    yield self._paint(f"{'  ' if number else '> '}{row}", "cyan")
+                yield from format_prompt_echo(
+                    sanitize_text(event.text),
+                    self._width,
+                    colour=self._colour,
+                    unicode=self._unicode,
+                    pads=True,
+                )
                 yield ""
                 self._format_heading(event)
             case MessageEvent():

@@ -4,37 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from cli.output.style.terminal import Terminal
+from cli.tui.questions.waiting_time import WaitingTime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One answer to a question.
+
+    name: for the program; key: the letter that gives it at once; label: what it does; about: more, where it fits
+    line: purpose of a text that is typed with this answer, "" for none; text: what that text begins with
+    """
+
+    name: str
+    key: str
+    label: str
+    about: str = ""
+    line: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Request for the user's approval; all texts are safe to show.
+    """Question to the user, answered by one of its options; all texts are safe to show.
 
-    what: exactly the command or change to approve
+    title: the question in a few words; what: exactly the command or action to approve; change: what it would write
     why: reason for asking
-    rules: patterns of commands that a lasting "yes" would store; () if no wider permission is advisable
+    otherwise: name of the answer that Esc and a closed terminal give
     """
 
-    what: str
-    why: str
-    rules: tuple[str, ...] = ()
+    title: str
+    options: tuple[Option, ...]
+    otherwise: str
+    what: str = ""
+    change: str = ""
+    why: str = ""
+
+    @property
+    def is_printed(self) -> bool:
+        """Whether all of it is printed above the question if it does not fit on the screen."""
+        return self.change.count("\n") < PRINTED_CHANGE
+
+
+PRINTED_CHANGE = 200
+"""Lines of a change that are printed without a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The user's answer to a question.
+    """The user's answer: the name of an option, and the text typed with it."""
 
-    kind: allowed once, for the session, by a stored rule; or refused
-    word: message to the model with a refusal
-    rules: as the user edited them
-    """
-
-    kind: Literal["once", "session", "rule", "no"]
-    word: str = ""
-    rules: tuple[str, ...] = ()
+    name: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +67,10 @@ class Choice:
     label: str
     about: str = ""
     preview: Callable[[], str] | None = None
+
+
+Styled = Sequence[tuple[str, str]]
+"""A line as (style class of the live region, text)."""
 
 
 class InputHandler(Protocol):
@@ -74,8 +101,8 @@ class InputHandler(Protocol):
         """Show the whole session, nothing folded."""
         ...
 
-    def toggle_plan_mode(self) -> None:
-        """Switch plan mode on or off."""
+    def cycle_access(self) -> None:
+        """Go on to the next of plan, ask and auto."""
         ...
 
     def quit(self) -> None:
@@ -86,8 +113,12 @@ class InputHandler(Protocol):
         """Wait for the work in progress to end."""
         ...
 
-    def format_footer(self) -> str:
-        """Return the line below the prompt, safe to show."""
+    def format_footer(self, columns: int) -> Styled:
+        """Return the line below the prompt, safe to show, of at most this width."""
+        ...
+
+    def describe_input(self) -> str:
+        """Return what an empty prompt is for, safe to show."""
         ...
 
 
@@ -96,10 +127,12 @@ class Frontend(Protocol):
 
     redraws: there is a live region; without it everything has to be printed
     echoes: typed text is already on the screen and remains there
+    waiting: time that questions have waited for the person
     """
 
     redraws: bool
     echoes: bool
+    waiting: WaitingTime
 
     @property
     def redraw_interval(self) -> float:
@@ -120,7 +153,11 @@ class Frontend(Protocol):
         ...
 
     def show_activity(self, doing: str) -> None:
-        """Show the current activity; "" for none."""
+        """Show the current activity; "" for none. The time shown with it runs from the first one on."""
+        ...
+
+    def show_tokens(self, number: int) -> None:
+        """Show the tokens that the running turn has used."""
         ...
 
     def show_last_output(self, line: str) -> None:
@@ -144,7 +181,7 @@ class Frontend(Protocol):
         ...
 
     async def ask(self, question: Question) -> Answer:
-        """Return the user's answer; a refusal if the terminal is gone."""
+        """Return the user's answer; that of `otherwise` if the terminal is gone."""
         ...
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:

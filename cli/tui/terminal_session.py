@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from cli.output.style.paint import make_painter
 from cli.output.style.terminal import Terminal, wrap_words
+from patchwright.version import VERSION
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -123,7 +124,9 @@ def _exit_process(front: Screen | PlainFrontend) -> None:
 
 def _format_greeting(opening: Opening, terminal: Terminal) -> str:
     paint = make_painter(colour=terminal.colour)
-    words = wrap_words(f"{NAME} · {sanitize_text(_abbreviate_home(opening.root))} · /help", terminal.columns)
+    words = wrap_words(
+        f"{NAME} {VERSION} · {sanitize_text(_abbreviate_home(opening.root))} · /help", terminal.columns
+    )
     return paint(NAME, "bold") + "\n".join(
         paint(line, "dim") for line in words.removeprefix(NAME).split("\n")
     )

@@ -17,8 +17,8 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(CHECKOUT))
 
-from cli.demo_repo import materialise
-from cli.render.terminal import cells
+from cli.commands.setup.demo_repository import create_demo_repository
+from cli.output.style.terminal import measure_columns
 from tests.support import cli
 from tests.support import terminal as support
 from tests.support.scenes import open_story, open_work, story, work
@@ -79,7 +79,7 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
             more += ' text-decoration="underline"' if under else ""
             more += ' font-style="italic"' if slanted else ""
             parts.append(
-                f'<text x="{x + inset * CELL:.1f}" y="{y:.0f}" textLength="{(cells(text) - inset) * CELL:.1f}"'
+                f'<text x="{x + inset * CELL:.1f}" y="{y:.0f}" textLength="{(measure_columns(text) - inset) * CELL:.1f}"'
                 f' fill="{colour}"{more}>{words}</text>'
             )
         start = end
@@ -87,11 +87,18 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
 
 
 def _look(cell: object) -> tuple[str, str, bool, bool, bool]:
-    colour = COLOURS.get(cell.fg, COLOURS["default"])  # type: ignore[attr-defined]
-    back = BACKGROUND if cell.bg == "default" else COLOURS.get(cell.bg, BACKGROUND)  # type: ignore[attr-defined]
+    colour = _colour(cell.fg, COLOURS["default"])  # type: ignore[attr-defined]
+    back = BACKGROUND if cell.bg == "default" else _colour(cell.bg, BACKGROUND)  # type: ignore[attr-defined]
     if cell.reverse:  # type: ignore[attr-defined]
         colour, back = back, colour
     return colour, back, cell.bold, cell.underscore, cell.italics  # type: ignore[attr-defined]
+
+
+def _colour(name: str, otherwise: str) -> str:
+    """A colour by its name, or one of 256, which the screen model gives as six digits."""
+    if len(name) == 6 and all(digit in "0123456789abcdef" for digit in name):
+        return f"#{name}"
+    return COLOURS.get(name, otherwise)
 
 
 Save = Callable[[str, Terminal, str], None]
@@ -114,7 +121,7 @@ def worked(root: Path, save: Save) -> None:
 
 def repaired(root: Path, save: Save) -> None:
     """The offline engine repairs an example project: no model."""
-    project = materialise(root.parent / "ledger")
+    project = create_demo_repository(root.parent / "ledger")
     argv = [*cli.PATCHWRIGHT, "--model", "offline"]
     with Terminal(argv, cwd=project, env=cli.environment(), columns=COLUMNS, rows=ROWS) as terminal:
         at_rest(terminal)

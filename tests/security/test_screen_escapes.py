@@ -430,7 +430,7 @@ def test_no_payload_arrives_by_a_question(columns: int, rows: int, shop: Path) -
     with talk(shop, turns, "--sandbox", "unconfined", columns=columns, rows=rows) as terminal:
         at_rest(terminal)
         terminal.type("look\r")
-        terminal.wait("y once")
+        terminal.wait("y  Yes, once")
         terminal.type("n")
         terminal.wait("All was said.")
         leave(terminal)

@@ -21,13 +21,13 @@ def settled(terminal: Terminal) -> str:
     Of the terminal's other screen, what stands there.
     """
     lines = terminal.everything.rstrip().split("\n")[:-1]
-    first = next(index for index, line in enumerate(lines) if line.startswith("> "))
+    first = next(index for index, line in enumerate(lines) if line.startswith("❯ "))
     text = "\n".join(lines[first:])
     if "PgDn" in terminal.text.split("\n")[-1]:
         text = terminal.text.rpartition("\n")[0]
         text = text[max(text.find("● edit"), 0) :]  # what was read at once before it ends in any order
     if "Go on with which session?" in text:
-        text = text[text.rindex("> /resume") :]  # the model of the screen keeps lines of the other one
+        text = text[text.rindex("❯ /resume") :]  # the model of the screen keeps lines of the other one
     return steady(text)
 
 
@@ -37,8 +37,9 @@ def steady(text: str) -> str:
     text = re.sub(r"(?m)^(✔|!) .* · .*\n(?:  .*\n)*", r"\1 (summary)\n", text)
     text = re.sub(r"(?m) \(\d+\.\d s\)$", "", text)  # of an action that took longer than a second
     text = re.sub(r"(?m)thought for \d+\.\d s$", "thought for a moment", text)
-    text = re.sub(r"(?m)^[◐◓◑◒] (.*?)(?: · \d+ s)?$", r"◐ \1", text)
-    text = re.sub(r"(?s)patchwright ·.{1,300}?/help", "patchwright · (folder) · /help", text)
+    text = re.sub(r"(?m)^[◐◓◑◒] (.*?)(?: · \d+ s)?((?: · .*)?)$", r"◐ \1\2", text)
+    text = re.sub(r"(?s)patchwright \d\S* ·.{1,300}?/help", "patchwright · (folder) · /help", text)
+    text = re.sub(r"(?m)^tip: .*(?:\n(?!\n).*)*", "tip: (of the day)", text)
     text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "(session)", text)
     text = re.sub(r"(?m)\d{1,2} [A-Z][a-z]{2} \d\d:.*$", "(when)", text)
     text = re.sub(r"(?m)^● git_commit .*: [0-9a-f]{7,}$", "● git_commit (message): (commit)", text)

@@ -21,7 +21,7 @@ from agent.events import (
     SessionStart,
 )
 from agent.session.log import Session
-from cli.tui.screen.live_region import SPINNER
+from cli.tui.screen.working_line import SPINNER
 from tests.support import cli
 from tests.support.cli import git, script
 from tests.support.terminal import PATIENCE, Terminal
@@ -62,13 +62,32 @@ def talk(
     return Terminal(argv, cwd=root, env=cli.environment(env), columns=columns, rows=rows)
 
 
+SIGN = "❯"
+"""What stands before the prompt."""
+
+PURPOSES = ("say what to do, or / for commands", "say what to plan")
+"""What stands in an empty prompt while nothing is done."""
+
+
 def ready(terminal: Terminal) -> bool:
     """The prompt is empty, nothing is being done above it, and the footer stands below it."""
-    *above, blank, prompt, footer = ["", "", "", *terminal.text.split("\n")]
+    lines = ["", "", "", *terminal.text.split("\n")]
+    if _is_rule(lines[-2]) and _is_rule(lines[-4]):  # left out in a low window
+        lines = [*lines[:-4], lines[-3], lines[-1]]
+    *above, blank, prompt, footer = lines
     idle = not any(line.startswith((*SPINNER, "queued: ")) for line in above)
-    asked = above[-1].startswith(("y once", "r by", "n no"))
-    at_rest = blank == "" and idle and not asked
-    return prompt == ">" and at_rest and footer.startswith(("workspace ·", "plan ·", "read-only ·"))
+    return (
+        prompt in [f"{SIGN} {each}"[: len(prompt)] for each in PURPOSES]
+        and len(prompt) > len(SIGN)
+        and blank == ""
+        and idle
+        and footer != ""
+        and not footer.startswith("opening")
+    )
+
+
+def _is_rule(line: str) -> bool:
+    return len(line) > 1 and set(line) == {"─"}
 
 
 def at_rest(terminal: Terminal) -> None:
@@ -78,12 +97,15 @@ def at_rest(terminal: Terminal) -> None:
 
 def prompted(terminal: Terminal) -> str:
     """The row of the prompt, without its sign: what was sent before stands above it."""
-    return next((line[2:] for line in reversed(terminal.text.split("\n")) if line[:2] in (">", "> ")), "")
+    lines = reversed(terminal.text.split("\n"))
+    typed = next((line[2:] for line in lines if line[:2] in (SIGN, f"{SIGN} ")), "")
+    return "" if typed.startswith(PURPOSES) else typed
 
 
 def below(terminal: Terminal, typed: str) -> str:
     """What stands below the prompt, as what it can be completed with; nothing until that is typed in it."""
-    return terminal.text.rpartition(f"\n> {typed}\n")[2] if prompted(terminal) == typed else ""
+    text = terminal.text.rpartition(f"\n{SIGN} {typed}\n")[2] if prompted(terminal) == typed else ""
+    return text.partition("\n")[2] if _is_rule(text.partition("\n")[0]) else text
 
 
 def cleared(terminal: Terminal, key: str = "\x15") -> None:

@@ -44,10 +44,11 @@ class Terminal:
             # the model of the screen does not break lines anew in a window that gets narrower, as xterm does not
             env={
                 **os.environ,
-                "TERM": "xterm-256color",
                 "XTERM_VERSION": "XTerm(390)",
                 "LANG": "C.UTF-8",
                 **env,
+                # as a test says, not as the terminal from which it is run
+                "TERM": env["TERM"] if env.get("TERM") != os.environ.get("TERM") else "xterm-256color",
             },
             dimensions=(rows, columns),
             timeout=PATIENCE,

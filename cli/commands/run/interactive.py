@@ -32,6 +32,7 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
             load_invocation_settings,
             make_runtime,
         )
+        from cli.tui.conversation.header import find_runner
         from cli.tui.conversation.opened_session import OpenedSession
 
         asked = Invocation(
@@ -53,6 +54,7 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
             settings=settings,
             home=home,
             notice=NO_MODEL,
+            runner=find_runner(runtime.workspace),
         )
 
     terminal = read_terminal_settings(home.config, plain=bool(flags.get("plain")))

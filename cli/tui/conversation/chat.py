@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,17 +16,19 @@ from agent.turn.runtime import Runtime
 from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import wrap_words
 from cli.settings.settings_types import Settings
-from cli.tui.conversation.approval_prompt import TerminalApprover
+from cli.tui.conversation.access_cycle import cycle_access
 from cli.tui.conversation.footer import format_footer, list_context_share
-from cli.tui.conversation.meaning_question import ask_about_meaning
-from cli.tui.conversation.person_channel import TerminalPerson
+from cli.tui.conversation.footer_facts import FooterSource
 from cli.tui.conversation.plan_mode import ChatPlanMode
-from cli.tui.conversation.proposal import offer_proposal
-from cli.tui.conversation.reproduction_offer import offer_kept_test
 from cli.tui.conversation.session_history import SessionHistory
-from cli.tui.frontend import Frontend
-from cli.tui.screen.session_view import SessionView
-from sandbox.errors import UserError
+from cli.tui.conversation.work_task import WorkTask
+from cli.tui.frontend import Frontend, Styled
+from cli.tui.questions.approval_prompt import TerminalApprover
+from cli.tui.questions.meaning_question import ask_about_meaning
+from cli.tui.questions.person_channel import TerminalPerson
+from cli.tui.questions.proposal import offer_proposal
+from cli.tui.questions.reproduction_offer import offer_kept_test
+from cli.tui.screen.session_view import THINKING, SessionView
 from sandbox.sanitize import sanitize_text
 from sandbox.secrets.child_environment import redact
 
@@ -52,9 +53,7 @@ class Chat:
         self.home = home
         self.settings = settings
         self._ledger: SessionHistory | None = None
-        self.view = SessionView(
-            front, lambda: sanitize_text(self.runtime.model.name), lambda: list_context_share(self.runtime)
-        )
+        self.view = SessionView(front, lambda: list_context_share(self.runtime))
         self.planning = ChatPlanMode(self)
         self.note = ""
         self.next: str | None = None
@@ -62,14 +61,14 @@ class Chat:
         self._queued: list[str] = []
         # Commands submitted while another one ran, and texts submitted after them.
         self._later: list[str] = []
-        self._work: asyncio.Task[bool] | None = None
-        self._asides: set[asyncio.Task[bool]] = set()
+        self._work = WorkTask(front, self.show_message, self._finish_work)
+        self._footer = FooterSource(self)
         self._hung_up = False
         self._asked: MessageEvent | None = None  # the model's last message
         self._asker = TerminalApprover(
             front=front, policy=runtime.policy, home=home, arguments=self._find_arguments
         )
-        self._person = TerminalPerson(front, self.show_message)
+        self._person = TerminalPerson(front, self.view.show_question)
         attach_person(runtime, self._person)
         runtime.session.subscribe(self._handle_event)
         runtime.on_delta = self.view.show_delta
@@ -78,7 +77,7 @@ class Chat:
             runtime.loop.gateway.approver = self._asker
         ask_about_meaning(self)
         if runtime.settings.verify.spec_check != "off":
-            from cli.tui.conversation.spec_question import ask_about_findings
+            from cli.tui.questions.spec_question import ask_about_findings
 
             ask_about_findings(front, runtime)
 
@@ -95,7 +94,7 @@ class Chat:
     @property
     def is_working(self) -> bool:
         """Whether a turn or a command is running."""
-        return self._work is not None
+        return self._work.is_running
 
     def submit(self, text: str) -> None:
         """Handle the user's input: a command, a prompt, or steering of the running turn."""
@@ -118,7 +117,7 @@ class Chat:
             from cli.tui.conversation.prefix_commands import append_note
 
             self._echo_input(text)
-            self._start_beside_turn(append_note(self, text.lstrip("#").strip()))
+            self._work.start_beside(append_note(self, text.lstrip("#").strip()))
         elif self._later:  # after the commands submitted before it
             self._later.append(text)
             self._show_queued()
@@ -128,10 +127,7 @@ class Chat:
             self._show_queued()
         else:
             self._echo_input(text)
-            self._start_work(
-                self._run_turns(text, self._strategy),
-                self._describe_waiting(),
-            )
+            self._start_work(self._run_turns(text, self._strategy), THINKING)
 
     def resume_session(self) -> None:
         """Return to plan mode, and continue the interrupted turn, if the session ended in one."""
@@ -139,7 +135,7 @@ class Chat:
         if unfinished:
             self.show_message("going on with the unfinished turn", "dim")
         if unfinished or self.planning.was_on:
-            self._start_work(self._resume(unfinished), self._describe_waiting())
+            self._start_work(self._resume(unfinished), THINKING)
 
     async def _resume(self, unfinished: bool) -> None:
         if self.planning.was_on:
@@ -150,12 +146,12 @@ class Chat:
 
     def interrupt(self) -> bool:
         """Stop the step, then the turn; return False if there was nothing to stop."""
-        if self._work is None:
+        if not self._work.is_running:
             return False
         if self.runtime.loop.is_stepping:
             acting = self.runtime.loop.is_acting
             self.front.show_activity(
-                "stopping this step (Ctrl-C again ends the turn)" if acting else "stopping"
+                "Stopping this step (Ctrl-C again ends the turn)" if acting else "Stopping"
             )
             self.runtime.interrupt()
         elif self.runtime.is_turn_running:
@@ -185,18 +181,21 @@ class Chat:
         """Show the whole session, nothing folded."""
         self._run_command("/trace", shown=False)
 
-    def toggle_plan_mode(self) -> None:
-        """Switch plan mode on or off."""
-        self._run_command("/plan", shown=False)
+    def cycle_access(self) -> None:
+        """Go on to the next of plan, ask and auto; during a turn, say that it has to wait."""
+        if not self.is_working:
+            self._start_work(cycle_access(self), "Switching")
+        elif self.runtime.is_turn_running:
+            self.show_message("the mode can be changed when this turn is over; Ctrl-C stops it.", "yellow")
 
     def quit(self) -> None:
         """Leave, ending the work in progress; the log is complete."""
         self._hung_up = True
-        if self._work is None:
+        if not self._work.is_running:
             self.front.close()
         elif self.runtime.is_turn_running:
             self.runtime.stop()
-        elif self._work is not asyncio.current_task():  # a user command, a picker
+        elif not self._work.is_current:  # a user command, a picker
             self._work.cancel()
 
     def switch_session(self, session: str) -> None:
@@ -206,8 +205,7 @@ class Chat:
 
     async def wait_until_idle(self) -> None:
         """Wait for the work in progress to end."""
-        if self._work is not None:
-            await asyncio.wait([self._work])
+        await self._work.wait()
 
     def show_message(self, text: str, style: Style | None = None) -> None:
         """Print lines of the program itself; untrusted text is sanitized here."""
@@ -245,9 +243,17 @@ class Chat:
             attach_team(self.runtime, self.home)
             attach_person(self.runtime, self._person)
 
-    def format_footer(self) -> str:
+    def format_footer(self, columns: int) -> Styled:
         """Return the footer of the screen."""
-        return format_footer(self.runtime, plans=self.planning.on)
+        return format_footer(self._footer.collect(is_working=self.is_working), columns)
+
+    def describe_input(self) -> str:
+        """Return what an empty prompt is for."""
+        if self._person.is_asking:
+            return "your answer"
+        if self.is_working:
+            return "say more: it is delivered after the present step"
+        return "say what to plan" if self.planning.on else "say what to do, or / for commands"
 
     def _run_command(self, text: str, *, shown: bool = True) -> bool:
         """Run a slash command; return False if the text is none."""
@@ -273,7 +279,7 @@ class Chat:
                 f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow"
             )
         elif self.is_working:
-            self._start_beside_turn(command.run(self, argument))
+            self._work.start_beside(command.run(self, argument))
         else:
             self._start_work(command.run(self, argument), command.name)
         return True
@@ -303,40 +309,24 @@ class Chat:
         if not self.front.echoes:
             self.view.echo_prompt(text)
 
-    def _describe_waiting(self) -> str:
-        return f"waiting for {sanitize_text(self.runtime.model.name)}"
-
     def _start_work(self, work: Coroutine[Any, Any, None], doing: str) -> None:
         """Start the work in a task, and show the activity."""
         self._asker.forget_last_answer()  # a new request does not repeat an earlier refusal
-        self.front.show_activity(doing)
-        self._work = asyncio.create_task(self._run_reporting_errors(work))
-        self._work.add_done_callback(self._finish_work)
+        self._work.start(work, doing)
 
-    def _start_beside_turn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start a command concurrently with the running turn."""
-        task = asyncio.create_task(self._run_reporting_errors(work))
-        self._asides.add(task)
-        task.add_done_callback(self._asides.discard)
-
-    def _finish_work(self, work: asyncio.Task[bool]) -> None:
-        self._work = None
-        self.front.show_activity("")
+    def _finish_work(self, completed: bool) -> None:
         if self._hung_up:
             self.front.close()
         elif self._queued:  # submitted while a command ran, which takes no steering
             left, self._queued = "\n".join(self._queued), []
             self.runtime.loop.inbox.clear()
             self._show_queued()
-            if work.cancelled() or not work.result():
-                self.front.restore_input(left)
-            else:
+            if completed:
                 self.view.echo_prompt(left)
-                self._start_work(
-                    self._run_turns(left, self._strategy),
-                    self._describe_waiting(),
-                )
-        elif self._later and work.result():
+                self._start_work(self._run_turns(left, self._strategy), THINKING)
+            else:
+                self.front.restore_input(left)
+        elif self._later and completed:
             text = self._later.pop(0)
             self._show_queued()
             self.submit(text)
@@ -344,25 +334,6 @@ class Chat:
             left, self._later = "\n".join(self._later), []
             self._show_queued()
             self.front.restore_input(left)
-
-    async def _run_reporting_errors(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Run the work and print its errors; return whether it completed."""
-        try:
-            await work
-            return True
-        except UserError as error:
-            self.show_message(
-                f"patchwright: {error.message}" + (f"\n  {error.hint}" if error.hint else ""), "red"
-            )
-        except asyncio.CancelledError:
-            self.show_message("stopped", "yellow")
-        except OSError as error:  # a file or disk that a command needs: the conversation continues
-            self.show_message(f"patchwright: {error}", "red")
-        except Exception as error:  # a defect of the program: report it and continue
-            self.show_message(
-                f"patchwright: this is a fault in Patchwright itself: {redact(repr(error))}", "red"
-            )
-        return False
 
     @property
     def _strategy(self) -> StrategySettings | None:
@@ -400,6 +371,7 @@ class Chat:
         return [each for each in notes if each]
 
     def _handle_event(self, event: Event) -> None:
+        self._footer.handle_event(event)
         if isinstance(event, Rewind):
             self._ledger = None  # its turns are no longer those of the branch
         elif self._ledger is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from agent.turn.runtime import Runtime
 from cli.output.notices import read_resume_notice
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.chat import Chat
+from cli.tui.conversation.header import choose_tip, format_facts
 from cli.tui.frontend import Frontend
 from sandbox.fs.installation import build_exposure_warning
 
@@ -23,6 +25,7 @@ class OpenedSession:
 
     make_model: makes a model from the name that a user gives to /model; raises UserError
     notice: line shown first when no model was named
+    runner: of the project's tests, "" for none
     """
 
     runtime: Runtime
@@ -30,19 +33,23 @@ class OpenedSession:
     settings: Settings
     home: Home
     notice: str = ""
+    runner: str = ""
 
 
 def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
     """Start the conversation: show the last prompt and answer and the warnings, continue an unfinished turn."""
     runtime = opened.runtime
     chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
+    unnamed = not chat.settings.session.model and runtime.model.name == "offline"
+    chat.show_message(format_facts(runtime, opened.runner), "dim")
     if prompts := runtime.session.list_prompts():
         chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
         chat.view.echo_prompt(prompts[-1].text)
         chat.view.show_last_answer(*_find_last_answer(chat))
+    elif not unnamed:
+        chat.show_message(choose_tip(datetime.date.today()), "dim")
     if cut_off := read_resume_notice(runtime):
         chat.show_message(cut_off, "yellow")
-    unnamed = not chat.settings.session.model and runtime.model.name == "offline"
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings, *opened.settings.notices)):
         chat.show_message(line, "yellow")

@@ -6,7 +6,8 @@ import asyncio
 import threading
 from typing import TYPE_CHECKING
 
-from cli.tui.frontend import Frontend
+from cli.output.style.terminal import truncate_text
+from cli.tui.frontend import Frontend, Styled
 
 if TYPE_CHECKING:
     from cli.tui.conversation.chat import Chat
@@ -104,9 +105,9 @@ class PendingSession:
         if self.chat is not None:
             self.chat.show_transcript()
 
-    def toggle_plan_mode(self) -> None:
+    def cycle_access(self) -> None:
         if self.chat is not None:
-            self.chat.toggle_plan_mode()
+            self.chat.cycle_access()
 
     def quit(self) -> None:
         self.abandon_opening()
@@ -119,7 +120,11 @@ class PendingSession:
         if self.chat is not None:
             await self.chat.wait_until_idle()
 
-    def format_footer(self) -> str:
+    def format_footer(self, columns: int) -> Styled:
         if self.chat is not None:
-            return self.chat.format_footer()
-        return "opening …" if self.is_wanted else "not open · Enter opens · Ctrl-D leaves"
+            return self.chat.format_footer(columns)
+        words = "opening …" if self.is_wanted else "not open · Enter opens · Ctrl-D leaves"
+        return [("class:dim", truncate_text(words, columns))]
+
+    def describe_input(self) -> str:
+        return self.chat.describe_input() if self.chat is not None else "say what to do, or / for commands"

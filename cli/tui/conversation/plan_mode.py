@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.events import End, Signal
-from cli.tui.frontend import Choice
+from cli.tui.frontend import Option, Question
 from sandbox.policy.decision import Mode
 from sandbox.sanitize import sanitize_text
 
@@ -23,6 +23,22 @@ SWITCHED = "plan-mode"
 _ON, _OFF = "plan mode is on", "plan mode is off"
 
 CARRY_OUT = "Carry out this plan, and tick its items off with the `plan` tool as you go:\n"
+
+
+_APPROVE_PLAN = Question(
+    title="The plan is made. What now?",
+    options=(
+        Option(
+            name="carry out", key="c", label="Carry it out", about="in this session, with what was learned"
+        ),
+        Option(
+            name="edit", key="e", label="Edit it first", about="it goes into the prompt; Enter carries it out"
+        ),
+        Option(name="go on", key="g", label="Go on planning", about="say what should be different"),
+        Option(name="leave", key="l", label="Leave plan mode", about="nothing is done"),
+    ),
+    otherwise="go on",
+)
 
 
 class ChatPlanMode:
@@ -68,22 +84,16 @@ class ChatPlanMode:
         if not self.on or end.outcome not in ("done", "nothing-to-do", "not-achieved"):
             return
         plan = [item.text for item in self._chat.runtime.workspace.plan if item.status != "done"]
-        choices = [
-            Choice(label="carry it out", about="in this session, with what was learned"),
-            Choice(label="edit it first", about="the plan goes into the prompt; Enter carries it out"),
-            Choice(label="go on planning", about="say what should be different"),
-            Choice(label="leave plan mode", about="nothing is done"),
-        ]
         self._chat.front.alert("the plan waits for you")
-        chosen = await self._chat.front.pick("The plan is made. What now?", choices)
+        chosen = (await self._chat.front.ask(_APPROVE_PLAN)).name
         text = CARRY_OUT + "\n".join(f"{number}. {each}" for number, each in enumerate(plan, 1))
         if not plan:
             text = "Carry out the plan that you have just given."
-        if chosen in (0, 1, 3):
+        if chosen in ("carry out", "edit", "leave"):
             await self.leave()
-        if chosen == 0:
+        if chosen == "carry out":
             await self._chat.run_turn(text, shown="carry out the plan")  # which is just above on the screen
-        elif chosen == 1:
+        elif chosen == "edit":
             self._chat.front.restore_input(sanitize_text(text))
-        elif chosen == 3:
+        elif chosen == "leave":
             self._chat.show_message("plan mode is off", "dim")

@@ -28,7 +28,7 @@ from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from cli.tui.input.pastes import Pastes
-    from cli.tui.input.question_prompt import QuestionPrompt
+    from cli.tui.questions.question_prompt import QuestionPrompt
 
 ANSI_SEQUENCES["\x1b[13;2u"] = Keys.ControlJ  # Shift-Enter, if the terminal distinguishes it from Enter
 ANSI_SEQUENCES["\x1b[27;2;13~"] = Keys.ControlJ
@@ -41,7 +41,7 @@ class KeyCallbacks:
     submit: Enter, with the text; interrupt: returns whether there was something to stop; leave: end the conversation
     unfold: show the whole session, nothing folded; rewind: go back to an earlier prompt
     recall: remove and return the last queued text, "" if none; asking: the open question; show: print all of it
-    cycle: switch plan mode on or off
+    cycle: go on to the next of plan, ask and auto
     """
 
     submit: Callable[[str], None]
@@ -61,7 +61,7 @@ def build_key_bindings(
     """Build all key bindings. `chosen`: the user's own keys by action. Raises UserError for an unknown key."""
     keys = KeyBindings()
     asked = Condition(lambda: deeds.asking() is not None)
-    typing = Condition(lambda: (now := deeds.asking()) is not None and now.state != "keys")
+    typing = Condition(lambda: (now := deeds.asking()) is not None and now.typing is not None)
     add = _KeyBinder(keys, {**ACTIONS, **chosen})
     _bind_question_keys(keys, deeds, asked & ~typing, typing)
     free = ~asked & ~is_searching  # a search in the history has its own keys: Enter accepts the match
@@ -94,7 +94,6 @@ class _KeyBinder:
 
 def _bind_question_keys(keys: KeyBindings, deeds: KeyCallbacks, waiting: Filter, typing: Filter) -> None:
     @keys.add("<any>", filter=waiting, eager=True)
-    @keys.add("enter", filter=waiting, eager=True)
     def press(event: KeyPressEvent) -> None:
         asking = deeds.asking()
         if asking is None:
@@ -104,11 +103,26 @@ def _bind_question_keys(keys: KeyBindings, deeds: KeyCallbacks, waiting: Filter,
         else:
             asking.press_key(event.data.lower(), event.current_buffer)
 
+    def make_mover(rows: int) -> Callable[[KeyPressEvent], None]:
+        def move(event: KeyPressEvent) -> None:
+            if (asking := deeds.asking()) is not None:
+                asking.move(rows)
+
+        return move
+
+    for key, rows in {"up": -1, "c-p": -1, "s-tab": -1, "down": 1, "c-n": 1, "tab": 1}.items():
+        keys.add(key, filter=waiting, eager=True)(make_mover(rows))
+
+    @keys.add("enter", filter=waiting, eager=True)
+    def take(event: KeyPressEvent) -> None:
+        if (asking := deeds.asking()) is not None:
+            asking.take_current(event.current_buffer)
+
     @keys.add("escape", filter=waiting, eager=True)
     @keys.add("c-c", filter=waiting, eager=True)
     def refuse(event: KeyPressEvent) -> None:
         if (asking := deeds.asking()) is not None:
-            asking.press_key("n", event.current_buffer)
+            asking.refuse()
 
     @keys.add("enter", filter=typing, eager=True)
     def accept_line(event: KeyPressEvent) -> None:
@@ -225,8 +239,8 @@ def _bind_view_keys(add: _KeyBinder, deeds: KeyCallbacks, free: Filter) -> None:
     def show_transcript(event: KeyPressEvent) -> None:
         deeds.unfold()
 
-    def toggle_plan_mode(event: KeyPressEvent) -> None:
+    def cycle_access(event: KeyPressEvent) -> None:
         deeds.cycle()
 
     add("unfold", free, show_transcript)
-    add("plan", free & ~has_completions, toggle_plan_mode)
+    add("plan", free & ~has_completions, cycle_access)

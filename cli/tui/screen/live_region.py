@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,18 +11,21 @@ from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTu
 from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, Window
 from prompt_toolkit.styles import Attrs, Style
 
-from cli.output.amounts import format_duration
+from cli.output.style.paint import get_mark
 from cli.output.style.terminal import Terminal, truncate_text
 from cli.output.style.theme import get_sgr_parameters, has_colours
+from cli.tui.frontend import Styled
+from cli.tui.questions.waiting_time import WaitingTime
+from cli.tui.screen.working_line import WorkingLine
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
-    from cli.tui.input.question_prompt import QuestionPrompt
-
-SPINNER = "◐◓◑◒"
-"""One step a second: shows progress without flicker."""
+    from cli.tui.questions.question_prompt import QuestionPrompt
 
 QUEUED_ROWS = 3
+
+ASKED_ROWS = 3
+"""Maximum rows of the prompt while a question stands above it."""
 
 
 def make_style() -> Style:
@@ -36,7 +38,16 @@ def make_style() -> Style:
             "busy": _translate_style("yellow"),
             "plan": _translate_style("cyan"),
             "question": f"{_translate_style('yellow')} bold",
+            "frame": _translate_style("yellow"),
+            "asked": "bold",
             "key": f"{_translate_style('cyan')} bold",
+            "current": "bold",
+            "added": _translate_style("green"),
+            "removed": _translate_style("red"),
+            "rule": dim,
+            "placeholder": dim,
+            "mode": f"{_translate_style('cyan')} bold",
+            "alarm": _translate_style("yellow"),
             "completion-menu": "noinherit",
             "completion-menu.completion": "noinherit",
             "completion-menu.completion.current": "noinherit reverse",
@@ -69,60 +80,86 @@ _WORDS = {
 }
 
 
+LOW = 18
+"""Rows of a window below which the prompt has no rules around it."""
+
+TALL = 30
+"""Rows of a window in which what is not final stays above a question."""
+
+FOOTED = 9
+"""Rows of a window from which on there is a footer."""
+
+
 @dataclass(slots=True, kw_only=True)
 class LiveRegion:
     """State of the live region.
 
     draw: returns the unfinished end of the answer; tail: the last line of a command's output
     held: whether keys do not answer the question yet
+    footer: returns the footer for a number of columns; purpose: what an empty prompt is for
+    count_typed: returns the rows of the prompt
     """
 
     terminal: Callable[[], Terminal]
     held: Callable[[], bool]
-    footer: Callable[[], str] = str
+    waiting: WaitingTime
+    count_typed: Callable[[], int] = lambda: 1
+    footer: Callable[[int], Styled] = lambda columns: ()
+    purpose: Callable[[], str] = str
     draw: Callable[[], str] | None = None
-    doing: str = ""
-    since: float = 0.0
+    working: WorkingLine = field(init=False)
     tail: str = ""
     plan: Sequence[tuple[str, str]] = ()
     queued: Sequence[str] = ()
     asking: QuestionPrompt | None = None
     drawn: str = field(default="", init=False)
 
+    def __post_init__(self) -> None:
+        self.working = WorkingLine(waiting=self.waiting)
+
     def build_upper_parts(self) -> list[ConditionalContainer]:
         """Build the parts above the prompt, each as high as its text."""
         return [
             make_part(self._format_answer, self._draw_answer),
-            make_part(self._format_activity, lambda: bool(self.doing) and self.asking is None),
+            make_part(self._format_activity, lambda: bool(self.working.doing) and self.asking is None),
             make_part(self._format_queued, lambda: bool(self.queued)),
+            make_part(lambda: "", lambda: self.asking is None or self.terminal().rows >= LOW),
             make_part(self._format_question, lambda: bool(self.asking)),
-            make_part(lambda: "", lambda: True),  # a blank line sets the prompt off
+            self.build_rule(),
         ]
 
+    def build_rule(self) -> ConditionalContainer:
+        """Build a rule above or below the prompt, left out in a low window."""
+        return make_part(self._format_rule, lambda: self.terminal().rows >= LOW)
+
     def build_footer(self) -> ConditionalContainer:
-        """Build the footer, shown only in a window of more than 8 rows."""
-        return make_part(self._format_footer, lambda: self.terminal().rows > 8)
+        """Build the footer, left out in a window of very few rows."""
+        return make_part(self._format_footer, lambda: self.terminal().rows >= FOOTED)
 
     def format_prefix(self, line: int, wrap_count: int) -> StyleAndTextTuples:
         """Return the prefix of a line of the prompt."""
-        return [("class:prompt", "> " if line == wrap_count == 0 else "  ")]
+        sign = get_mark("you", unicode=self.terminal().unicode)
+        return [("class:prompt", f"{sign} " if line == wrap_count == 0 else "  ")]
+
+    def format_placeholder(self) -> StyleAndTextTuples:
+        """Return what stands in the empty prompt."""
+        if self.asking is not None:
+            return []
+        return [("class:placeholder", truncate_text(self.purpose(), self.terminal().columns - 4))]
 
     def _draw_answer(self) -> bool:
-        self.drawn = self.draw() if self.draw else ""
+        # a question needs the rows of a small window; nothing is streamed meanwhile
+        is_hidden = self.asking is not None and self.terminal().rows < TALL
+        self.drawn = self.draw() if self.draw and not is_hidden else ""
         return bool(self.drawn)
 
     def _format_answer(self) -> AnyFormattedText:
         return ANSI(self.drawn)
 
     def _format_activity(self) -> StyleAndTextTuples:
-        passed = time.monotonic() - self.since
-        sign = SPINNER[int(passed) % len(SPINNER)] if self.terminal().unicode else "*"
-        time_ = f" · {format_duration(int(passed)).replace('.0', '')}" if passed >= 1 else ""
-        columns = self.terminal().columns
-        lines: StyleAndTextTuples = [
-            ("class:busy", f"{sign} " + truncate_text(self.doing, columns - len(time_) - 3)),
-            ("class:dim", time_),
-        ]
+        terminal = self.terminal()
+        columns = terminal.columns
+        lines: StyleAndTextTuples = list(self.working.format(columns - 1, unicode=terminal.unicode))
         if self.tail:
             lines.append(("class:dim", "\n  " + truncate_text(self.tail, columns - 4)))
         if self.plan:
@@ -134,8 +171,25 @@ class LiveRegion:
             )
         return lines
 
+    def count_question_rows(self) -> int:
+        """Return the rows that a question may take: what the prompt, its rules, the footer and queued texts leave."""
+        rows = self.terminal().rows
+        others = min(self.count_typed(), ASKED_ROWS) + 3 * (rows >= LOW) + (rows >= FOOTED)
+        return rows - others - min(len(self.queued), QUEUED_ROWS)
+
     def _format_question(self) -> StyleAndTextTuples:
-        return self.asking.format_lines(self.terminal(), held=self.held()) if self.asking else []
+        if self.asking is None:
+            return []
+        rows = self.count_question_rows()
+        frame = self.asking.make_frame(self.terminal(), rows=rows, held=self.held())
+        parts: StyleAndTextTuples = []
+        for row in frame.format_rows():
+            parts += [*([("", "\n")] if parts else []), *row]
+        return parts
+
+    def _format_rule(self) -> StyleAndTextTuples:
+        terminal = self.terminal()
+        return [("class:rule", ("─" if terminal.unicode else "-") * terminal.columns)]
 
     def _format_queued(self) -> StyleAndTextTuples:
         columns = self.terminal().columns
@@ -146,7 +200,7 @@ class LiveRegion:
         return [("class:dim", "\n".join(lines))]
 
     def _format_footer(self) -> StyleAndTextTuples:
-        return [("class:dim", truncate_text(self.footer(), self.terminal().columns - 1))]
+        return list(self.footer(self.terminal().columns - 1))
 
 
 def make_part(text: Callable[[], AnyFormattedText], shown: Callable[[], bool]) -> ConditionalContainer:

@@ -7,26 +7,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from cli.output.style.terminal import Terminal
-from cli.tui.frontend import Answer, Choice, InputHandler, Pages, Question
+from cli.tui.frontend import Answer, Choice, InputHandler, Option, Pages, Question
+from cli.tui.questions.waiting_time import WaitingTime
 from sandbox.sanitize import sanitize_text
-
-ANSWERS: Mapping[str, Literal["once", "session", "rule", "no"]] = {
-    "y": "once",
-    "yes": "once",
-    "s": "session",
-    "session": "session",
-    "r": "rule",
-    "rule": "rule",
-    "n": "no",
-    "no": "no",
-    "": "no",
-}
-"""Any other text is a refusal, sent to the model as the reason."""
 
 
 class PlainFrontend:
@@ -36,6 +23,7 @@ class PlainFrontend:
 
     def __init__(self) -> None:
         self.echoes = sys.stdin.isatty()
+        self.waiting = WaitingTime()
         self.drawn = asyncio.Event()
         self.drawn.set()  # nothing to wait for
         self.stalled = False
@@ -139,6 +127,9 @@ class PlainFrontend:
         if not doing:
             self.print("> ")
 
+    def show_tokens(self, number: int) -> None:
+        """Ignore it: the summary of the turn has them."""
+
     def show_queued(self, texts: Sequence[str]) -> None:
         if texts:
             self.print(f"(queued: {sanitize_text(texts[-1])})\n")
@@ -147,15 +138,13 @@ class PlainFrontend:
         self.print(f"(not delivered: {sanitize_text(text)})\n")
 
     async def ask(self, question: Question) -> Answer:
-        lasting = f", r(ule: {'; '.join(question.rules)})" if question.rules else ""
-        self.print(f"{question.what}\nwhy: {question.why}\ny(es), s(ession){lasting}, n(o), or why not? ")
-        said = await self._read_answer()
-        kind = ANSWERS.get(said.lower())
-        if kind is None:
-            return Answer(kind="no", word=said)
-        if kind == "rule" and not question.rules:
-            return Answer(kind="no")
-        return Answer(kind=kind, rules=question.rules)
+        about = f"{question.title.rstrip('?')}: {question.what}" if question.what else question.title
+        why = f"why: {question.why}" if question.why else ""
+        offered = "; ".join(_describe_option(each) for each in question.options)
+        self.print("\n".join([*filter(None, (about, question.change, why)), f"{offered}? "]))
+        with self.waiting:
+            said = await self._read_answer()
+        return _parse_answer(said, question)
 
     async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
         rows = [f"{number}. {each.label}  {each.about}".rstrip() for number, each in enumerate(choices, 1)]
@@ -180,6 +169,21 @@ class PlainFrontend:
 
     def close(self) -> None:
         self._closed.set()
+
+
+def _describe_option(option: Option) -> str:
+    about = f": {option.about}" if option.about else ""
+    return f"{option.key} = {option.label}{about}"
+
+
+def _parse_answer(said: str, question: Question) -> Answer:
+    """Return the answer of a line: its letter, number or name; any other text is sent with a refusal, if one can be."""
+    word = said.lower()
+    for number, each in enumerate(question.options, 1):
+        if word and word in (each.key, str(number), each.name, {"y": "yes"}.get(each.key)):
+            return Answer(name=each.name, text=each.text)
+    told = next((each.name for each in question.options if each.line and not each.text), "")
+    return Answer(name=told, text=said) if word and told else Answer(name=question.otherwise)
 
 
 _MOMENT = 1.0

@@ -26,16 +26,19 @@ from prompt_toolkit.layout import (
     ScrollbarMargin,
     Window,
 )
+from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
 from prompt_toolkit.widgets import SearchToolbar
 
-from cli.output.style.terminal import Terminal, wrap_characters
+from cli.output.style.terminal import Terminal
 from cli.tui.frontend import Answer, Choice, InputHandler, Pages, Question
 from cli.tui.input.input_history import PrivateHistory
 from cli.tui.input.key_bindings import KeyCallbacks, build_key_bindings
 from cli.tui.input.keyboard import Keyboard
 from cli.tui.input.pastes import Pastes
-from cli.tui.input.question_prompt import QuestionPrompt
-from cli.tui.screen.live_region import LiveRegion, make_style
+from cli.tui.questions.question_frame import format_whole_question
+from cli.tui.questions.question_prompt import QuestionPrompt
+from cli.tui.questions.waiting_time import WaitingTime
+from cli.tui.screen.live_region import ASKED_ROWS, LiveRegion, make_style
 from cli.tui.screen.reflow import ReflowingApplication
 from cli.tui.screen.terminal_writer import TerminalWriter
 
@@ -86,7 +89,13 @@ class Screen:
         """Set once the prompt is drawn: slow work may begin."""
         self._pending: list[str] = []
         self._began = self._drawing = 0.0  # when the last redraw began, and how long it took
-        self._live = LiveRegion(terminal=lambda: self.terminal, held=lambda: self._is_question_held())
+        self.waiting = WaitingTime()
+        self._live = LiveRegion(
+            terminal=lambda: self.terminal,
+            held=lambda: self._is_question_held(),
+            waiting=self.waiting,
+            count_typed=lambda: self._buffer.document.line_count,
+        )
         self._keys = keys
         self._vi = vi
         self._alert = alert
@@ -114,7 +123,7 @@ class Screen:
 
     async def run(self, host: InputHandler) -> None:
         """Run the conversation until it is closed or the terminal goes away."""
-        self._live.footer = host.format_footer
+        self._live.footer, self._live.purpose = host.format_footer, host.describe_input
         self._app = ReflowingApplication(
             layout=self._build_layout(),
             key_bindings=build_key_bindings(self._make_key_callbacks(host), self._pastes, self._keys),
@@ -159,9 +168,12 @@ class Screen:
         self._invalidate()
 
     def show_activity(self, doing: str) -> None:
-        if doing != self._live.doing:
-            self._live.doing, self._live.since, self._live.tail = doing, time.monotonic(), ""
+        if self._live.working.begin(doing):
+            self._live.tail = ""
             self._invalidate()
+
+    def show_tokens(self, number: int) -> None:
+        self._live.working.tokens = number
 
     def show_last_output(self, line: str) -> None:
         if line != self._live.tail:
@@ -191,14 +203,18 @@ class Screen:
 
     async def ask(self, question: Question) -> Answer:
         if self._gone:
-            return Answer(kind="no")
+            return Answer(name=question.otherwise)
         asking = QuestionPrompt(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
         self._live.asking = asking
+        frame = asking.make_frame(self.terminal, rows=self._live.count_question_rows(), held=False)
+        if question.is_printed and not frame.fits:
+            self._print_question()
         if self._is_question_held():
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
         self._invalidate()
         try:
-            return await asking.answer
+            with self.waiting:
+                return await asking.answer
         finally:
             asking.leave_line(self._buffer)
             self._live.asking = None
@@ -257,15 +273,15 @@ class Screen:
             unfold=host.show_transcript,
             rewind=host.offer_rewind,
             recall=host.pop_queued,
-            cycle=host.toggle_plan_mode,
+            cycle=host.cycle_access,
             asking=lambda: None if self._is_question_held() else self._live.asking,
-            show=self._show_question,
+            show=self._print_question,
         )
 
     def _record_typing(self) -> None:
         """Record the time of a text input."""
         asking = self._live.asking
-        if asking is not None and asking.state != "keys":
+        if asking is not None and asking.typing is not None:
             return  # it is the answer
         self._typed = time.monotonic()
         if asking is not None:
@@ -274,7 +290,7 @@ class Screen:
     def _is_question_held(self) -> bool:
         """Return whether a question came while the user typed, so that keys go to the prompt until a pause."""
         asking = self._live.asking
-        if asking is None or asking.state != "keys":
+        if asking is None or asking.typing is not None:
             return False
         return self._typed > asking.came - self._pause and time.monotonic() < self._typed + self._pause
 
@@ -291,7 +307,7 @@ class Screen:
         """Redraw once a second while there is activity: enough to show progress, and cheap over ssh."""
         while True:
             await asyncio.sleep(1)
-            if self._live.doing:
+            if self._live.working.doing:
                 self._invalidate()
 
     def _print_pending(self, app: Application[None]) -> None:
@@ -330,9 +346,15 @@ class Screen:
         return text.startswith("/") or text.rpartition(" ")[2].rpartition("\n")[2].startswith("@")
 
     def _build_layout(self) -> Layout:
+        is_empty = Condition(lambda: not self._buffer.text)
         prompt = Window(
-            BufferControl(self._buffer, search_buffer_control=self._search.control, preview_search=True),
-            height=lambda: Dimension(min=1, max=min(INPUT_ROWS, max(1, self.terminal.rows // 2))),
+            BufferControl(
+                self._buffer,
+                search_buffer_control=self._search.control,
+                preview_search=True,
+                input_processors=[ConditionalProcessor(AfterInput(self._live.format_placeholder), is_empty)],
+            ),
+            height=lambda: Dimension(min=1, max=self._count_input_rows()),
             wrap_lines=True,
             dont_extend_height=True,
             get_line_prefix=self._live.format_prefix,
@@ -345,21 +367,26 @@ class Screen:
         parts: list[AnyContainer] = [
             *self._live.build_upper_parts(),
             prompt,
+            self._live.build_rule(),
             self._search,
             menu,
             self._live.build_footer(),
         ]
         return Layout(HSplit(parts), focused_element=prompt)
 
+    def _count_input_rows(self) -> int:
+        if self._live.asking is not None:
+            return ASKED_ROWS
+        return min(INPUT_ROWS, max(1, self.terminal.rows // 2))
+
     def _is_menu_scrolling(self) -> bool:
         state = self._buffer.complete_state
         return state is not None and len(state.completions) > MENU_ROWS
 
-    def _show_question(self) -> None:
+    def _print_question(self) -> None:
         """Print the whole question, so that it can be scrolled through."""
         if self._live.asking is not None:
-            lines = wrap_characters(self._live.asking.question.what, self.terminal.columns - 1)
-            self.print("\n" + "\n".join(lines) + "\n")
+            self.print("\n" + format_whole_question(self._live.asking.question, self.terminal.columns - 1))
 
 
 _AGAIN = 0.05

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent.events import (
@@ -20,16 +21,20 @@ from agent.events import (
     ObservationEvent,
     PlanEvent,
     Prompt,
+    Signal,
     Verification,
 )
 from agent.model.protocol import Delta, ReasoningDelta, TextDelta
 from cli.output.amounts import format_duration
 from cli.output.event_lines import LineView
+from cli.output.prompt_echo import format_prompt_echo
 from cli.output.style.paint import get_mark, make_painter
 from cli.output.style.terminal import truncate_text, wrap_characters, wrap_hanging
 from cli.tui.frontend import Frontend
+from cli.tui.questions.question_frame import print_frame
 from cli.tui.screen.action_folds import ActionFolds
 from cli.tui.screen.suite_progress import TestProgress
+from cli.tui.screen.working_line import describe_doing
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
@@ -49,18 +54,18 @@ THOUGHT_ROWS = 3
 THOUGHT_KEPT = 4_000
 """Characters of the reasoning that are kept for that."""
 
+THINKING = "Thinking"
+"""Activity while the model has the turn."""
+
 LONG = 10.0
 """Seconds of a turn after which the user is alerted at its end."""
 
 
 class SessionView:
-    """Subscriber to a session. `model` returns the name of the model, `facts` more parts of a turn's summary."""
+    """Subscriber to a session. `facts` returns more parts of a turn's summary."""
 
-    def __init__(
-        self, front: Frontend, model: Callable[[], str], facts: Callable[[], Sequence[str]] = tuple
-    ) -> None:
+    def __init__(self, front: Frontend, facts: Callable[[], Sequence[str]] = tuple) -> None:
         self._front = front
-        self._model = model
         terminal = front.terminal
         self._lines = LineView(
             lambda text: self._print_block("lines", text),
@@ -82,7 +87,9 @@ class SessionView:
         self._attempts: AttemptTable | None = None  # of this turn, until they are printed
         self._agents: AgentActivity | None = None  # from the first one on
         self._thought, self._thinking = "", 0.0  # end of the reasoning, and its start time
-        self._started = 0.0
+        self._muted: tuple[str, ...] = ()  # names of signals that are not printed
+        self._started, self._waited, self._tokens = 0.0, 0.0, 0  # of the turn
+        self._doing = ""
 
     def echo_prompt(self, text: str) -> None:
         """Print the user's text permanently; a long one is cut after `ECHOED_LINES` lines."""
@@ -90,9 +97,30 @@ class SessionView:
         shown = lines[:ECHOED_LINES]
         if len(lines) > ECHOED_LINES:
             shown.append(f"({len(lines) - ECHOED_LINES} more lines)")
-        paint = make_painter(colour=self._front.terminal.colour)
-        marked = [f"{'  ' if index else '> '}{line}" for index, line in enumerate(shown)]
-        self._print_block("said", "".join(paint(line, "cyan") + "\n" for line in marked))
+        terminal = self._front.terminal
+        rows = format_prompt_echo(
+            "\n".join(shown),
+            terminal.columns,
+            colour=terminal.colour,
+            unicode=terminal.unicode and self._front.redraws,
+        )
+        self._print_block("said", "".join(f"{row}\n" for row in rows))
+
+    def show_question(self, title: str, text: str, hint: str) -> None:
+        """Print a question that the next line answers; all is safe to show."""
+        if self._front.redraws:
+            self._print_block("asked", print_frame(title, text, hint, self._front.terminal))
+        else:
+            self.show_note(f"{title}: {text}\n{hint}")
+
+    @contextmanager
+    def mute_switches(self) -> Iterator[None]:
+        """Do not print changes of mode and approval inside the context: its caller says more."""
+        self._muted = ("mode", "approval")
+        try:
+            yield
+        finally:
+            self._muted = ()
 
     def show_note(self, text: str) -> None:
         """Print a message of the program itself (not of the model): whole lines, safe to show, wrapped to fit."""
@@ -143,9 +171,9 @@ class SessionView:
         if text:
             self._finish_thought()
             self._stream_text(text)
-            self._front.show_activity(f"{self._model()} is writing")
+            self._front.show_activity("Writing")
         elif self._thinking:
-            self._front.show_activity(f"{self._model()} is thinking")
+            self._front.show_activity("Thinking")
             self._show_live()
 
     def show_event(self, event: Event) -> None:
@@ -171,12 +199,14 @@ class SessionView:
             self._track_attempts(event)
             return
         if isinstance(event, End):
+            self._lines.waited = max(self._lines.waited, self._front.waiting.seconds - self._waited)
             self._print_attempts()
             self._print_folds()
             self._order.clear()
             self._last = ""  # a blank line follows the summary
         folded = isinstance(event, ObservationEvent) and self._fold_event(event)
-        if not folded and not self._is_told_in_summary(event):
+        is_muted = isinstance(event, Signal) and event.name in self._muted
+        if not folded and not is_muted and not self._is_told_in_summary(event):
             self._lines.show_event(event)
         self._update_activity(event)
 
@@ -207,7 +237,7 @@ class SessionView:
             words = truncate_text(describe_choice(event), terminal.columns)
             self._print_block("lines", make_painter(colour=terminal.colour)(words, "bold") + "\n")
         else:
-            self._front.show_activity("waiting for the attempts")
+            self._front.show_activity("Waiting for the attempts")
             self._show_live()
 
     def _print_attempts(self) -> None:
@@ -229,9 +259,13 @@ class SessionView:
 
     def show_progress(self, line: str) -> None:
         """Show the last line of a command's output."""
-        self._front.show_last_output(
-            self._tests.format_line(line) if self._tests else sanitize_text(line).replace("\t", " ")
-        )
+        if self._tests is None:
+            self._front.show_last_output(sanitize_text(line).replace("\t", " "))
+        elif counts := self._tests.count_line(line):
+            self._front.show_activity(f"{self._doing} {counts}")
+            self._front.show_last_output("")
+        else:
+            self._front.show_last_output(sanitize_text(line).replace("\t", " "))
 
     def _is_told_in_summary(self, event: Event) -> bool:
         """Return whether the turn's summary will report the event: that all tests passed, and their number."""
@@ -245,20 +279,27 @@ class SessionView:
     def _update_activity(self, event: Event) -> None:
         match event:
             case ActionEvent():
-                target = self._lines.actions.get_target(event.call)
-                self._front.show_activity(sanitize_text(f"{event.tool} {target}".strip()).replace("\n", " "))
+                self._doing = describe_doing(
+                    event.tool, sanitize_text(self._lines.actions.get_target(event.call))
+                )
+                self._front.show_activity(self._doing)
                 self._tests = TestProgress() if event.tool == "run_tests" else None
             case PlanEvent():
                 self._front.show_plan(event.items)
             case Prompt():
-                self._started = time.monotonic()
-                self._front.show_activity(f"waiting for {self._model()}")
-            case ObservationEvent() | MessageEvent():
-                self._front.show_activity(f"waiting for {self._model()}")
+                self._started, self._tokens = time.monotonic(), 0
+                self._waited = self._front.waiting.seconds
+                self._front.show_activity(THINKING)
+            case MessageEvent():
+                self._tokens += event.usage.input + event.usage.output
+                self._front.show_tokens(self._tokens)
+                self._front.show_activity(THINKING)
+            case ObservationEvent():
+                self._front.show_activity(THINKING)
             case Verification():
-                self._front.show_activity("finishing")
+                self._front.show_activity("Finishing")
             case End():  # the conversation clears the activity: the next prompt must not come too early
-                self._front.show_activity("finishing")
+                self._front.show_activity("Finishing")
                 self._front.show_plan(())
                 if time.monotonic() - self._started > LONG:
                     self._front.alert(f"done: {event.outcome}")

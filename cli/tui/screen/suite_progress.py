@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import re
 
-from sandbox.sanitize import sanitize_text
-
 
 class TestProgress:
-    """Failure count and percentage from lines like `....F..  [ 42%]`, `ok 12`, `--- FAIL: TestX`."""
+    """Counts from lines like `collected 40 items`, `....F..  [ 42%]`, `ok 12`, `--- FAIL: TestX`."""
 
     __test__ = False  # not a test class for pytest to collect
 
     def __init__(self) -> None:
-        self._failed = 0
+        self._total = self._done = self._failed = 0
         self._share = ""
         self._seen = ""
 
-    def format_line(self, line: str) -> str:
-        """Return a line for display, with the counts so far in front."""
+    def count_line(self, line: str) -> str:
+        """Count the last line of the output, as far as it is new; return the counts so far, "" before the first.
+
+        Lines between two that are seen are missed: a share of all that the runner names is preferred.
+        """
         if line != self._seen:
             new = line.removeprefix(self._seen) if self._seen and line.startswith(self._seen) else line
             self._seen = line
             self._failed += _count_failures(new)
+            self._done += _count_outcomes(new)
             if share := _SHARE.search(line):
                 self._share = f"{share[1]} %"
-        counts = [self._share, f"{self._failed} failed so far" if self._failed else ""]
-        return " · ".join([part for part in counts if part] + [sanitize_text(line).replace("\t", " ")])
+            if total := _TOTAL.search(line):
+                self._total = int(total[1] or total[2])
+        done = self._share
+        if self._total and self._share:
+            done = f"{self._total * int(self._share.removesuffix(' %')) // 100}/{self._total}"
+        elif self._total and self._done:
+            done = f"{min(self._done, self._total)}/{self._total}"
+        counts = [done, f"{self._failed} failed so far" if self._failed else ""]
+        return " · ".join(part for part in counts if part)
+
+
+def _count_outcomes(line: str) -> int:
+    """Return the number of finished tests in a line: dots and letters, or one of TAP."""
+    dots = _DOTS.search(line)
+    if dots:
+        return len(dots[1])
+    return int(bool(_TAP.search(line)))
 
 
 def _count_failures(line: str) -> int:
@@ -39,3 +56,5 @@ def _count_failures(line: str) -> int:
 _SHARE = re.compile(r"\[\s*(\d{1,3})%\]")
 _DOTS = re.compile(r"(?:^|\s)([.FEsxX]{2,})(?:\s|$)")
 _FAILED = re.compile(r"\bFAILED\b|^not ok\b|^--- FAIL|\.\.\. FAIL(?:ED)?\b")
+_TOTAL = re.compile(r"^collected (\d+) items?|^1\.\.(\d+)\s*$")
+_TAP = re.compile(r"^(?:not )?ok\b")

@@ -100,7 +100,7 @@ def test_a_question_of_an_agent_reaches_the_person(shop: Path) -> None:
     with talk_with_agents(shop, turns, {"explore": child}) as terminal:
         at_rest(terminal)
         terminal.type("which total?\r")
-        terminal.wait("The model asks: Gross or net?")
+        terminal.wait("│ Gross or net?")
         terminal.type("net, please\r")
         terminal.wait("It is net.")
         at_rest(terminal)

@@ -27,9 +27,9 @@ def test_a_compaction_is_stopped_and_leaves_all_as_it_was(tmp_path: Path) -> Non
             terminal.type("/compact\r")
             terminal.wait("◐ /compact")
             terminal.type("typed meanwhile")
-            terminal.wait("> typed meanwhile")
+            terminal.wait("❯ typed meanwhile")
             terminal.type(key)
-            terminal.wait("stopped\n\n> typed meanwhile")
+            terminal.wait(lambda: "stopped\n" in terminal.text and "\n❯ typed meanwhile" in terminal.text)
             assert terminal.everything.count("stopped\n") == stopped + 1
             terminal.type("\x15")
             at_rest(terminal)
@@ -52,7 +52,7 @@ def test_the_past_is_shortened_looked_at_and_taken_back(tmp_path: Path) -> None:
             terminal.wait(lambda: ready(terminal))
             ask(terminal, line, answers[0])
             for answer in answers:
-                assert answer in terminal.everything.rpartition(f"\n> {line}\n")[2]
+                assert answer in terminal.everything.rpartition(f"\n❯ {line}\n")[2]
 
         said("/compact", "no past to shorten")
         said("what is this?", "It is a shop.")

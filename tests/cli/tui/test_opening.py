@@ -55,7 +55,7 @@ def test_what_is_said_early_is_delivered_in_its_order(terminal: Terminal, pipe: 
     terminal.wait("One.")
     at_rest(terminal)
     seen = terminal.everything
-    assert seen.index("> /help undo") < seen.index("> first") < seen.index("One.")
+    assert seen.index("❯ /help undo") < seen.index("❯ first") < seen.index("One.")
     assert OPENING not in terminal.text
     assert prompts(shop) == ["first"]
     leave(terminal)
@@ -65,10 +65,10 @@ def test_it_can_be_taken_back_and_edited(terminal: Terminal, pipe: Path, shop: P
     terminal.type("frist\r")
     terminal.wait("queued: frist")
     terminal.type("\x1b[A")
-    terminal.wait("> frist")
+    terminal.wait("❯ frist")
     terminal.type("\x15first")
     play(pipe, {"text": "One."})
-    at_rest_with(terminal, "> first")
+    at_rest_with(terminal, "❯ first")
     terminal.type("\r")
     terminal.wait("One.")
     assert prompts(shop) == ["first"]
@@ -76,7 +76,7 @@ def test_it_can_be_taken_back_and_edited(terminal: Terminal, pipe: Path, shop: P
 
 def test_keys_that_need_a_session_do_no_harm(terminal: Terminal, pipe: Path) -> None:
     terminal.type("\x0f\x1b[Z/re")
-    terminal.wait("> /re")
+    terminal.wait("❯ /re")
     terminal.type("\x15")
     play(pipe, {"text": "One."})
     at_rest(terminal)
@@ -92,18 +92,18 @@ def test_the_opening_of_a_long_session_is_stopped_and_begun_anew(key: str, shop:
         terminal.wait(OPENING)
         terminal.type("sent\rtyped")
         terminal.wait("queued: sent")
-        terminal.wait("> typed")
+        terminal.wait("❯ typed")
         terminal.type(key)
-        terminal.wait("> sent\n  typed\nnot open")
+        terminal.wait("❯ sent\n  typed\n")
         held = pipe.rename(shop.parent / "held")
         play(pipe, {"text": "unused"})  # a file now, for those that come later
         with held.open("r+b", buffering=0) as waited_for:  # by the first one, if it had come so far
             waited_for.write(pipe.read_bytes())
         terminal.type(" again")
-        terminal.wait("typed again\nnot open")
+        terminal.wait(lambda: "typed again\n" in terminal.text and "\nnot open" in terminal.text)
         assert "queued" not in terminal.text
         terminal.type("\x03")  # there is nothing to stop: it clears the line
-        terminal.wait(">\nnot open")
+        terminal.wait(lambda: "❯ say what" in terminal.text and "\nnot open" in terminal.text)
         terminal.type("#late\r")
         terminal.wait("added to AGENTS.md: late")
         at_rest(terminal)
@@ -169,7 +169,7 @@ def test_nothing_of_the_session_is_imported_before_the_prompt_stands(shop: Path)
     with Terminal(argv, cwd=shop, env=cli.environment(), columns=160) as terminal:
         terminal.wait(lambda: OPENING.encode() in terminal.raw)
         before = terminal.raw.partition(OPENING.encode())[0].decode()
-        terminal.wait(lambda: "workspace ·".encode() in terminal.raw)
+        terminal.wait(lambda: "say what to do".encode() in terminal.raw)
         after = terminal.raw.decode("utf-8", "replace")
     names = imported(before)
     assert "prompt_toolkit.application" in names
@@ -196,7 +196,7 @@ def test_the_bare_command_needs_no_parser_of_command_lines(shop: Path) -> None:
     env = {**cli.environment(), "PATCHWRIGHT_MODEL": "offline"}
     argv = [sys.executable, "-X", "importtime", "-m", "patchwright"]
     with Terminal(argv, cwd=shop, env=env, columns=160) as terminal:
-        terminal.wait(lambda: "workspace ·".encode() in terminal.raw)
+        terminal.wait(lambda: "say what to do".encode() in terminal.raw)
         assert not {"typer", "click"} & imported(terminal.raw.decode("utf-8", "replace"))
         terminal.type("\x04")
         assert terminal.wait_for_end() == 0

@@ -36,7 +36,7 @@ def test_a_no_leaves_the_files_and_a_yes_writes_the_change(repo: Repo) -> None:
         assert repo.read("fee.py") == FEE
         assert "confidence 0." in terminal.everything
         terminal.type(f"{PROMPT}\r")
-        terminal.wait(lambda: "y once" in terminal.text)
+        terminal.wait(lambda: "y  Yes, write it" in terminal.text)
         terminal.type("y")
         terminal.wait(lambda: "2 passed" in terminal.everything)
         at_rest(terminal)
@@ -62,9 +62,8 @@ def test_the_script_of_a_mended_bug_becomes_a_test_after_a_yes(tmp_path: Path) -
     with talk_offline(shop) as terminal:
         at_rest(terminal)
         terminal.type(f"\x1b[200~{REPORT}\x1b[201~\r")  # pasted
-        terminal.wait(
-            lambda: "Keep the reproduction as a test in tests/test_reproduction.py?" in terminal.text
-        )
+        terminal.wait(lambda: "Keep the reproduction as a test?" in terminal.text)
+        assert "│ tests/test_reproduction.py " in terminal.text
         assert not (shop.root / "tests/test_reproduction.py").exists()
         terminal.type("y")
         at_rest(terminal)

@@ -19,7 +19,7 @@ def test_how_far_the_session_reaches_is_shown_and_changed(tmp_path: Path) -> Non
     turns = [{"calls": [call("write", path="a.txt", content="a\n")]}, {"text": "Wrote it."}]
     argv = [*cli.PATCHWRIGHT, "--model", script(tmp_path, turns), "--mode", "read-only"]
     with Terminal(argv, cwd=root, env=cli.environment(), columns=100) as terminal:
-        terminal.wait("read-only ·")
+        terminal.wait("\nread-only ·")
         terminal.type("/mode\r")
         terminal.wait("* read-only")
         terminal.type("/mode everything\r")
@@ -27,7 +27,7 @@ def test_how_far_the_session_reaches_is_shown_and_changed(tmp_path: Path) -> Non
         terminal.type("/mode workspace\r")
         terminal.wait("mode: workspace")
         terminal.type("/approval never\r")
-        terminal.wait("workspace · never ·")
+        terminal.wait("\nnever ·")
         terminal.type("write it\r")
         terminal.wait("Wrote it.")
         assert (root / "a.txt").read_text() == "a\n"

@@ -37,9 +37,9 @@ def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
         at_rest(terminal)
         terminal.type("/resume a sec")  # by its name, which stands beside the id that is put there
         terminal.wait("  a second try")
-        assert "the first try" not in terminal.text.split("> /resume a sec")[1]
+        assert "the first try" not in terminal.text.split("❯ /resume a sec")[1]
         terminal.type("\t")
-        terminal.wait(f"> /resume {logs()[1].parent.name}")
+        terminal.wait(f"❯ /resume {logs()[1].parent.name}")
         terminal.type("\x15/resume\r")
         terminal.wait("› a second try")
         terminal.type("first")
@@ -113,9 +113,9 @@ def test_thousands_of_steps_are_opened_and_scrolled_through(shop: Path) -> None:
     with talk(shop, [{"text": "unused"}], "resume", name) as terminal:
         terminal.wait("All of it is done.")
         at_rest(terminal)
-        assert "> the very first words" in terminal.text
+        assert "❯ the very first words" in terminal.text
         terminal.type("typed at once")
-        terminal.wait("> typed at once")
+        terminal.wait("❯ typed at once")
         terminal.type("\x03\x0f")
         terminal.wait("q leaves")
         assert f"output {steps - 1}" in terminal.text
@@ -128,7 +128,7 @@ def test_thousands_of_steps_are_opened_and_scrolled_through(shop: Path) -> None:
         terminal.type("G")
         terminal.wait(f"output {steps - 1}")
         terminal.type("qtyped with it")  # in one go: the second application leaves the first one's keys alone
-        terminal.wait("> typed with it")
+        terminal.wait("❯ typed with it")
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import pytest
 
-from cli.tui.screen.live_region import SPINNER
+from cli.tui.screen.working_line import SPINNER
 from tests.support import cli
 from tests.support.cli import call, script
 from tests.support.talking import log_of, logs, wait_until
@@ -83,7 +83,7 @@ def tmux(shop: Path) -> Iterator[Tmux]:
     model = script(shop.parent, turns)
     terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--tests", "true", "--model", model], 80, 24)
     try:
-        terminal.wait("workspace ·")
+        terminal.wait("say what to do")
         yield terminal
     finally:
         terminal.close()
@@ -93,7 +93,7 @@ def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux:
     tmux.type(
         "👩‍👩‍👧🇩🇪👍🏽❤️.", "Left", "x"
     )  # the cursor stands where it is reckoned to, however those are drawn
-    tmux.wait("> 👩👩👧ＤＥ👍  ❤x.")
+    tmux.wait("❯ 👩👩👧ＤＥ👍  ❤x.")
     wait_until(lambda: tmux.do("display", "-p", "#{cursor_x}").strip() == "18")
     tmux.type("C-c", "go", "Enter")
     wait_until(lambda: (shop / "waiting").exists())
@@ -107,7 +107,7 @@ def test_an_answer_stands_once_in_the_scrollback_though_the_window_changes(tmux:
     seen = re.findall(r"• line (\d+) of the answer", tmux.everything)
     assert seen == [str(number) for number in range(80)]
     assert not set(SPINNER) & set(tmux.everything), "what was redrawn has left nothing behind"
-    wait_until(lambda: tmux.text.split("\n")[-2:][0].strip() == ">")
+    wait_until(lambda: "❯ say what to do" in tmux.text)
 
 
 def test_a_list_that_fills_the_window_leaves_nothing_behind(tmux: Tmux, shop: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_list_that_fills_the_window_leaves_nothing_behind(tmux: Tmux, shop: Pa
     (shop / "go").touch()
     tmux.type("go", "Enter")
     tmux.wait("✔ done")
-    wait_until(lambda: tmux.text.split("\n")[-2:][0].strip() == ">")
+    wait_until(lambda: "❯ say what to do" in tmux.text)
     tmux.do("resize-window", "-x", "24", "-y", "4")
     tmux.type("Escape", "Escape")
     tmux.wait("1 of 1 · type to narro…")
@@ -125,7 +125,7 @@ def test_a_list_that_fills_the_window_leaves_nothing_behind(tmux: Tmux, shop: Pa
     tmux.type("g")
     tmux.wait("/ g\n1 of 1 · type to narrow · ↑↓ mov…")
     tmux.type("Escape")
-    wait_until(lambda: tmux.text.split("\n")[-1].strip() == ">" and "rewind" not in tmux.text)
+    wait_until(lambda: tmux.text.split("\n")[-1].startswith("❯ say what") and "rewind" not in tmux.text)
     assert "1 of 1" not in tmux.everything
     assert "Go back" not in tmux.everything
     assert tmux.everything.count("✔ done") == 1

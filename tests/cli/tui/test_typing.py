@@ -65,15 +65,15 @@ def test_an_editor_vi_keys_own_commands_and_own_keys(shop: Path) -> None:
             terminal.wait(lambda: prompted(terminal) == "/explain")
             ask(terminal, "cart.py", "One.")
             terminal.type("no")
-            terminal.wait("> no")
+            terminal.wait("❯ no")
             terminal.type(f"{ESCAPE}OQ")
-            terminal.wait(lambda: terminal.text.split("\n")[-3:-1] == ["> written in", "  an editor"])
+            terminal.wait(lambda: terminal.text.rpartition("❯ ")[2].startswith("written in\n  an editor\n"))
             ask(terminal, "", "Two.")
             terminal.type("wrong words")
-            terminal.wait("> wrong words")
+            terminal.wait("❯ wrong words")
             terminal.type(ESCAPE)
             terminal.type("bbdw")
-            terminal.wait("> words")
+            terminal.wait("❯ words")
             cleared(terminal, "\x03")
         assert prompts(shop) == ["Explain cart.py in one line.", "written in\nan editor"] * len(SIZES)
 
@@ -107,13 +107,13 @@ def test_plan_mode_changes_nothing_until_the_plan_is_carried_out(shop: Path) -> 
         terminal.type("mend the total\r")
         terminal.wait("The plan is made. What now?")
         assert " - 1" in (shop / "cart.py").read_text()
-        terminal.type("carry\r")
-        terminal.wait("> carry out the plan")
+        terminal.type("c")
+        terminal.wait("❯ carry out the plan")
         terminal.wait("Carried out.")
         at_rest(terminal)
         assert terminal.everything.count("take the one away") == 1
         assert " - 1" not in (shop / "cart.py").read_text()
-        assert terminal.text.split("\n")[-1].startswith("workspace · ")
+        assert "plan" not in terminal.text.split("\n")[-1]
         leave(terminal)
 
 
@@ -132,13 +132,13 @@ def test_plan_mode_outlives_the_process_and_its_words_are_not_the_users(shop: Pa
         at_rest(terminal)
         terminal.type("/plan mend the total\r")
         terminal.wait("The plan is made.")
-        terminal.type("go on\r")
+        terminal.type("g")
         at_rest(terminal)
         session = logs()[0].parent.name
         assert [event["text"] for event in log_of(shop) if event["kind"] == "prompt"] == ["mend the total"]
         terminal.type("\x0f")  # the whole session
         terminal.wait("  [Plan mode: only look")
-        assert "> [Plan mode" not in terminal.text
+        assert "❯ [Plan mode" not in terminal.text
         terminal.type("q")
         at_rest(terminal)
         terminal.type("/clear\r")
@@ -172,6 +172,6 @@ def test_the_end_of_the_input_waits_for_nobody(shop: Path) -> None:
     with talk(shop, turns, "--sandbox", "unconfined") as terminal:
         at_rest(terminal)
         terminal.type("go\r")
-        terminal.wait("Allow shell: bash ./x")
+        terminal.wait("Allow shell?")
         terminal.hang_up()
         wait_until(lambda: any(event["kind"] == "end" for event in log_of(shop)))

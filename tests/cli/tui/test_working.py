@@ -43,7 +43,7 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.type("first thing\rsecond thing\r")
         terminal.wait("queued: second thing")
         terminal.type(UP)
-        terminal.wait("> second thing")
+        terminal.wait("❯ second thing")
         terminal.type(", edited\r")
         terminal.wait("queued: second thing, edited")
         (shop / "one.go").touch()
@@ -70,14 +70,14 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.type("/redo\r/init\r")
         terminal.wait("queued: /init")
         terminal.type(UP)
-        terminal.wait("> /init")
+        terminal.wait("❯ /init")
         terminal.type("\x15what is it?\r")
         terminal.wait("queued: what is it?")
         (shop / "four.go").touch()
         terminal.wait("Now I know.")
         at_rest(terminal)
         seen = terminal.everything
-        assert seen.index("> /redo") < seen.index("nothing to redo") < seen.index("> what is it?")
+        assert seen.index("❯ /redo") < seen.index("nothing to redo") < seen.index("❯ what is it?")
         assert "/init" not in seen
         # a paste is folded, and sent whole
         pasted = "\n".join(f"line {number}" for number in range(5000))
@@ -86,7 +86,7 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.paste(pasted)
         terminal.type(" and ")
         terminal.paste("two\nlines")
-        terminal.wait("> look: [pasted 5000 lines] and two\n  lines")
+        terminal.wait("❯ look: [pasted 5000 lines] and two\n  lines")
         assert len(prompts(shop)) == sent, "nothing of it is sent before Enter"
         terminal.type("\r")
         terminal.wait("Quite long.")
@@ -102,21 +102,21 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.wait("› conversation and files")
         terminal.type("\r")
         terminal.wait("back before: make it")
-        terminal.wait("> make it")
+        terminal.wait("❯ make it")
         assert not (shop / "made.txt").exists()
         terminal.type("\x0f")  # all of the session
         terminal.wait("PgDn" if columns > 50 else "↑↓")
         assert "Quite long." in terminal.text
         assert "Made." not in terminal.text
         terminal.type("q")
-        terminal.wait("> make it")
+        terminal.wait("❯ make it")
         terminal.type(" again\r")
-        terminal.wait("> make it again")
+        terminal.wait("❯ make it again")
         terminal.wait_beside(lambda: (shop / "made.txt").exists())
         at_rest(terminal)
         # Esc stops the step, Ctrl-C the next one and the turn; what was not delivered comes back
         terminal.type("be slow\r")
-        terminal.wait("waiting for")
+        terminal.wait("Thinking")
         terminal.type("one more thing\r")
         terminal.wait("queued: one more thing")
         terminal.type(ESCAPE)
@@ -125,7 +125,7 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.wait("queued: another")
         terminal.type(CTRL_C)
         terminal.wait("! interrupted")
-        terminal.wait("> another")
+        terminal.wait("❯ another")
         terminal.type(CTRL_C)
         at_rest(terminal)
         assert [event["outcome"] for event in log_of(shop) if event["kind"] == "end"][-1] == "interrupted"
@@ -163,7 +163,7 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
     with talk(shop, turns, *arguments, columns=columns, rows=rows) as terminal:
 
         def asked(what: str, *keys: str) -> None:
-            terminal.wait(lambda: f"Allow {what}" in terminal.text and "y once" in terminal.text)
+            terminal.wait(lambda: what in terminal.text and "Yes, once" in terminal.text)
             for each in keys:
                 terminal.type(each)
 
@@ -172,28 +172,28 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
 
         at_rest(terminal)
         terminal.type("make them\r")
-        asked("shell: bash ./make once", "z", "y")  # z means nothing; the second is not asked about
-        asked("shell: bash ./make session", "s")
-        asked("shell: bash ./make refused", "n")
-        asked("shell: bash ./make told", "t")
+        asked("bash ./make once", "z", "y")  # z means nothing; the second is not asked about
+        asked("bash ./make session", "s")
+        asked("bash ./make refused", "n")
+        asked("bash ./make told", "t")
         terminal.wait("what shall the model be told?")
         terminal.type("not this")
-        terminal.wait("> not this")
+        terminal.wait("❯ not this")
         looks("word")
         terminal.type(CTRL_C)
-        asked("shell: bash ./make told", "t")
+        asked("bash ./make told", "t")
         terminal.wait("what shall the model be told?")
         terminal.type("use make instead\r")
-        asked("shell: git fetch origin", "r")
-        terminal.wait("> shell(git fetch")
+        asked("git fetch origin", "r")
+        terminal.wait("❯ shell(git fetch")
         looks("rule")
         terminal.type(ESCAPE)
-        asked("shell: git fetch origin", "r")
-        terminal.wait("> shell(git fetch")
+        asked("git fetch origin", "r")
+        terminal.wait("❯ shell(git fetch")
         terminal.type(
             f"{CTRL_E}{CTRL_B} --dry-run\r"
         )  # a word more before the bracket at the end of the line
-        asked("run_tests?", "n")
+        asked("Allow run_tests?", "n")
         at_rest(terminal)
         assert "\nSo be it.\n" in terminal.everything
         assert (shop / "log").read_text().split() == ["once", "once", "session"]
@@ -202,38 +202,39 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
         assert stored.endswith(" --dry-run\n")
         # another turn: what is allowed for the session is not asked about, what was once is; all of a long question
         terminal.type("again\r")
-        asked("shell: bash ./make once", "n")
+        asked("bash ./make once", "n")
         assert (shop / "log").read_text().split()[-1] == "session"
-        terminal.wait("more lines, press v")
+        terminal.wait("more lines: above")
+        assert terminal.everything.count("+ step 89") == 1  # all of a long question is printed above it
         terminal.type("v")
-        terminal.wait(lambda: "+ step 89" in terminal.everything)
+        terminal.wait(lambda: terminal.everything.count("+ step 89") == 2)
         terminal.type(ESCAPE)
-        asked("run_tests?", "n")
+        asked("Allow run_tests?", "n")
         at_rest(terminal)
         assert "\nAgain.\n" in terminal.everything
         assert not (shop / workflow).exists()
         # tests say how far they are, and are stopped
         terminal.type("/tests\r")
-        asked("run_tests", "y")
-        terminal.wait("42 % · 1 failed so far")
+        asked("Allow run_tests?", "y")
+        terminal.wait("Running tests 42 % · 1 failed so far")
         terminal.type(CTRL_C)
         terminal.wait("stopped")
         at_rest(terminal)
         # keys in the middle of a word are no answer: they go on into the prompt, and Enter sends it
         terminal.type("go\r")
-        asked("python", "y")
+        asked("Allow python?", "y")
         terminal.wait_beside(lambda: (shop / "begun").exists())
         terminal.type(ESCAPE + "sa")
-        terminal.wait("> sa")
-        terminal.wait("Allow shell: git fetch --prune")
+        terminal.wait("❯ sa")
+        terminal.wait("git fetch --prune")
         terminal.wait("keys answer it when you pause typing")
         terminal.type("y yes")
-        terminal.wait("> say yes")
+        terminal.wait("❯ say yes")
         looks("held")
         terminal.type("\r")
         terminal.wait("queued: say yes")
-        asked("shell: git fetch", "n")
-        asked("run_tests?", "n")
+        asked("git fetch", "n")
+        asked("Allow run_tests?", "n")
         at_rest(terminal)
         assert "\nHeld.\n" in terminal.everything
         by = [event["by"] for event in log_of(shop) if event["kind"] == "decision"]

@@ -22,9 +22,9 @@ def test_a_person_is_asked_when_commands_are_not_confined(shop: Path) -> None:
     with talk(shop, turns, "--sandbox", "unconfined") as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("touch them\r")
-        terminal.wait("Allow shell: bash ./make one")
+        terminal.wait("bash ./make one ")
         terminal.type("y")
-        terminal.wait("Allow shell: bash ./make two")
+        terminal.wait("bash ./make two ")
         terminal.type("xn")
         terminal.wait("So be it.")
         assert (shop / "one").exists()
@@ -40,11 +40,11 @@ def test_a_prompt_is_answered_with_markdown_and_a_summary(shop: Path) -> None:
         terminal.type("why is the total wrong?\r")
         terminal.wait("price unknown")
         terminal.wait(lambda: ready(terminal))
-        start = terminal.text.index("> why")
+        start = terminal.text.index("❯ why")
         shown = re.sub(r"\d+\.\d+ s · ", "", terminal.text[start:])
         assert shown.startswith(
-            "> why is the total wrong?\n\nWhy\n\nIt is one too low:\n\n  return sum(prices)\n\n • first\n • second\n\n"
-            "✔ done · 1 step · 1.5k tokens · price unknown\n\n>\n"
+            "❯ why is the total wrong?\n\nWhy\n\nIt is one too low:\n\n  return sum(prices)\n\n • first\n • second\n\n"
+            "✔ done · 1 step · 1.5k tokens · price unknown\n\n────"
         )
         terminal.type("/quit\r")
         assert terminal.wait_for_end() == 0
@@ -83,7 +83,7 @@ def test_enter_sends_and_other_ways_to_break_a_line_do_not(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("one\x1b\rtwo\nthree\\\rfour")
-        terminal.wait("> one\n  two\n  three\n  four")
+        terminal.wait("❯ one\n  two\n  three\n  four")
         terminal.type("\r")
         terminal.wait("Ok.")
         assert prompts(shop) == ["one\ntwo\nthree\nfour"]
@@ -199,13 +199,13 @@ def test_commands_and_files_are_completed(columns: int, rows: int, shop: Path) -
         terminal.type("/ses")
         terminal.wait("this proj")  # cut in a narrow window
         terminal.type("\t")
-        terminal.wait("> /sessions")
+        terminal.wait("❯ /sessions")
         terminal.type("\x03")
         terminal.wait(lambda: ready(terminal))
         terminal.type("look at @car")
         terminal.wait("cart.py")
         terminal.type("\t")
-        terminal.wait("> look at @cart.py")
+        terminal.wait("❯ look at @cart.py")
         terminal.type("\r")
         terminal.type("\r")
         terminal.wait("Ok.")
@@ -267,12 +267,12 @@ def test_a_resize_while_it_works_leaves_the_prompt_in_order(shop: Path) -> None:
         terminal.wait_beside(lambda: (shop / "started").exists())
         terminal.resize(50, 20)
         terminal.type("typed")
-        terminal.wait("> typed")
+        terminal.wait("❯ typed")
         terminal.resize(100, 30)
         (shop / "go").touch()
         terminal.wait("Done now.")
-        terminal.wait("> typed")
-        assert terminal.text.count("> typed") == 1
+        terminal.wait("❯ typed")
+        assert terminal.text.count("❯ typed") == 1
 
 
 @pytest.mark.slow
@@ -342,7 +342,7 @@ def test_the_history_is_kept_for_the_user_alone(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("\x1b[A")
-        terminal.wait("> remember me")
+        terminal.wait("❯ remember me")
     history = Path(cli.environment()["PATCHWRIGHT_HOME"]) / "data" / "history"
     assert history.stat().st_mode & 0o777 == 0o600
 

@@ -47,7 +47,7 @@ def test_symbols_come_with_where_they_are_and_go_into_the_prompt(columns: int, r
         terminal.wait("Basket.total_weight")
         assert "method · b" in terminal.text  # cut in a narrow window
         terminal.type("_we" + TAB)  # before what fits has been gathered
-        terminal.wait(lambda: "> look at @basket.py:Basket.total_weight" in terminal.text.replace("\n  ", ""))
+        terminal.wait(lambda: "❯ look at @basket.py:Basket.total_weight" in terminal.text.replace("\n  ", ""))
         terminal.type("\r\r")
         terminal.wait("Seen.")
         at_rest(terminal)
@@ -126,7 +126,7 @@ def test_a_picture_that_is_dropped_or_pasted_is_sent(shop: Path, tmp_path: Path)
         large = PNG + bytes(9_000)
         url = f"data:image/png;base64,{b64encode(large).decode()}"
         terminal.paste(url)  # long enough to be folded
-        terminal.wait(f"> what is [pasted {len(url)} characters]")
+        terminal.wait(f"❯ what is [pasted {len(url)} characters]")
         ask(terminal, "?", answers[2])
         *dropped, pasted = [event for event in log_of(shop) if event["kind"] == "prompt"]
         assert [len(each["images"]) for each in dropped] == [1, 1]

@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import Callable
 
 from cli.tui.frontend import Frontend
+from cli.tui.screen.working_line import WAITING
 from sandbox.sanitize import sanitize_text
 
 
 class TerminalPerson:
     """Asks one question after the other. Implements `Person`.
 
-    show: prints a message of the program
+    show: prints a question: its title, its text, and how to answer it
     """
 
-    def __init__(self, front: Frontend, show: Callable[[str], None]) -> None:
+    def __init__(self, front: Frontend, show: Callable[[str, str, str], None]) -> None:
         self._front = front
         self._show = show
         self._one = asyncio.Lock()
@@ -24,14 +25,20 @@ class TerminalPerson:
     async def answer(self, question: str) -> str:
         """See `Person.answer`."""
         async with self._one:
-            self._show(f"The model asks: {sanitize_text(question)}\nYour next line is the answer.")
+            self._show("The model asks", sanitize_text(question), "Your next line is the answer.")
             self._front.alert("a question waits for your answer")
-            self._front.show_activity("waiting for your answer")
+            self._front.show_activity(WAITING)
             self._waiting = asyncio.get_running_loop().create_future()
             try:
-                return await self._waiting
+                with self._front.waiting:
+                    return await self._waiting
             finally:
                 self._waiting = None
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question waits for its answer."""
+        return self._waiting is not None
 
     def take_answer(self, text: str) -> bool:
         """Take typed text for the answer; False if no question waits."""

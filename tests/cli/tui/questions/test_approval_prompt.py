@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from agent.app_dirs import Home
-from cli.tui.conversation.approval_prompt import TerminalApprover
 from cli.tui.frontend import Answer, Frontend, Question
+from cli.tui.questions.approval_prompt import TerminalApprover
 from sandbox.policy.decision import Approval, Decision, Mode, Policy
 from sandbox.policy.effects import Effect
 
@@ -25,7 +25,7 @@ class Screen:
 
     async def ask(self, question: Question) -> Answer:
         self.asked.append(question.why)
-        return Answer(kind=self.kind)
+        return Answer(name=self.kind)
 
 
 def ask_each(tmp_path: Path, kind: str, *questions: Decision) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.tui.frontend import Question
+from cli.tui.frontend import Option, Question
 from tools.session.finish import PROPOSED
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ async def offer_proposal(chat: Conversation) -> None:
 
     chat.front.alert("a proposed change waits for you")
     question = Question(
-        what="Write the proposed change?",
+        title="Write the proposed change?",
         why="it may only fit the tests; if written, all tests are run, and /undo takes it back",
+        options=(Option(name="yes", key="y", label="Yes, write it"), Option(name="no", key="n", label="No")),
+        otherwise="no",
     )
-    if (await chat.front.ask(question)).kind != "no":
+    if (await chat.front.ask(question)).name == "yes":
         await chat.run_turn(ACCEPT, shown="apply the proposed change")

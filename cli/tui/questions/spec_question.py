@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cli.tui.frontend import Choice, Frontend
+from cli.tui.frontend import Frontend, Option, Question
+from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from agent.turn.runtime import Runtime
@@ -23,16 +24,18 @@ def ask_about_findings(front: Frontend, runtime: Runtime) -> None:
             return "go on"  # worth a look, not a question at each prompt
         corrected = merge_corrections(found)
         front.alert("the task contradicts itself")
-        choices = [
-            Choice(label="go on", about="as it is"),
-            Choice(label="stop", about="correct it yourself"),
+        options = [
+            Option(name="go on", key="g", label="Go on", about="as it is"),
+            Option(name="stop", key="s", label="Stop", about="correct it yourself"),
         ]
         if corrected:
             files = ", ".join("the prompt" if each.path == "prompt" else each.path for each in corrected)
-            choices.append(Choice(label="apply", about=f"the proposed changes of {files}, and go on"))
-        picked = await front.pick("What about these findings?", choices)
-        answers: tuple[Decision, ...] = ("go on", "stop", "apply")
-        return answers[picked] if picked is not None else "stop"
+            about = f"the proposed changes of {sanitize_text(files)}, and go on"
+            options.append(Option(name="apply", key="a", label="Apply", about=about))
+        question = Question(title="What about these findings?", options=tuple(options), otherwise="stop")
+        answer = await front.ask(question)
+        answers: dict[str, Decision] = {"go on": "go on", "apply": "apply"}
+        return answers.get(answer.name, "stop")
 
     if (check := find_spec_check(runtime)) is not None:
         check.decide = decide

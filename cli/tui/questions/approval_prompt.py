@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.app_dirs import Home
-from cli.tui.frontend import Answer, Frontend, Question
+from cli.tui.frontend import Answer, Frontend, Option, Question
 from sandbox.errors import UserError
 from sandbox.policy.decision import Decision, Policy
 from sandbox.policy.effects import Effect
@@ -48,28 +48,35 @@ class TerminalApprover:
         asked = (*key, change)
         if self._last is not None and self._last[0] == asked and not question.asks_anew:
             return self._last[1]
-        shown = f"Allow {sanitize_text(tool)}: {what}" if what else f"Allow {sanitize_text(tool)}?"
-        shown = f"{shown}\n{change}" if change else shown
         rules = tuple(f"shell({sanitize_for_approval(each)})" for each in question.always)
         self.front.alert("an action waits for your answer")
-        answer = await self.front.ask(Question(what=shown, why=sanitize_text(question.reason), rules=rules))
+        answer = await self.front.ask(
+            Question(
+                title=f"Allow {sanitize_text(tool)}?",
+                what=what,
+                change=change,
+                why=sanitize_text(question.reason),
+                options=_list_options(rules),
+                otherwise="no",
+            )
+        )
         decision = self._apply_answer(answer, key)
         if not question.asks_anew:
             self._last = (asked, decision)
         return decision
 
     def _apply_answer(self, answer: Answer, key: tuple[str, str]) -> Decision:
-        match answer.kind:
+        match answer.name:
             case "no":
-                said = (
-                    f"the user refused it and says: {answer.word}" if answer.word else "the user refused it"
-                )
-                return Decision(verdict="deny", reason=said)
+                return Decision(verdict="deny", reason="the user refused it")
+            case "word":
+                said = f" and says: {answer.text}" if answer.text else ""
+                return Decision(verdict="deny", reason=f"the user refused it{said}")
             case "session":
                 self._allowed.add(key)
                 return Decision(verdict="allow", reason="the user allows it in this session")
             case "rule":
-                return self._store_rules(answer.rules)
+                return self._store_rules(tuple(each.strip() for each in answer.text.split(";")))
         return Decision(verdict="allow", reason="the user allowed it")
 
     def _store_rules(self, rules: tuple[str, ...]) -> Decision:
@@ -88,6 +95,30 @@ class TerminalApprover:
         except UserError as error:  # the rule applies in this session at least
             self.front.print(sanitize_text(f"not stored: {error.message}") + "\n")
         return Decision(verdict="allow", reason="the user allows it always")
+
+
+def _list_options(rules: tuple[str, ...]) -> tuple[Option, ...]:
+    """Return the answers. `rules`: patterns that a lasting "yes" would store; () if no wider permission is advisable"""
+    lasting = Option(
+        name="rule",
+        key="r",
+        label="Yes, always",
+        about="; ".join(rules),
+        line="rule to store, which you can edit (Enter stores it and goes on, Esc goes back):",
+        text="; ".join(rules),
+    )
+    return (
+        Option(name="once", key="y", label="Yes, once"),
+        Option(name="session", key="s", label="Yes, for this session"),
+        *([lasting] if rules else []),
+        Option(name="no", key="n", label="No"),
+        Option(
+            name="word",
+            key="t",
+            label="No, and tell it why",
+            line="what shall the model be told? (Enter sends it with the no, Esc goes back)",
+        ),
+    )
 
 
 def _describe_effect(effect: Effect) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.tui.frontend import Question
+from cli.tui.frontend import Option, Question
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
@@ -22,11 +22,14 @@ async def offer_kept_test(chat: Conversation) -> None:
     path = choose_test_path(chat.runtime.workspace, kept.script)
     chat.front.alert("a question waits for you")
     question = Question(
-        what=f"Keep the reproduction as a test in {path}?",
+        title="Keep the reproduction as a test?",
+        what=path,
         why="it failed before the fix and passes now; verify.keep_reproduction keeps it without a question",
+        options=(Option(name="yes", key="y", label="Yes, keep it"), Option(name="no", key="n", label="No")),
+        otherwise="no",
     )
     answer = await chat.front.ask(question)
     if conclusion.reproduction is not None:
         conclusion.reproduction.kept = None  # ask only once
-    if answer.kind != "no":
+    if answer.name == "yes":
         await chat.runtime.run_person_action("write", {"path": path, "content": kept.script})

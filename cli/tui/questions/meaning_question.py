@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cli.tui.frontend import Choice
+from cli.tui.frontend import Option, Question
 
 if TYPE_CHECKING:
     from agent.model.offline.intent.wish_question import Meaning
@@ -19,14 +19,15 @@ def ask_about_meaning(chat: Conversation) -> None:
         if chat.planning.on:
             return "answer"  # nothing else is allowed
         chat.front.alert("a question waits for you")
-        choices = [
-            Choice(label="repair", about="run the tests and mend what fails"),
-            Choice(label="answer", about="only look, change nothing"),
-            Choice(label="nothing", about="say it in other words"),
-        ]
-        picked = await chat.front.pick("Without a model I am not sure: what do you want?", choices)
-        meanings: tuple[Meaning, ...] = ("repair", "answer", "nothing")
-        return meanings[picked] if picked is not None else "nothing"
+        options = (
+            Option(name="repair", key="r", label="Repair", about="run the tests and mend what fails"),
+            Option(name="answer", key="a", label="Answer", about="only look, change nothing"),
+            Option(name="nothing", key="n", label="Nothing", about="say it in other words"),
+        )
+        title = "Without a model I am not sure: what do you want?"
+        answer = await chat.front.ask(Question(title=title, options=options, otherwise="nothing"))
+        meanings: dict[str, Meaning] = {"repair": "repair", "answer": "answer"}
+        return meanings.get(answer.name, "nothing")
 
     question = WishQuestion(model_name=lambda: chat.runtime.model.name, ask_meaning=ask_meaning)
     chat.runtime.conclusion.preparations.append(question)

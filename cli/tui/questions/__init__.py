@@ -1,0 +1,1 @@
+"""Questions to the person at the terminal, all in one frame: approvals, plans, proposals, questions of models."""

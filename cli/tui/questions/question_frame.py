@@ -1,0 +1,173 @@
+"""The frame around every question: its title in the upper edge, the command or change, the reason, the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cli.output.style.paint import get_mark
+from cli.output.style.terminal import Terminal, measure_columns, truncate_text, wrap_characters, wrap_words
+from cli.output.style.theme import apply_style
+from cli.tui.frontend import Option, Question
+
+WIDEST = 120
+"""Columns of a frame in a wide window: longer rows are hard to read."""
+
+LOW = 16
+"""Rows of a window below which the answers stand in as few rows as they need."""
+
+LEAST = 3
+"""Rows of the question itself that are always shown."""
+
+Row = Sequence[tuple[str, str]]
+
+_CORNERS = {True: "╭╮╰╯─│", False: "++++-|"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """A question as it is drawn in a window that leaves it `rows` rows.
+
+    current: number of the marked option, -1 for none; purpose: of the text that is typed instead, "" for none
+    is_held: keys are not for the question yet
+    """
+
+    question: Question
+    terminal: Terminal
+    rows: int
+    current: int = 0
+    purpose: str = ""
+    is_held: bool = False
+
+    @property
+    def columns(self) -> int:
+        """Columns of the frame."""
+        return min(self.terminal.columns - 1, WIDEST)
+
+    @property
+    def fits(self) -> bool:
+        """Whether all of the question is seen."""
+        return len(self._wrap_text()) <= self._count_text_rows()
+
+    def format_rows(self) -> list[Row]:
+        """Return the rows of the frame, each as (style class, text)."""
+        text, room = self._wrap_text(), self._count_text_rows()
+        if len(text) > room:
+            where = "above, and v prints all again" if self.question.is_printed else "v prints all"
+            rest = truncate_text(f"… {len(text) - room + 1} more lines: {where}", self.columns - 4)
+            text = [*text[: room - 1], [("class:dim", rest)]]
+        gap: list[Row] = [[]] if self._has_gaps else []
+        inner = [*text, *self._wrap_why(), *gap, *self._format_answers()]
+        top, bottom = _draw_edges(self.question.title, self.columns, unicode=self.terminal.unicode)
+        side = _CORNERS[self.terminal.unicode][5]
+        return [top, *(_enclose(row, self.columns, side) for row in inner), bottom]
+
+    @property
+    def _has_gaps(self) -> bool:
+        return self.rows >= LOW
+
+    def _count_text_rows(self) -> int:
+        others = len(self._wrap_why()) + len(self._format_answers()) + 2 + self._has_gaps
+        return max(self.rows - others, LEAST)
+
+    def _wrap_text(self) -> list[Row]:
+        width = self.columns - 4
+        rows: list[Row] = []
+        if self.question.what:
+            rows += [[("class:asked", each)] for each in wrap_characters(self.question.what, width)]
+        for line in self.question.change.split("\n") if self.question.change else ():
+            style = {"+": "class:added", "-": "class:removed"}.get(line[:1], "")
+            rows += [[(style, each)] for each in wrap_characters(line, width)]
+        return rows
+
+    def _wrap_why(self) -> list[Row]:
+        if not self.question.why:
+            return []
+        rows = wrap_words(f"why: {self.question.why}", self.columns - 4).split("\n")
+        return [[("class:dim", each)] for each in rows]
+
+    def _format_answers(self) -> list[Row]:
+        if self.purpose:
+            return [[("", row)] for row in wrap_words(self.purpose, self.columns - 4).split("\n")]
+        if self.rows < LOW - 4:
+            return [*self._format_short_answers(), *([[("class:dim", HELD)]] if self.is_held else [])]
+        rows = [self._format_option(number, each) for number, each in enumerate(self.question.options)]
+        hint = HELD if self.is_held else self._format_hint()
+        return [*rows, [("class:dim", truncate_text(hint, self.columns - 4))]]
+
+    def _format_option(self, number: int, option: Option) -> Row:
+        marked = number == self.current and not self.is_held
+        sign = f"{get_mark('you', unicode=self.terminal.unicode)} " if marked else "  "
+        room = self.columns - 4 - measure_columns(f"{sign}{option.key}  ")
+        label = truncate_text(option.label, room)
+        about = f": {option.about}" if option.about else ""
+        style = "class:dim" if self.is_held else "class:current" if marked else ""
+        return [
+            ("class:key", sign),
+            ("class:dim" if self.is_held else "class:key", option.key),
+            (style, f"  {label}"),
+            ("class:dim", about if measure_columns(label + about) <= room else ""),
+        ]
+
+    def _format_hint(self) -> str:
+        other = next(each.label for each in self.question.options if each.name == self.question.otherwise)
+        arrows = "↑↓" if self.terminal.unicode else "arrows"
+        return f"{arrows} Enter, or its letter · Esc: {other[0].lower()}{other[1:]}"
+
+    def _format_short_answers(self) -> list[Row]:
+        """Format the answers side by side, for a window of few rows."""
+        rows: list[list[tuple[str, str]]] = [[]]
+        taken = 0
+        for number, each in enumerate(self.question.options):
+            label = truncate_text(each.label, self.columns - 6)
+            width = len(each.key) + 1 + measure_columns(label)
+            if rows[-1] and taken + 3 + width > self.columns - 4:
+                rows.append([])
+            taken = width if not rows[-1] else taken + 3 + width
+            rows[-1] += [("", "   ")] if rows[-1] else []
+            style = "class:current" if number == self.current and not self.is_held else ""
+            rows[-1] += [("class:key", each.key), (style, f" {label}")]
+        return list(rows)
+
+
+HELD = "keys answer it when you pause typing"
+"""Shown instead of the keys while typed text is not meant for the question."""
+
+
+def print_frame(title: str, text: str, hint: str, terminal: Terminal) -> str:
+    """Return a framed text with its title and a hint, as lines to be printed; the text is safe to show."""
+    columns, side = min(terminal.columns - 1, WIDEST), _CORNERS[terminal.unicode][5]
+    top, bottom = _draw_edges(title, columns, unicode=terminal.unicode)
+    rows = wrap_words(text, columns - 4).split("\n")
+    hints = wrap_words(hint, columns - 4).split("\n")
+    body: list[Row] = [*([("", row)] for row in rows), *([("class:dim", row)] for row in hints)]
+    lines: list[Row] = [top, *(_enclose(row, columns, side) for row in body), bottom]
+    styles = {"class:dim": "dim", "class:frame": "yellow", "class:question": "bold"}
+    return "".join(
+        "".join(apply_style(part, styles.get(style, "")) if terminal.colour else part for style, part in row)
+        + "\n"
+        for row in lines
+    )
+
+
+def format_whole_question(question: Question, columns: int) -> str:
+    """Return all of what a question is about, as lines to be printed above its frame."""
+    parts = [question.title, *filter(None, (question.what, question.change))]
+    return "\n".join(row for part in parts for row in wrap_characters(part, columns)) + "\n"
+
+
+def _draw_edges(title: str, columns: int, *, unicode: bool) -> tuple[Row, Row]:
+    left, right, low_left, low_right, line, _ = tuple(_CORNERS[unicode])
+    title = truncate_text(title, columns - 6)
+    rest = line * max(columns - 5 - measure_columns(title), 0)
+    top = [("class:frame", f"{left}{line} "), ("class:question", title), ("class:frame", f" {rest}{right}")]
+    return top, [("class:frame", f"{low_left}{line * (columns - 2)}{low_right}")]
+
+
+def _enclose(row: Row, columns: int, side: str) -> Row:
+    taken = sum(measure_columns(text) for _, text in row)
+    return [
+        ("class:frame", f"{side} "),
+        *row,
+        ("class:frame", f"{' ' * max(columns - 4 - taken, 0)} {side}"),
+    ]
