@@ -78,8 +78,9 @@ def _row(row: dict, columns: int, y: float) -> list[str]:
             more = ' font-weight="bold"' if bold else ""
             more += ' text-decoration="underline"' if under else ""
             more += ' font-style="italic"' if slanted else ""
+            length = (measure_columns(text) - inset) * CELL
             parts.append(
-                f'<text x="{x + inset * CELL:.1f}" y="{y:.0f}" textLength="{(measure_columns(text) - inset) * CELL:.1f}"'
+                f'<text x="{x + inset * CELL:.1f}" y="{y:.0f}" textLength="{length:.1f}"'
                 f' fill="{colour}"{more}>{words}</text>'
             )
         start = end

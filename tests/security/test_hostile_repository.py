@@ -121,7 +121,7 @@ def test_a_conversation_starts_works_and_is_undone_without_running_anything(
     ]
     argv = [*cli.PATCHWRIGHT, "-C", str(stranger.root), "--model", script(tmp_path, turns)]
     with Terminal(argv, cwd=tmp_path, env=cli.environment(), columns=100) as terminal:
-        terminal.wait("say what to do")
+        terminal.wait("⇧⇥")
         terminal.type("fix @ca")
         terminal.wait("cart.py")
         terminal.type("\x15fix the total\r")

@@ -14,7 +14,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.layout import (
     AnyContainer,
     BufferControl,
@@ -346,7 +346,7 @@ class Screen:
         return text.startswith("/") or text.rpartition(" ")[2].rpartition("\n")[2].startswith("@")
 
     def _build_layout(self) -> Layout:
-        is_empty = Condition(lambda: not self._buffer.text)
+        is_empty = Condition(lambda: not self._buffer.text) & ~is_searching
         prompt = Window(
             BufferControl(
                 self._buffer,

@@ -8,7 +8,7 @@ import pytest
 
 from agent.app_dirs import Home
 from tests.support.cli import call, script
-from tests.support.talking import SIZES, ask, at_rest, leave, log_of, make_shop, ready, talk
+from tests.support.talking import SIZES, ask, at_rest, leave, log_of, make_shop, prompted, ready, talk
 
 
 @pytest.mark.slow
@@ -29,8 +29,9 @@ def test_a_compaction_is_stopped_and_leaves_all_as_it_was(tmp_path: Path) -> Non
             terminal.type("typed meanwhile")
             terminal.wait("❯ typed meanwhile")
             terminal.type(key)
-            terminal.wait(lambda: "stopped\n" in terminal.text and "\n❯ typed meanwhile" in terminal.text)
-            assert terminal.everything.count("stopped\n") == stopped + 1
+            terminal.wait(lambda: terminal.everything.count("stopped\n") == stopped + 1)
+            terminal.wait_beside(lambda: "◐" not in terminal.text)
+            assert prompted(terminal) == "typed meanwhile"
             terminal.type("\x15")
             at_rest(terminal)
         ask(terminal, "/context undo", "nothing was shortened")

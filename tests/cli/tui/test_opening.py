@@ -169,7 +169,7 @@ def test_nothing_of_the_session_is_imported_before_the_prompt_stands(shop: Path)
     with Terminal(argv, cwd=shop, env=cli.environment(), columns=160) as terminal:
         terminal.wait(lambda: OPENING.encode() in terminal.raw)
         before = terminal.raw.partition(OPENING.encode())[0].decode()
-        terminal.wait(lambda: "say what to do".encode() in terminal.raw)
+        terminal.wait(lambda: "⇧⇥".encode() in terminal.raw)
         after = terminal.raw.decode("utf-8", "replace")
     names = imported(before)
     assert "prompt_toolkit.application" in names
@@ -196,7 +196,7 @@ def test_the_bare_command_needs_no_parser_of_command_lines(shop: Path) -> None:
     env = {**cli.environment(), "PATCHWRIGHT_MODEL": "offline"}
     argv = [sys.executable, "-X", "importtime", "-m", "patchwright"]
     with Terminal(argv, cwd=shop, env=env, columns=160) as terminal:
-        terminal.wait(lambda: "say what to do".encode() in terminal.raw)
+        terminal.wait(lambda: "⇧⇥".encode() in terminal.raw)
         assert not {"typer", "click"} & imported(terminal.raw.decode("utf-8", "replace"))
         terminal.type("\x04")
         assert terminal.wait_for_end() == 0

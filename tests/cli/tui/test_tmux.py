@@ -83,7 +83,7 @@ def tmux(shop: Path) -> Iterator[Tmux]:
     model = script(shop.parent, turns)
     terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--tests", "true", "--model", model], 80, 24)
     try:
-        terminal.wait("say what to do")
+        terminal.wait("⇧⇥")
         yield terminal
     finally:
         terminal.close()

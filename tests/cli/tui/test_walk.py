@@ -86,12 +86,15 @@ def test_every_key_of_the_prompt(columns: int, rows: int, shop: Path) -> None:
         typed("again", "again")
         typed(f"{ctrl('x')}{ctrl('e')}", "again and more")
         cleared(terminal, ctrl("c"))
-        # Esc alone does nothing; plan mode on and off; the transcript, by its keys; a list that is left
+        # Esc alone does nothing; plan, ask, auto; the transcript, by its keys; a list that is left
         terminal.type("\x1b[Z")
         terminal.wait("\nplan · ")
         at_rest(terminal)
         terminal.type("\x1b[Z")
-        terminal.wait("plan mode is off")
+        terminal.wait("\nask · ")
+        at_rest(terminal)
+        terminal.type("\x1b[Z")
+        terminal.wait("auto: it writes in the repository")
         at_rest(terminal)
         for leaving in ("q", ESCAPE, ctrl("o"), ctrl("c")):
             terminal.type(ctrl("o"))
@@ -197,17 +200,17 @@ def test_plans_are_edited_turned_down_and_left(columns: int, rows: int, shop: Pa
         at_rest(terminal)
         terminal.type("/plan mend the total\r")
         terminal.wait("The plan is made.")
-        terminal.type("go on\r")
+        terminal.type("g")
         at_rest(terminal)
         terminal.type("differently\r")
         terminal.wait("Another plan.")
         terminal.wait("The plan is made.")
-        terminal.type("edit it\r")
+        terminal.type("e")
         terminal.wait("1. take the one away")
         terminal.type(", carefully\r")
         terminal.wait("Carried out.")
         at_rest(terminal)
-        assert "plan" not in terminal.text.split("\n")[-1]
+        assert not terminal.text.split("\n")[-1].startswith("plan")
         leave(terminal)
 
 
