@@ -116,17 +116,15 @@ def test_a_doubtful_change_is_written_once_it_is_accepted(fee: Repo) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
-        "explain the tests",
-        "what do the failing tests check? do not change anything",
+        "which tests fail? do not change anything",
         "make the failing tests pass, but do not change any file",
         "how do I fix the failing test?",
     ],
 )
 def test_without_a_model_a_question_changes_nothing(total: Repo, prompt: str) -> None:
     result = offline(total, prompt)
-    assert result.code == 6, result.err
-    assert "this needs a model" in result.err
-    assert "run_tests" not in result.err, "nothing was begun"
+    assert result.code == 0, result.err
+    assert "1 test fails, 1 passes" in result.out
     assert untouched(total)
 
 

@@ -24,7 +24,7 @@ def ask_about_meaning(chat: Conversation) -> None:
             Option(name="answer", key="a", label="Answer", about="only look, change nothing"),
             Option(name="nothing", key="n", label="Nothing", about="say it in other words"),
         )
-        title = "Without a model I am not sure: what do you want?"
+        title = "A repair, or an answer?"
         answer = await chat.front.ask(Question(title=title, options=options, otherwise="nothing"))
         meanings: dict[str, Meaning] = {"repair": "repair", "answer": "answer"}
         return meanings.get(answer.name, "nothing")

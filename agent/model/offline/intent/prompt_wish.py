@@ -167,6 +167,12 @@ def classify_prompt(prompt: str) -> Wish:
     return "other" if any(_repairs_no_code(each) for each in sentences) else "unclear"
 
 
+def orders_repair(prompt: str) -> bool:
+    """Return whether a prompt orders a repair, even if it forbids to write one."""
+    text = _CITED.sub(" ", remove_quoted_text(prompt)).strip()
+    return any(_orders_repair(each) for each in _split_sentences(text))
+
+
 def forbids_changes(prompt: str) -> bool:
     """Return whether a prompt forbids changes of the code, in one of the languages that are understood."""
     text = remove_quoted_text(prompt)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from agent.model.offline.intent.prompt_wish import orders_repair
 from agent.verify.prompt_intent import remove_quoted_text
 
 Topic = Literal[
@@ -236,15 +237,24 @@ _NO_NAMES = frozenset(
 )
 """Words of questions that are no names of code."""
 
+_NEED_NAMES = frozenset({"describe", "defined", "used", "calls", "checks", "tests-of"})
+_PROHIBITION = re.compile(
+    r"[,;]?\s*\b(?:but\s+|and\s+|please\s+)*(?:do not|don't|dont|never|without)\s+"
+    r"(?:chang|touch|edit|writ|fix|repair|apply|modify)\w*\b[^.?!,;\n]*[.!]*",
+    re.IGNORECASE,
+)
+"""What must not be done says nothing about what is asked."""
+
 
 def read_question(prompt: str) -> Question | None:
     """Return what a prompt asks; None if no topic fits and it has too few words to search for."""
     text = remove_quoted_text(prompt).strip()
     names = find_names(text)
-    bare = text.rstrip(" ?.!¿")
-    topic = next((topic for topic, pattern in _TOPICS.items() if pattern.search(bare)), None)
-    if topic in ("describe", "defined", "used", "calls", "checks", "tests-of") and not names:
-        topic = None
+    if orders_repair(prompt):  # and nothing may be written
+        return Question(topic="fix", text=text, names=names)
+    bare = _PROHIBITION.sub("", text).strip().rstrip(" ?.!¿")
+    open_topics = {topic: each for topic, each in _TOPICS.items() if names or topic not in _NEED_NAMES}
+    topic = next((topic for topic, pattern in open_topics.items() if pattern.search(bare)), None)
     if topic is None and (len(_list_content_words(text)) >= 2 or names):
         topic = "describe" if names and is_sure_name(names[0]) else "words"
     return Question(topic=topic, text=text, names=names) if topic is not None else None
