@@ -262,7 +262,7 @@ def _check_model_keys(env: Mapping[str, str]) -> Finding:
     return Finding(
         name="models",
         verdict="warn",
-        detail="no key in the environment: the offline engine repairs failing tests, and nothing else",
+        detail="no key in the environment: the offline engine repairs failing tests and looks things up",
         hint="export OPENAI_API_KEY=… or ANTHROPIC_API_KEY=…, or name a local server with --api-base URL",
     )
 
