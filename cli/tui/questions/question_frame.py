@@ -130,7 +130,7 @@ class Frame:
         return list(rows)
 
 
-HELD = "keys answer it when you pause typing"
+HELD = "keys answer when you pause typing"
 """Shown instead of the keys while typed text is not meant for the question."""
 
 

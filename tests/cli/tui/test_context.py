@@ -29,8 +29,8 @@ def test_a_compaction_is_stopped_and_leaves_all_as_it_was(tmp_path: Path) -> Non
             terminal.type("typed meanwhile")
             terminal.wait("❯ typed meanwhile")
             terminal.type(key)
-            terminal.wait(lambda: terminal.everything.count("stopped\n") == stopped + 1)
-            terminal.wait_beside(lambda: "◐" not in terminal.text)
+            terminal.wait(lambda count=stopped: terminal.everything.count("stopped\n") == count + 1)
+            terminal.wait_beside(lambda: "esc to stop" not in terminal.text)
             assert prompted(terminal) == "typed meanwhile"
             terminal.type("\x15")
             at_rest(terminal)

@@ -10,6 +10,7 @@ import pytest
 from agent.events import End, Prompt
 from agent.events.serialization import parse_event
 from cli.output.style.terminal import Terminal as Screen
+from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.session_view import SessionView
 from tests.support.cli import git
 from tests.support.golden import compare, settled, steady
@@ -35,6 +36,7 @@ class Paper:
 
     def __init__(self, columns: int, rows: int) -> None:
         self.text = ""
+        self.waiting = WaitingTime()
         self.terminal = Screen(tty=True, dumb=False, colour=False, unicode=True, columns=columns, rows=rows)
 
     def print(self, text: str) -> None:
@@ -43,13 +45,13 @@ class Paper:
     def _nothing(self, *shown: object) -> None:
         """It would be redrawn."""
 
-    set_live_output = show_activity = show_last_output = show_plan = alert = _nothing
+    set_live_output = show_activity = show_tokens = show_last_output = show_plan = alert = _nothing
 
 
 def printed(columns: int, rows: int) -> str:
     """What the events of the only session's first turn look like in a window of this size."""
     paper = Paper(columns, rows)
-    view = SessionView(cast(Any, paper), lambda: "offline")
+    view = SessionView(cast(Any, paper))
     lines = logs()[0].read_bytes().splitlines()
     events = [parse_event(line) for line in lines]
     begun = next(place for place, event in enumerate(events) if isinstance(event, Prompt))

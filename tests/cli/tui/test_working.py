@@ -9,7 +9,7 @@ import pytest
 from agent.app_dirs import Home
 from tests.support.cli import call, git
 from tests.support.golden import looks_as_it_did
-from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of, prompts, talk
+from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of, prompted, prompts, talk
 
 pytestmark = pytest.mark.slow
 
@@ -225,11 +225,11 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
         asked("Allow python?", "y")
         terminal.wait_beside(lambda: (shop / "begun").exists())
         terminal.type(ESCAPE + "sa")
-        terminal.wait("❯ sa")
+        terminal.wait(lambda: prompted(terminal) == "sa")
         terminal.wait("git fetch --prune")
-        terminal.wait("keys answer it when you pause typing")
+        terminal.wait("keys answer when you pause typing")
         terminal.type("y yes")
-        terminal.wait("❯ say yes")
+        terminal.wait(lambda: prompted(terminal) == "say yes")
         looks("held")
         terminal.type("\r")
         terminal.wait("queued: say yes")
