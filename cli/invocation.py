@@ -34,6 +34,7 @@ class Invocation:
     strategy: name of the strategy; None: as the settings say, or `sample` where attempts are named
     apply_doubtful: the offline engine writes changes of low confidence, too
     requirements: a file with requirements that the work has to meet
+    answers: a file with answers to the model's questions
     proceed: called repeatedly while an existing session is read; an exception from it aborts the read
     """
 
@@ -48,6 +49,7 @@ class Invocation:
     strategy: str | None = None
     apply_doubtful: bool = False
     requirements: Path | None = None
+    answers: Path | None = None
     proceed: Callable[[], None] = lambda: None
 
 
@@ -80,6 +82,11 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         version=VERSION,
         proceed=invocation.proceed,
     )
+    answers = None
+    if invocation.answers is not None:
+        from agent.team.answers_file import PreparedAnswers
+
+        answers = PreparedAnswers.from_file(invocation.answers)
     runtime = assemble_runtime(settings, request, home)
     if settings.verify.has_optional_checks or invocation.requirements is not None:
         _attach_checks(runtime, home, invocation.requirements)
@@ -87,6 +94,10 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         from agent.team.attach import attach_team
 
         attach_team(runtime, home)
+    if answers is not None:
+        from agent.team.attach import attach_person
+
+        attach_person(runtime, answers, stays_open=False)
     if settings.verify.review:
         from agent.verify.review.review_verifier import add_reviewer
 

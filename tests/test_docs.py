@@ -114,6 +114,8 @@ def test_every_command_of_the_documents_runs(line: str, ledger: Path) -> None:
     (ledger / "look.py").write_text("files = list_files()\n# %%\nlen(files)\n")
     (ledger / "notes.md").write_text("A block:\n\n```python\n1 + 1\n```\n")
     (ledger / "task.md").write_text("- do not touch order.py\n")
+    [prepared] = re.findall(r"^```json\n(.*?)^```", AGENTS.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    (ledger / "answers.json").write_text(prepared)
     (ledger.parent / "other").mkdir()
     piped, _, rest = line.rpartition(" | ")
     words = shlex.split(rest)

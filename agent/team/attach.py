@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from agent.app_dirs import Home
 from agent.events import Prompt
 from agent.session.branch_history import History
+from agent.team.ask_user_tool import make_ask_user_tool
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.agent_folders import has_agent_files
 from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
 from agent.team.delegate_offer import DelegateOffer, may_use_agents
-from agent.team.delegate_tools import make_ask_user_tool, make_delegate_tool
+from agent.team.delegate_tools import make_delegate_tool
 from agent.team.person import Person
 from agent.turn.runtime import Runtime
 from tools.core.action import Observation
@@ -147,9 +148,8 @@ def find_session_team(runtime: Runtime) -> SessionTeam | None:
     return runtime.team if isinstance(runtime.team, SessionTeam) else None
 
 
-def attach_person(runtime: Runtime, person: Person) -> None:
-    """Let agents and the model ask the person in front of a session that outlives its turns."""
+def attach_person(runtime: Runtime, person: Person, *, stays_open: bool = True) -> None:
+    """Let agents and the model ask somebody. stays_open: the session outlives its turns, so that agents may work on"""
     if (attached := find_session_team(runtime)) is not None:
-        attached.person, attached.stays_open = person, True
-        if runtime.settings.agents.delegate:
-            runtime.toolbox.add(offered=[make_ask_user_tool(attached)])
+        attached.person, attached.stays_open = person, stays_open
+        runtime.toolbox.add(offered=[make_ask_user_tool(attached)])

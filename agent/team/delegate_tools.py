@@ -1,4 +1,4 @@
-"""Tools of a session that may start agents: `delegate`, and `ask_user` for what only a person knows."""
+"""`delegate`: the tool of a session that may start agents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from agent.team.definitions.agent_definition import AgentDefinition
-from agent.team.person import NOBODY, Person
+from agent.team.person import Person
 from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool, tool
@@ -21,8 +21,6 @@ MOST_TOLD = 24
 """Agents that a model is told of by name; it may call the others, too."""
 
 LONGEST_TASK = 20_000
-
-LONGEST_ANSWER = 8_000
 
 
 class Delegation(Protocol):
@@ -83,21 +81,3 @@ def make_delegate_tool(team: Delegation, agents: Mapping[str, AgentDefinition]) 
         runs_beside=lambda arguments: not changes_files(arguments),
         is_tracked=True,
     )
-
-
-def make_ask_user_tool(team: Delegation) -> Tool:
-    """Return the tool that asks the person in front of the session."""
-
-    @tool(effect="none")
-    async def ask_user(question: str, *, at: Workspace) -> Observation:
-        """Ask the user what you cannot find out, and must know to go on."""
-        if not question.strip():
-            raise ToolFailure("ask_user: the question is empty")
-        if team.person is None:
-            return Observation(text=NOBODY, data={"answered": False}, failed=True)
-        answer = (await team.person.answer(question.strip())).strip()
-        if not answer:
-            return Observation(text="The user gave no answer. Decide yourself.", data={"answered": False})
-        return Observation(text=f"The user answers: {answer[:LONGEST_ANSWER]}", data={"answered": True})
-
-    return ask_user

@@ -1,14 +1,48 @@
-"""The person in front of a session, as agents see them: somebody who may answer a question."""
+"""The person in front of a session, as models see them: somebody who may answer questions."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass, field
 from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class UserQuestion:
+    """A question with the answers that a model thinks of; the person may always give another.
+
+    options: each a short label, or "label: what it means"
+    several: more than one of them may be chosen
+    """
+
+    question: str
+    options: list[str] = field(default_factory=list)
+    several: bool = False
+
+    def read_answer(self, typed: str) -> str:
+        """Return what was typed, numbers of options replaced by their labels."""
+        text = typed.strip()
+        parts = re.split(r"[,;\s]+", text) if self.several else [text]
+        numbers = [int(each) for each in parts if each.isdecimal()]
+        if (
+            not self.options
+            or len(numbers) != len(parts)
+            or not all(0 < n <= len(self.options) for n in numbers)
+        ):
+            return text
+        return ", ".join(split_option(self.options[number - 1])[0] for number in dict.fromkeys(numbers))
+
+
+def split_option(option: str) -> tuple[str, str]:
+    """Return (label, meaning) of an option; the meaning is "" if it has none."""
+    label, _, meaning = option.partition(": ")
+    return label.strip(), meaning.strip()
 
 
 class Person(Protocol):
     """Answers questions of models."""
 
-    async def answer(self, question: str) -> str:
+    async def answer(self, question: UserQuestion) -> str:
         """Return the person's answer; "" if they gave none."""
         ...
 

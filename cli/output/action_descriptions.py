@@ -105,6 +105,15 @@ def _describe_search(arguments: Data) -> str:
     return " in ".join([repr(str(arguments.get("pattern", ""))), *where])
 
 
+def _describe_questions(arguments: Data) -> str:
+    """Return the first question, and how many more there are."""
+    questions = _filter_mappings(arguments.get("questions"))
+    asked = [str(arguments.get("question") or ""), *(str(each.get("question", "")) for each in questions)]
+    asked = [each.strip() for each in asked if each.strip()]
+    first = asked[0].partition("\n")[0] if asked else ""
+    return f"{first} (and {len(asked) - 1} more)" if len(asked) > 1 else first
+
+
 def _describe_targets(arguments: Data) -> str:
     targets = arguments.get("targets")
     return " ".join(map(str, targets)) if isinstance(targets, list | tuple) else ""
@@ -154,7 +163,7 @@ _TARGETS: dict[str, Callable[[Data], str]] = {
     "recall": _make_first_line_describer("ref"),
     "memory": _make_first_line_describer("note"),
     "delegate": _make_lines_describer("agent", "child", "task"),
-    "ask_user": _make_first_line_describer("question"),
+    "ask_user": _describe_questions,
     "ask": _make_first_line_describer("question"),
     "report": _make_first_line_describer("answer"),
     "git_commit": _make_first_line_describer("message"),

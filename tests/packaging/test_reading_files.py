@@ -93,6 +93,7 @@ ALLOWED = {
     "cli/hooks/commit_message.py": "the message that git hands to its hook",
     "cli/init/agents_file.py": WRITES,
     "agent/verify/answer_schema.py": NAMED,
+    "agent/team/answers_file.py": NAMED,
     "agent/verify/select/changed_functions.py": "through Project.read_text: by the tools' place, bounded",
     "tools/lint/gaming/git_changes.py": "through Change.read_text: contents in memory",
     "agent/verify/select/program_worker.py": "runs in the sandbox",

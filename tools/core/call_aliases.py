@@ -245,11 +245,40 @@ _STATUSES = {"pending": "open", "in_progress": "doing", "completed": "done"}
 
 
 def _to_question_call(given: Given) -> Taken:
+    """Translate `AskUserQuestion(questions)` and `ask_followup_question(question, follow_up)`."""
     questions = given.get("questions")
     if isinstance(questions, list):
-        texts = [str(each.get("question", "")) for each in questions if isinstance(each, dict)]
-        given = {"question": "\n".join(texts)}
-    return ("ask_user", {"question": given["question"]}) if given.get("question") else None
+        asked = [_to_question(each) for each in questions if isinstance(each, dict) and each.get("question")]
+        if len(asked) == 1 and not asked[0]["options"]:
+            return ("ask_user", {"question": asked[0]["question"]})
+        return ("ask_user", {"questions": asked}) if asked else None
+    if not given.get("question"):
+        return None
+    if options := _list_options(given.get("options") or given.get("follow_up")):
+        return ("ask_user", {"questions": [{"question": given["question"], "options": options}]})
+    return ("ask_user", {"question": given["question"]})
+
+
+def _to_question(given: Given) -> Given:
+    """Return one question of another agent's call; its `header`, a short title, is left out."""
+    several = given.get("several", given.get("multiSelect", given.get("multi_select", False)))
+    options = _list_options(given.get("options"))
+    return {"question": given["question"], "options": options, "several": several}
+
+
+def _list_options(options: object) -> list[str]:
+    """Return options as "label: meaning", from texts or objects."""
+    found = []
+    for each in options if isinstance(options, list) else []:
+        if isinstance(each, dict):
+            label, meaning = (
+                str(each.get("label") or each.get("text") or ""),
+                str(each.get("description") or ""),
+            )
+            each = f"{label}: {meaning}" if label and meaning else label or meaning
+        if each and isinstance(each, str):
+            found.append(each)
+    return found
 
 
 def _read_inputs(tool: str) -> Mapping[str, str]:

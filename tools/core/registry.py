@@ -223,7 +223,9 @@ def _build_type_schema(hint: Any) -> dict[str, Any]:
             "type": "object",
             "properties": {name: _build_type_schema(each) for name, each in fields.items()},
             "required": [
-                each.name for each in dataclasses.fields(hint) if each.default is dataclasses.MISSING
+                each.name
+                for each in dataclasses.fields(hint)
+                if each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
             ],
         }
     if hint in _JSON_TYPES:

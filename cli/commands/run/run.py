@@ -103,6 +103,12 @@ def run(
             help="How it is worked on; `patchwright strategies` lists them.",
         ),
     ] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers", metavar="FILE", help="Answers to the model's questions: a line each, or JSON."
+        ),
+    ] = None,
     apply: Annotated[
         bool,
         typer.Option("--apply", help="Without a model: write a change even if it may only fit the tests."),
@@ -130,6 +136,8 @@ def run(
         raise typer.BadParameter("--strategy cannot be combined with --input, --output-schema or --session")
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
+    if answers is not None and input_ is Input.stream_json:
+        raise typer.BadParameter("--answers cannot be combined with --input stream-json")
     if input_ is Input.stream_json:
         if text is not None or schema is not None:
             raise typer.BadParameter(
@@ -158,6 +166,7 @@ def run(
             requirements=requirements,
             attempts=attempts,
             strategy=strategy,
+            answers=answers,
             apply_doubtful=apply,
         )
     )
@@ -175,6 +184,7 @@ def run_one_shot(
     requirements: Path | None = None,
     attempts: int | None = None,
     strategy: str | None = None,
+    answers: Path | None = None,
     apply_doubtful: bool = False,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path emits a final event."""
@@ -192,6 +202,7 @@ def run_one_shot(
         requirements=requirements,
         attempts=attempts,
         strategy=strategy,
+        answers=answers,
         apply_doubtful=apply_doubtful,
     )
     return run_with_final_event(output, lambda: _run_prompt(invocation, read_prompt(prompt), output))

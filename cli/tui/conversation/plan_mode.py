@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 ASKED = (
     "[Plan mode: only look, change nothing (edits are denied). Work out how you would do this, write it down with the"
-    " `plan` tool, and answer with the plan in a few lines and what is uncertain about it.]"
+    " `plan` tool, and answer with the plan in a few lines and what is uncertain about it. What only"
+    " the user can decide, ask first (`ask_user`).]"
 )
 
 SWITCHED = "plan-mode"

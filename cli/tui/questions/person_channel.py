@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from agent.team.person import UserQuestion, split_option
 from cli.tui.frontend import Frontend
 from cli.tui.screen.working_line import WAITING
 from sandbox.sanitize import sanitize_text
@@ -22,16 +23,17 @@ class TerminalPerson:
         self._one = asyncio.Lock()
         self._waiting: asyncio.Future[str] | None = None
 
-    async def answer(self, question: str) -> str:
+    async def answer(self, question: UserQuestion) -> str:
         """See `Person.answer`."""
         async with self._one:
-            self._show("The model asks", sanitize_text(question), "Your next line is the answer.")
+            self._show("The model asks", _format_question(question), _explain_answer(question))
             self._front.alert("a question waits for your answer")
             self._front.show_activity(WAITING)
             self._waiting = asyncio.get_running_loop().create_future()
             try:
                 with self._front.waiting:
-                    return await self._waiting
+                    answer = await self._waiting
+                return question.read_answer(answer)
             finally:
                 self._waiting = None
 
@@ -46,3 +48,19 @@ class TerminalPerson:
             return False
         self._waiting.set_result(text)
         return True
+
+
+def _format_question(question: UserQuestion) -> str:
+    """Return a question with its options as a numbered list."""
+    rows = [sanitize_text(question.question.strip())]
+    for number, option in enumerate(question.options, 1):
+        label, meaning = map(sanitize_text, split_option(option))
+        rows.append(f"{number}. {label}" + (f" ({meaning})" if meaning else ""))
+    return "\n".join(rows)
+
+
+def _explain_answer(question: UserQuestion) -> str:
+    if not question.options:
+        return "Your next line is the answer."
+    numbers = "numbers such as 1,2" if question.several else "a number"
+    return f"Your next line is the answer: {numbers}, or your own words."

@@ -16,6 +16,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.events import ChildEvent, ChildProgress, Event, ObservationEvent, SessionStart
 from agent.session.log import read_events
 from agent.team.attach import SessionTeam
+from agent.team.person import UserQuestion
 from agent.team.report import LONGEST
 from agent.turn.runtime import Runtime
 from tests.support.cli import call, git
@@ -41,8 +42,8 @@ class Customer:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def answer(self, question: str) -> str:
-        self.asked.append(question)
+    async def answer(self, question: UserQuestion) -> str:
+        self.asked.append(question.question)
         return "net"
 
 
