@@ -8,6 +8,7 @@ from typing import Literal
 from agent.budget.limit_settings import LimitSettings
 from agent.context.context_settings import ContextSettings
 from agent.extension.skills.skill_settings import SkillSettings
+from agent.lead.lead_settings import LeadSettings
 from agent.model.model_settings import ModelSettings
 from agent.monitor.discipline_settings import DisciplineSettings
 from agent.rules.named_rule import NamedRule
@@ -51,6 +52,7 @@ class SessionSettings:
     context: ContextSettings = field(default_factory=ContextSettings)
     discipline: DisciplineSettings = field(default_factory=DisciplineSettings)
     rules: tuple[NamedRule, ...] = ()
+    lead: LeadSettings = field(default_factory=LeadSettings)
     verify: VerifySettings = field(default_factory=VerifySettings)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     agents: TeamSettings = field(default_factory=TeamSettings)

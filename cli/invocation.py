@@ -94,6 +94,9 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         from agent.team.attach import attach_team
 
         attach_team(runtime, home)
+        from agent.lead.lead_monitor import attach_lead
+
+        attach_lead(runtime)
     if answers is not None:
         from agent.team.attach import attach_person
 

@@ -106,6 +106,7 @@ class Request:
 
     shared: characters at the beginning of `system` that are the same in every folder, None if all are; what a model
         is told beside them goes behind them, so that a server's prefix cache holds from folder to folder
+    temperature: in place of the usual one, where the wire format takes it
     """
 
     system: str
@@ -113,6 +114,7 @@ class Request:
     tools: Sequence[ToolSpec] = ()
     max_output: int | None = None
     shared: int | None = None
+    temperature: float | None = None
 
     def split_system(self) -> tuple[str, str]:
         """Return the part of the system prompt that all folders share, and the rest, "" if there is none."""

@@ -65,6 +65,13 @@ class Monitors:
             if getattr(type(monitor), hook) is not getattr(Monitor, hook):
                 asked.append(monitor)
 
+    def prepend_monitor(self, monitor: Monitor) -> None:
+        """Add one as the first to be asked."""
+        self.monitors.insert(0, monitor)
+        for hook, asked in self._asked.items():
+            if getattr(type(monitor), hook) is not getattr(Monitor, hook):
+                asked.insert(0, monitor)
+
     def restore(self, history: History, facts: Facts) -> None:
         """Restore the state of a resumed session."""
         for monitor in self.monitors:

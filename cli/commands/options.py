@@ -89,6 +89,20 @@ class ActionsOption(StrEnum):
 Actions = Annotated[
     ActionsOption | None, typer.Option("--actions", help="Action format: tool calls, Python code, or both.")
 ]
+
+
+class LeadOption(StrEnum):
+    """When the harness leads a turn about failing tests."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+Lead = Annotated[
+    LeadOption | None,
+    typer.Option("--lead", help="When the harness leads work on failing tests: for models that get nowhere."),
+]
 MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=1, help="Stop after so many steps.")]
 MaxCost = Annotated[
     float | None,

@@ -26,7 +26,7 @@ from sandbox.policy.decision import Approval, Mode
 WORDS: Mapping[str, Callable[[str], Mode | Approval]] = {"mode": Mode, "approval": Approval}
 """Flags whose text is converted to an enum."""
 
-FLAG_KEYS = {"test_command": "tests.command", "plain": "terminal.plain"}
+FLAG_KEYS = {"test_command": "tests.command", "lead": "lead.when", "plain": "terminal.plain"}
 """Flags whose names differ from the setting's."""
 
 

@@ -75,6 +75,7 @@ KEYS: Mapping[str, str] = {
     "tests": "session.tools.tests",
     "edit": "session.tools.edit",
     "discipline": "session.discipline",
+    "lead": "session.lead",
     "verify": "session.verify",
     "strategy": "session.strategy",
     "agents": "session.agents",

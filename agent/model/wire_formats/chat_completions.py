@@ -88,6 +88,8 @@ class ChatWire:
             options["reasoning_effort"] = dialect.effort
         if dialect.temperature is not None:
             options["temperature"] = dialect.temperature
+        if request.temperature is not None and not dialect.sticky:  # newer models of OpenAI refuse it
+            options["temperature"] = request.temperature
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
         messages = [fixed.system] if fixed.system else []

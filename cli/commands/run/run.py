@@ -17,6 +17,7 @@ from cli.commands.options import (
     ApiBase,
     Folder,
     Input,
+    Lead,
     MaxCost,
     MaxSteps,
     MaxTime,
@@ -66,6 +67,7 @@ def run(
         str, typer.Option("--session", metavar="ID", help="Continue this session instead of a new one.")
     ] = "",
     actions: Actions = None,
+    lead: Lead = None,
     max_steps: MaxSteps = None,
     max_cost: MaxCost = None,
     max_time: MaxTime = None,
@@ -122,6 +124,7 @@ def run(
         sandbox=sandbox,
         test_command=tests,
         actions=actions,
+        lead=lead,
         max_steps=max_steps,
         max_cost=max_cost,
         max_time=max_time,

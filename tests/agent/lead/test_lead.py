@@ -1,0 +1,162 @@
+"""Turns that the harness leads: models that never call a tool mend a function, or end honestly."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.app_dirs import Home
+from agent.assemble import assemble_runtime
+from agent.events import ActionEvent, End, Event, MessageEvent, Signal
+from agent.lead.lead_monitor import attach_lead
+from agent.lead.lead_settings import LeadSettings
+from agent.model.protocol import Delta, Reply, Request, TextDelta
+from agent.model.scripted.scripted_model import split_into_pieces
+from agent.session_request import SessionRequest
+from tests.support.child_sessions import settings_for
+from tests.support.repo import Repo
+
+pytestmark = pytest.mark.slow
+
+CART = """\
+class Cart:
+    def __init__(self, prices):
+        self.prices = prices
+
+    def total(self):
+        rate = 1 - self.discount()
+        return sum(self.prices) + rate
+
+    def discount(self):
+        return 0.1 if len(self.prices) > 2 else 0
+"""
+TESTS = """\
+from cart import Cart
+
+def test_total():
+    assert Cart([10, 20]).total() == 30
+
+def test_discount():
+    assert Cart([10, 10, 10]).total() == 27
+"""
+RIGHT = "```python\ndef total(self):\n    rate = 1 - self.discount()\n    return sum(self.prices) * rate\n```"
+WRONG = "```python\ndef total(self):\n    return sum(self.prices)\n```"
+WORSE = "```python\ndef total(self):\n    return None\n```"
+PROMPT = "fix the failing tests"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Repo:
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", CART)
+    repo.write("test_cart.py", TESTS)
+    repo.commit_all()
+    return repo
+
+
+class Talker:
+    """A model that gives its replies one after the other, whatever it is asked; the last one again and again."""
+
+    name = "openai/talker"
+    window = 8_192
+
+    def __init__(self, replies: Sequence[str]) -> None:
+        self._replies = list(replies)
+        self.asked: list[str] = []
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        self.asked.append(request.messages[-1].text)
+        text = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+        for piece in split_into_pieces(text):
+            yield TextDelta(text=piece)
+        yield Reply(text=text)
+
+    async def close(self) -> None: ...
+
+
+def play(
+    shop: Repo, replies: Sequence[str], prompt: str = PROMPT, **lead: Any
+) -> tuple[End, list[Event], list[str]]:
+    settings = replace(settings_for("openai/talker"), lead=LeadSettings(**lead), commit="turn")
+    model = Talker(replies)
+
+    async def run() -> tuple[End, list[Event], list[str]]:
+        request = SessionRequest(working=shop.root, model=lambda tell: model, env={})
+        runtime = assemble_runtime(settings, request, Home.from_environment())
+        attach_lead(runtime)
+        events: list[Event] = []
+        runtime.session.subscribe(events.append)
+        end = await runtime.run_turn(prompt)
+        await runtime.close()
+        return end, events, model.asked
+
+    return asyncio.run(run())
+
+
+def signals(events: Sequence[Event]) -> str:
+    return "\n".join(each.detail for each in events if isinstance(each, Signal))
+
+
+def test_a_model_that_only_talks_is_led_to_the_fix(shop: Repo) -> None:
+    end, events, asked = play(shop, ["You should fix the total function."] * 3 + [RIGHT])
+    [question] = [each for each in asked if "This test fails: test_cart.py::test_" in each]
+    assert "Cart.total in cart.py\n```python\ndef total(self):" in question
+    assert (end.outcome, end.files) == ("done", ["cart.py"])
+    assert end.commit
+    assert "3 replies led nowhere: the harness leads" in signals(events)
+    assert "sum(self.prices) * rate" in shop.read("cart.py")
+    edits = [each for each in events if isinstance(each, ActionEvent) and each.tool == "edit"]
+    assert len(edits) == 1, "one ordinary action, which undo knows"
+    assert sum(isinstance(each, MessageEvent) for each in events) == 4
+
+
+def test_proposals_that_do_not_help_are_taken_back(shop: Repo) -> None:
+    end, _, asked = play(shop, [WORSE, RIGHT], when="always")
+    assert end.outcome == "done"
+    assert "did not help and was taken back" in asked[-1]
+    assert "return None" not in shop.read("cart.py")
+
+
+def test_what_helps_in_part_is_kept(shop: Repo) -> None:
+    end, _, asked = play(shop, [WRONG, RIGHT], when="always")
+    assert end.outcome == "done"
+    assert "helped, and is kept" in asked[-1]
+
+
+def test_a_number_chooses_a_candidate_of_the_engine(shop: Repo) -> None:
+    end, events, asked = play(shop, ["I do not know.", "1"], when="always")
+    assert "These changes pass the tests:\n1. cart.py: " in asked[-1]
+    assert end.outcome == "done"
+    assert "* rate" in shop.read("cart.py")
+    assert any(isinstance(each, ActionEvent) and each.tool == "repair" for each in events)
+
+
+def test_a_model_that_finds_nothing_ends_honestly(shop: Repo) -> None:
+    end, _, _ = play(shop, ["Let me think about it."], when="always", rounds=3, fallback="never")
+    assert end.outcome == "tests-fail"
+    assert "found no change in 3 proposals" in end.summary
+    assert "--model offline" in end.summary
+    assert shop.read("cart.py") == CART
+
+
+def test_the_engine_steps_in_where_the_user_allows_it(shop: Repo) -> None:
+    end, _, _ = play(shop, ["Let me think about it."], when="always", rounds=2, fallback="always")
+    assert end.outcome == "done"
+    assert "The offline engine did" in end.summary
+
+
+def test_questions_and_other_work_are_not_led(shop: Repo) -> None:
+    end, events, _ = play(shop, ["It adds prices."], prompt="What does cart.py do?", when="always")
+    assert "leads" not in signals(events)
+    assert end.summary == "It adds prices."
+
+
+def test_looping_and_empty_replies_count(shop: Repo) -> None:
+    loop = "I will look at the code again to find the error in it. " * 80
+    end, events, _ = play(shop, [loop, "", loop, RIGHT])
+    assert end.outcome == "done", signals(events)
