@@ -48,7 +48,14 @@ class Child:
         self._resources = resources
         self._turn: asyncio.Task[End] | None = None
         self._record(
-            ChildEvent(child=self.id, state="started", prompt=spec.prompt, place=spec.place, agent=spec.agent)
+            ChildEvent(
+                child=self.id,
+                state="started",
+                prompt=spec.prompt,
+                place=spec.place,
+                agent=spec.agent,
+                role=spec.role,
+            )
         )
 
     @property
@@ -128,6 +135,10 @@ class Child:
             usage=dict(vars(end.usage)),
             seconds=seconds,
         )
+
+    def steer(self, text: str) -> None:
+        """Tell the running turn something after its present step."""
+        self._execution.steer(text)
 
     def cancel(self) -> None:
         """End the running turn; its result says that it was interrupted."""

@@ -112,7 +112,9 @@ class Children:
             resources=resources,
         )
         self._open.add(child)
+        self._parent.running_children[child.id] = child
         resources.callback(self._open.discard, child)
+        resources.callback(self._parent.running_children.pop, child.id, None)
         return child
 
     async def run(self, spec: ChildSpec) -> ChildResult:

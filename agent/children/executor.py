@@ -50,6 +50,10 @@ class Execution(Protocol):
         """Run one turn; None continues an interrupted one. Never raises UserError; see `CRASHED`."""
         ...
 
+    def steer(self, text: str) -> None:
+        """Tell the running turn something after its present step, as a person does."""
+        ...
+
     def stop(self) -> None:
         """End the running turn, which says that it was interrupted."""
         ...

@@ -29,6 +29,9 @@ class InProcessExecution:
     async def run_turn(self, prompt: str | None) -> End:
         return await self.runtime.run_turn(prompt)
 
+    def steer(self, text: str) -> None:
+        self.runtime.loop.inbox.append(text)
+
     def stop(self) -> None:
         self.runtime.stop()
 

@@ -32,6 +32,7 @@ class ChildSpec:
     prompt: the task; instructions: added to the system prompt; system: in place of all of it
     model: name, "" for the parent's; temperature: of its sampling, None for that of the settings
     effort: how much it is to think, "" for that of the settings; agent: name of the kind of child, "" for none
+    role: by which persons see and reach a child that no model asked for, "" for none
     base: commit that a worktree begins with, "" for the parent's present files; patch: applied to it (a fork)
     tools: names of the tools that are offered, None for all of the mode
     mode: at most the parent's; None: the parent's, or read-only where the place is
@@ -46,6 +47,7 @@ class ChildSpec:
     temperature: float | None = None
     effort: Literal["", "low", "medium", "high"] = ""
     agent: str = ""
+    role: str = ""
     base: str = ""
     patch: bytes = b""
     tools: Collection[str] | None = None

@@ -8,7 +8,7 @@ Events are plain dataclasses, so that a run that only writes them need not impor
 time to its first request).
 """
 
-from agent.events.child_events import ChildEvent, ChildProgress, MergeEvent
+from agent.events.child_events import ChildEvent, ChildProgress, FindingEvent, MergeEvent
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
@@ -53,6 +53,7 @@ __all__ = [
     "End",
     "ErrorEvent",
     "Event",
+    "FindingEvent",
     "Fold",
     "Fork",
     "MergeEvent",

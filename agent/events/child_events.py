@@ -13,6 +13,7 @@ class ChildEvent(Event):
     """A child session began or ended; its own events are in its own log.
 
     child: its session id; place: where its files are; agent: name of its kind, "" for none
+    role: what it does for the session itself (an attempt, a role of a team, a review), "" for others
     patch: reference of the artifact with its changes, "" if there are none
     """
 
@@ -22,6 +23,7 @@ class ChildEvent(Event):
     prompt: str = ""
     place: str = ""
     agent: str = ""
+    role: str = ""
     outcome: str = ""
     exit_code: int = -1
     report: str = ""
@@ -55,3 +57,19 @@ class MergeEvent(Event):
     left_out: list[str] = field(default_factory=list)
     base: str = ""
     commit: str = ""
+
+
+@dataclass(kw_only=True)
+class FindingEvent(Event):
+    """A child shared a finding with those that work beside it.
+
+    board: "" for the agents of the session, else the name of the strategy whose roles share it
+    author: session of the child; note: a sentence; place: "path:line", or ""; proof: a line that a command printed
+    """
+
+    kind: Literal["finding"] = "finding"
+    board: str = ""
+    author: str
+    note: str
+    place: str = ""
+    proof: str = ""

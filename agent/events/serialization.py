@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from agent.events.child_events import ChildEvent, ChildProgress, MergeEvent
+from agent.events.child_events import ChildEvent, ChildProgress, FindingEvent, MergeEvent
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
@@ -66,6 +66,7 @@ KINDS: dict[str, type[Event]] = {
     "title": Title,
     "child": ChildEvent,
     "merge": MergeEvent,
+    "finding": FindingEvent,
     "chain": ChainEvent,
     "child-progress": ChildProgress,
     "attempt": AttemptEvent,

@@ -57,6 +57,7 @@ KINDS = (
     "spec-check",
     "rubric",
     "merge",
+    "finding",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

@@ -25,6 +25,7 @@ from agent.monitor.answers import TurnEnd
 from agent.strategy.attempt_log import AttemptLog, read_last_verification
 from agent.strategy.candidate import Candidate, create_verdict_event
 from agent.strategy.ranking import Ranking
+from agent.team.attach import find_session_team
 from agent.turn.runtime import Runtime
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError
@@ -40,6 +41,10 @@ Equip = Callable[[Child], None]
 """Prepares a child before its turn, such as by tools that only it has."""
 
 
+ATTEMPT = "attempt"
+"""Role of a child whose strategy names none."""
+
+
 class StrategyTurn:
     """The turn that a strategy fills.
 
@@ -53,6 +58,8 @@ class StrategyTurn:
         self._committing = asyncio.Lock()
         self._name = name
         self._runtime = runtime
+        if (agents := find_session_team(runtime)) is not None:
+            agents.follow()  # attempts are shown and reached like agents
         self._log = AttemptLog.from_history(runtime.session.replayed)
         if self._log.candidates or self._log.ended or self._log.unfinished:  # of before a kill
             sessions = runtime.session.folder.parent
@@ -150,7 +157,7 @@ class StrategyTurn:
             )
         else:
             try:
-                child = await self.children.start(spec)
+                child = await self.children.start(replace(spec, role=spec.role or ATTEMPT))
             except UserError as error:  # nothing is left of the budget, or the model's name is wrong
                 return self._record_failure(number, error)
             async with child:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent.events import ChildEvent, ChildProgress, Event, MergeEvent
+from agent.events import ChildEvent, ChildProgress, Event, FindingEvent, MergeEvent
+from agent.exit_codes import Exit
 from agent.session.log import Session
 
 State = Literal["working", "ended", "cut off"]
 
 Merge = Literal["", "reported", "kept", "merged", "conflicts"]
+
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+"""What a name by which a child is called does not have."""
+
+_TAGS = re.compile(r"</?[a-z-]+>")
+"""Marks around quoted texts in a task."""
+
+MOST_LAST = 5
+"""Shared findings that are kept for views."""
 
 LONGEST_LINE = 300
 """Characters of a last line that are kept."""
@@ -25,8 +36,10 @@ class AgentRow:
 
     name: by which models and persons call it: its kind and a number; below another agent, after that one's name
     parent: session of the agent that started it, "" for one of the session's own; last: its last line
+    is_role: it works for the session itself, as an attempt, a role of a team or a reviewer: no model asked for it
     place: where its files are, as in a `ChildSpec`
     merge: what became of the changes of one in a worktree; paths: files that were merged, or that have no merge
+    left_out: ignored files that it made
     base, commit: its work that is not merged
     """
 
@@ -43,9 +56,11 @@ class AgentRow:
     last: str = ""
     seconds: float = 0.0
     began: float = field(default_factory=time.monotonic)
+    is_role: bool = False
     place: str = ""
     merge: Merge = ""
     paths: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     base: str = ""
     commit: str = ""
 
@@ -55,21 +70,32 @@ class AgentRow:
         return self.merge in ("reported", "kept", "conflicts")
 
     @property
+    def is_cut_off(self) -> bool:
+        """Whether its parent's model has not got what it did: a kill or the session's end came before."""
+        is_stopped = self.merge == "kept" and self.outcome == Exit.INTERRUPTED.label
+        return self.state == "cut off" or self.merge == "reported" or is_stopped
+
+    @property
     def elapsed(self) -> float:
         """Seconds of its present or last turn."""
         return time.monotonic() - self.began if self.state == "working" else self.seconds
 
 
 class AgentActivity:
-    """Follows the children of a session, and theirs. Children of strategies are no agents."""
+    """Follows the children of a session, and theirs: agents, and those with a role.
+
+    findings: how many they shared; last_findings: the last of them
+    """
 
     def __init__(self) -> None:
         self.rows: dict[str, AgentRow] = {}
+        self.findings = 0
+        self.last_findings: deque[FindingEvent] = deque(maxlen=MOST_LAST)
         self._numbers: Counter[str] = Counter()
 
     def restore(self, session: Session) -> None:
         """Read the children of a resumed session from its log; those without an end were cut off."""
-        for event in session.replayed.select_events(ChildEvent, MergeEvent):
+        for event in session.replayed.select_events(ChildEvent, MergeEvent, FindingEvent):
             self.handle_event(event)
         for row in self.rows.values():
             if row.state == "working":
@@ -84,6 +110,9 @@ class AgentActivity:
             )
         if isinstance(event, MergeEvent):
             return self._track_merge(vars(event))
+        if isinstance(event, FindingEvent):
+            self.findings += 1
+            self.last_findings.append(event)
         return isinstance(event, ChildProgress) and self._track_progress(event.child, event.event)
 
     def list_tree(self) -> Iterator[tuple[int, AgentRow]]:
@@ -99,8 +128,12 @@ class AgentActivity:
 
     @property
     def working(self) -> int:
-        """Number of agents at work."""
-        return sum(row.state == "working" for row in self.rows.values())
+        """Number of agents at work, without roles."""
+        return sum(row.state == "working" and not row.is_role for row in self.rows.values())
+
+    def has_role(self, child: str) -> bool:
+        """Whether a child works for the session itself."""
+        return child in self.rows and self.rows[child].is_role
 
     def find_row(self, name: str) -> AgentRow | None:
         """Return the agent of a name, or of a session's id."""
@@ -119,12 +152,15 @@ class AgentActivity:
     def _track_child(self, parent: str, event: Mapping[str, Any]) -> bool:
         child = str(event.get("child", ""))
         if event.get("state") == "started":
-            if not event.get("agent"):
+            role = str(event.get("role") or "")
+            kind = str(event.get("agent") or "") or _NO_NAME.sub("-", role).strip("-")
+            if not kind:
                 return False
-            begun = self.rows.get(child) or self._add_row(child, str(event["agent"]), parent)
+            begun = self.rows.get(child) or self._add_row(child, kind, parent)
+            begun.is_role = bool(role)
             begun.state, begun.began = "working", time.monotonic()
             begun.place = str(event.get("place", ""))
-            begun.task = begun.task or " ".join(str(event.get("prompt", "")).split())
+            begun.task = begun.task or " ".join(_TAGS.sub(" ", str(event.get("prompt", ""))).split())
             return True
         row = self.rows.get(child)
         if row is None:
@@ -141,6 +177,7 @@ class AgentActivity:
             return False
         row.merge = event["outcome"]
         row.paths = tuple(event.get("paths") or ())
+        row.left_out = tuple(event.get("left_out") or ())
         row.base, row.commit = str(event.get("base", "")), str(event.get("commit", ""))
         return True
 

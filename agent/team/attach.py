@@ -78,6 +78,10 @@ class SessionTeam:
             )
         return self._team
 
+    def follow(self) -> None:
+        """Follow the session's children from now on, whoever starts them."""
+        _ = self.team
+
     def get_agent(self, name: str) -> AgentDefinition:
         """See `Team.get_agent`."""
         return self.team.get_agent(name)
@@ -132,7 +136,7 @@ def attach_team(runtime: Runtime, home: Home, catalog: AgentCatalog | None = Non
     runtime.toolbox.add(offered=tools if is_offered else (), accepted=[*tools, make_ask_user_tool(attached)])
     runtime.team = attached
     if has_children:
-        _ = attached.team  # tells the model of agents that a kill cut off
+        attached.follow()  # tells the model of agents that a kill cut off
     return attached
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,25 +15,20 @@ from agent.app_dirs import Home
 from agent.children.child import Child
 from agent.children.children import MOST_DEPTH, Children
 from agent.children.spec import ChildResult, ChildSpec
-from agent.events import Event, MessageEvent, Prompt
-from agent.exit_codes import Exit
+from agent.events import Event, Prompt
 from agent.team.activity import AgentActivity, AgentRow
-from agent.team.board.board_access import open_board
-from agent.team.board.findings_board import FindingsBoard
-from agent.team.child_tools import (
-    Outbox,
-    count_lines,
-    make_ask_tool,
-    make_findings_tool,
-    make_tests_tool,
-)
+from agent.team.background import BackgroundAgents
+from agent.team.board.board_log import open_logged_board
+from agent.team.child_tools import Outbox
 from agent.team.definitions.agent_catalog import AgentCatalog
 from agent.team.definitions.agent_definition import AgentDefinition
-from agent.team.report import Report, check_place, parse_findings, strip_findings
+from agent.team.equipment import equip_child
+from agent.team.report import Report
+from agent.team.report_builder import build_observation, build_report, restore_report
 from agent.team.rights import Rights, build_spec, decide_rights, is_writer
 from agent.team.team_settings import TeamSettings
-from agent.team.tool_scope import ToolScope
 from agent.turn.runtime import Runtime
+from agent.turn.session_children import RunningChild
 from sandbox.errors import Fault, UserError
 from tools.changes.change_tracker import Snapshotter
 from tools.core.action import Observation, ToolFailure
@@ -40,7 +36,7 @@ from tools.core.shared_results import SharedResults
 
 if TYPE_CHECKING:
     from agent.team.merge.isolated_agents import IsolatedAgents
-    from tools.core.registry import Tool
+    from agent.team.merge.writers import Writer
 
 MOST_QUESTIONS = 8
 """Questions of one agent to its parent: then it has to go on without an answer, or to end."""
@@ -61,24 +57,18 @@ class Team:
         self.catalog = catalog
         self.settings = settings
         self.activity = AgentActivity()
-        self.arrived: list[tuple[str, Observation]] = []
         self.children = Children(runtime)
-        self.board = FindingsBoard()
+        self.board = open_logged_board(runtime.session)
         self.shared = SharedResults(lambda: self._snapshots.take())
         self._runtime = runtime
         self._home = home
         self._equip = equip
         self._slots = asyncio.Semaphore(max(settings.parallel, 1))
-        self._working: dict[str, Child] = {}
-        self._background: dict[str, asyncio.Task[Report]] = {}
-        self._delivered: set[str] = set()
+        self.background = BackgroundAgents(self._finish_background, self._build_observation, self._get_name)
         self._questions: Counter[str] = Counter()
         self._started = 0
-        self._closing = False
         self.activity.restore(runtime.session)
-        self.cut_off = [
-            row for row in self.activity.rows.values() if row.state == "cut off" or row.merge == "reported"
-        ]
+        self.cut_off = [row for row in self.activity.rows.values() if row.is_cut_off and not row.is_role]
         runtime.session.subscribe(self._handle_event)
 
     @cached_property
@@ -96,16 +86,6 @@ class Team:
         from agent.team.merge.isolated_agents import IsolatedAgents
 
         return IsolatedAgents(self._runtime, self.children)
-
-    @property
-    def running(self) -> Mapping[str, Child]:
-        """The agents at work, by their session's id."""
-        return self._working
-
-    @property
-    def unheard(self) -> list[str]:
-        """Names of agents in the background whose reports the model has not got yet."""
-        return [self._get_name(each) for each in self._background if each not in self._delivered]
 
     def get_agent(self, name: str) -> AgentDefinition:
         """Return an agent by its name. Raises ToolFailure with the names that there are."""
@@ -139,25 +119,33 @@ class Team:
             )
         rights = decide_rights(agent, self._runtime)
         spec = build_spec(agent, rights, self._runtime, task=task, session=child)
-        if background and spec.place != "read-only":
+        if background and spec.place == "lease":
             raise ToolFailure(
-                f"delegate: agent {agent.name!r} changes files, so it does not work in the background"
+                f"delegate: agent {agent.name!r} changes your files, so it does not work in the background;"
+                " with `isolation: worktree` in its file it would"
             )
         self._started += not child
         outbox = Outbox()
-        if not background:
-            async with self._slots:
-                if spec.place == "worktree":
-                    return self._build_observation(await self._run_isolated(spec, agent, outbox, rights))
-                begun = await self._start_child(spec, agent, outbox, rights)
-                return self._build_observation(await self._run_child(begun, agent, outbox, task or None))
-        begun = await self._start_child(spec, agent, outbox, rights)
-        work = self._run_child(begun, agent, outbox, task or None, self._slots)
+        if background:
+            return await self._start_background(spec, agent, outbox, rights)
+        async with self._slots:
+            if spec.place == "worktree":
+                return self._build_observation(await self._run_isolated(spec, agent, outbox, rights))
+            begun = await self._start_child(spec, agent, outbox, rights)
+            return self._build_observation(await self._run_child(begun, agent, outbox, task or None))
+
+    async def _start_background(
+        self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
+    ) -> Observation:
+        work: Coroutine[object, object, Report]
+        if spec.place == "worktree":
+            writer, prompt = await self._start_writer(spec, agent, outbox, rights)
+            begun, work = writer.child, self._run_writer(writer, agent, outbox, prompt)
+        else:
+            begun = await self._start_child(spec, agent, outbox, rights)
+            work = self._run_child(begun, agent, outbox, spec.prompt or None, self._slots)
+        self.background.add(begun.id, work)
         name = self._get_name(begun.id)
-        running = asyncio.create_task(work, name=f"agent {name}")
-        self._background[begun.id] = running
-        self._delivered.discard(begun.id)
-        running.add_done_callback(lambda done: self._handle_arrival(begun.id, done))
         text = f"{name} has begun. Its report comes by itself; to wait for it: delegate(child={json.dumps(name)})"
         data = {"agent": agent.name, "child": name, "session": begun.id, "background": True}
         return Observation(text=text, data=data)
@@ -168,26 +156,32 @@ class Team:
         child: its name, or the id of its session
         """
         row = self.activity.find_row(child)
-        if row is None or row.parent:
-            known = [each.name for each in self.activity.rows.values() if not each.parent]
+        if row is None or row.parent or row.is_role:
+            rows = self.activity.rows.values()
+            known = [each.name for each in rows if not each.parent and not each.is_role]
             raise ToolFailure(
                 f"delegate: no agent {child!r} was started here" + (f": {', '.join(known)}" if known else "")
             )
-        running = self._background.get(row.child)
-        if running is not None and (not running.done() or not task):
-            if task:
+        name, background = json.dumps(row.name), self.background
+        if task and background.is_working(row.child):
+            raise ToolFailure(f"delegate: {row.name} is still at work. Wait for it: delegate(child={name})")
+        if background.is_known(row.child) and not background.is_delivered(row.child):
+            if not task:
+                return await background.wait_for(row.child)
+            if row.place == "worktree":  # its work has to come in before it goes on
                 raise ToolFailure(
-                    f"delegate: {row.name} is still at work. Wait for it: delegate(child={json.dumps(row.name)})"
+                    f"delegate: {row.name} has reported. Take the report: delegate(child={name})"
                 )
-            return await self._await_background(row.child, running)
-        if row.child in self._working:
+        if row.child in self._runtime.running_children:
             raise ToolFailure(f"delegate: {row.name} is still at work")
         if row.place == "worktree" and not task:
             return await self._hear_isolated(row)
+        if not task and background.is_known(row.child):
+            return await background.wait_for(row.child)
         if not task and row.state != "cut off":
             raise ToolFailure(f"delegate: {row.name} has reported already: give it a task to go on with")
         agent = self.get_agent(row.agent)
-        self._background.pop(row.child, None)
+        background.forget(row.child)
         return await self.delegate(agent, task, child=row.child)
 
     async def _hear_isolated(self, row: AgentRow) -> Observation:
@@ -197,29 +191,15 @@ class Team:
                 "was cut off, and its worktree is gone" if row.state == "cut off" else "has reported already"
             )
             raise ToolFailure(f"delegate: {row.name} {lost}: give it a task, all of which it does then")
-        report = Report(
-            agent=row.agent,
-            child=row.name,
-            session=row.child,
-            outcome=Exit.DONE.label,
-            exit_code=Exit.DONE,
-            text=row.last,
-        )
-        return self._build_observation(await self._isolated.merge_kept(row, report))
-
-    def take_arrived(self) -> list[tuple[str, Observation]]:
-        """Return the reports that came from the background since the last call."""
-        found, self.arrived = self.arrived, []
-        self._delivered.update(child for child, _ in found)
-        return found
+        return self._build_observation(await self._isolated.merge_kept(row, restore_report(row)))
 
     def steer(self, child: str, text: str) -> None:
         """Pass text of the person on to an agent at work, by its name. Raises UserError."""
-        self._get_working(child).runtime.loop.inbox.append(text)
+        self._get_running(child).steer(text)
 
     def stop(self, child: str) -> None:
         """End the turn of an agent at work; its report says so. Raises UserError."""
-        self._get_working(child).cancel()
+        self._get_running(child).cancel()
 
     def _get_name(self, child: str) -> str:
         row = self.activity.rows.get(child)
@@ -227,12 +207,10 @@ class Team:
 
     async def close(self) -> None:
         """End all agents."""
-        self._closing = True
-        waiting = [each for each in self._background.values() if not each.done()]
-        for each in waiting:
-            each.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
+        await self.background.close()
         await self.children.close()
+        if "_snapshots" in vars(self) and self._runtime.snapshots is None:
+            self._snapshots.close()
 
     async def _start_child(
         self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
@@ -245,37 +223,42 @@ class Team:
         self, begun: Child, agent: AgentDefinition, outbox: Outbox, rights: Rights
     ) -> None:
         try:
-            self._equip_child(begun, agent, outbox, delegates=rights.delegates)
+            may_ask = self._questions[begun.id] < MOST_QUESTIONS
+            equip_child(begun, agent, outbox, self.board, may_ask=may_ask)
+            environment = begun.runtime.environment
+            if rights.delegates and environment is not None and environment.request.depth < MOST_DEPTH:
+                self._equip(begun.runtime)
         except BaseException:  # nothing has begun: release it
             await begun.close()
             raise
         if rights.place == "read-only":
             begun.runtime.workspace.shared_results = self.shared
-        self._working[begun.id] = begun
 
-    async def _run_isolated(
+    async def _start_writer(
         self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
-    ) -> Report:
-        """Run one turn of an agent in a worktree, and merge what it reports."""
+    ) -> tuple[Writer, str]:
+        """Start an agent in a worktree; return it with its prompt, which says what its files are."""
         from agent.team.merge.isolated_agents import KEPT_FILES, NEW_FILES
 
         earlier = self.activity.rows.get(spec.session)
         kept = earlier is not None and earlier.has_unmerged_work
         writer = await self._isolated.start(spec, earlier)
-        child = writer.child
-        await self._prepare_child(child, agent, outbox, rights)
+        await self._prepare_child(writer.child, agent, outbox, rights)
+        note = f"\n\n{KEPT_FILES if kept else NEW_FILES}" if spec.session else ""
+        return writer, f"{spec.prompt}{note}"
+
+    async def _run_isolated(
+        self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
+    ) -> Report:
+        """Run one turn of an agent in a worktree, and merge what it reports."""
+        writer, task = await self._start_writer(spec, agent, outbox, rights)
 
         async def ask(prompt: str) -> Report:
             outbox.clear()
-            return await asyncio.to_thread(self._build_report, child, agent, outbox, await child.ask(prompt))
+            return await self._make_report(writer.child, agent, outbox, await writer.child.ask(prompt))
 
-        try:
-            async with child, self._isolated.keep_if_cancelled(writer):
-                note = f"\n\n{KEPT_FILES if kept else NEW_FILES}" if spec.session else ""
-                report = await ask(f"{spec.prompt}{note}")
-                return await self._isolated.bring_in(writer, report, ask)
-        finally:
-            self._working.pop(child.id, None)
+        async with writer.child, self._isolated.keep_if_cancelled(writer):
+            return await self._isolated.bring_in(writer, await ask(task), ask)
 
     async def _run_child(
         self,
@@ -286,103 +269,60 @@ class Team:
         slots: AbstractAsyncContextManager[None] | None = None,
     ) -> Report:
         """Run one turn of a child and close it. slots: waited for before it begins"""
+        async with child, slots or nullcontext():
+            outbox.clear()
+            return await self._make_report(child, agent, outbox, await child.ask(task))
+
+    async def _run_writer(
+        self,
+        writer: Writer,
+        agent: AgentDefinition,
+        outbox: Outbox,
+        prompt: str,
+        earlier: str = "",
+    ) -> Report:
+        """Run one turn of an agent in a worktree in the background. earlier: text of its report before a conflict"""
+        async with writer.child as child, self._slots, self._isolated.keep_if_cancelled(writer):
+            outbox.clear()
+            report = await self._make_report(child, agent, outbox, await child.ask(prompt))
+            await self._isolated.keep_work(writer)
+            return replace(report, text="\n\n".join(filter(None, (earlier, report.text.strip()))))
+
+    async def _finish_background(self, child: str, report: Report) -> Report | None:
+        """Bring in what an agent in the background reports; None if it works on, with a conflict to solve."""
+        row = self.activity.rows[child]
+        if row.place != "worktree":
+            return report
+        brought = await self._isolated.bring_in_kept(row, report)
+        if isinstance(brought, Report):
+            return brought
+        agent, outbox = self.get_agent(row.agent), Outbox()
         try:
-            async with child, slots or nullcontext():
-                outbox.clear()
-                result = await child.ask(task)
-                return await asyncio.to_thread(self._build_report, child, agent, outbox, result)
-        finally:
-            self._working.pop(child.id, None)
+            rights = decide_rights(agent, self._runtime)
+            spec = build_spec(agent, rights, self._runtime, task="", session=child)
+            writer, prompt = await self._isolated.begin_resolution(spec, row, brought)
+            await self._prepare_child(writer.child, agent, outbox, rights)
+        except UserError as error:
+            return self._isolated.give_up(row, report, error.message)
+        self.background.add(child, self._run_writer(writer, agent, outbox, prompt, report.text.strip()))
+        return None
 
-    async def _await_background(self, child: str, running: asyncio.Task[Report]) -> Observation:
-        report = await asyncio.shield(running)
-        self.arrived = [each for each in self.arrived if each[0] != child]
-        self._delivered.add(child)
-        return self._build_observation(report)
-
-    def _handle_arrival(self, child: str, done: asyncio.Task[Report]) -> None:
-        if done.cancelled() or self._closing:
-            return
-        error = done.exception()
-        if error is not None:
-            text = f"{self._get_name(child)}: {error}"
-            self.arrived.append((child, Observation(text=text, failed=True)))
-        elif child not in self._delivered:
-            self.arrived.append((child, self._build_observation(done.result())))
-
-    def _build_report(
+    async def _make_report(
         self, child: Child, agent: AgentDefinition, outbox: Outbox, result: ChildResult
     ) -> Report:
-        """Return the report of a finished turn. Blocking."""
-        at = self._runtime.workspace
-        question = outbox.question if result.succeeded else ""
-        findings = outbox.findings
-        if agent.reports == "findings" and not outbox.has_reported:
-            read = parse_findings(result.report)
-            findings = [
-                each for each in read if not check_place(each.place, lambda path: count_lines(at, path))
-            ]
-        tests = {each.path: at.artifacts.save(each.content.encode()) for each in outbox.tests}
-        if question:
-            self._questions[child.id] += 1
-        ended_early = result.exit_code in (Exit.LIMIT, Exit.INTERRUPTED)
-        return Report(
-            agent=agent.name,
-            child=self._get_name(child.id),
-            session=child.id,
-            outcome=result.outcome,
-            exit_code=result.exit_code,
-            text=strip_findings(result.report, findings) if not outbox.has_reported else result.report,
-            findings=findings,
-            tests=tests,
-            question=question,
-            last_words=_read_last_words(child.runtime) if ended_early else "",
-            usage=result.usage,
-            seconds=result.seconds,
-        )
+        at, name = self._runtime.workspace, self._get_name(child.id)
+        report = await asyncio.to_thread(build_report, at, child, name, agent, outbox, result)
+        self._questions[child.id] += bool(report.question)
+        return report
 
     def _build_observation(self, report: Report) -> Observation:
-        ref = self._runtime.workspace.artifacts.save(report.format_whole().encode("utf-8", "replace"))
-        return Observation(
-            text=report.format_text(ref),
-            data=report.build_data(),
-            ref=ref,
-            failed=not report.is_finished or bool(report.conflicts) or report.unmerged,
-            value=report.format_whole(),
-        )
+        return build_observation(self._runtime.workspace, report)
 
-    def _equip_child(self, child: Child, agent: AgentDefinition, outbox: Outbox, *, delegates: bool) -> None:
-        """Give a child the tools of an agent, and the limits of its file."""
-        runtime = child.runtime
-        tools: list[Tool] = []
-        if agent.hides_bodies:
-            from agent.team import interface_view
-
-            tools += [interface_view.read, interface_view.run_tests]
-        if agent.reports == "findings":
-            tools.append(make_findings_tool(outbox))
-        elif agent.reports == "tests":
-            tools.append(make_tests_tool(outbox))
-        if self._questions[child.id] < MOST_QUESTIONS:
-            tools.append(make_ask_tool(outbox))
-        runtime.toolbox.add(tools)
-        if not agent.hides_bodies:  # what others have seen may be the code
-            open_board(child, self.board)
-        if any(each.scope is not None for each in (*(agent.tools or ()), *agent.denied)):
-            runtime.loop.monitors.add_monitor(
-                ToolScope(
-                    agent.name, agent.tools or (), agent.denied, runtime.workspace.files.resolve_relative
-                )
-            )
-        depth = runtime.environment.request.depth if runtime.environment is not None else MOST_DEPTH
-        if delegates and depth < MOST_DEPTH:
-            self._equip(runtime)
-
-    def _get_working(self, name: str) -> Child:
+    def _get_running(self, name: str) -> RunningChild:
         row = self.activity.find_row(name)
-        found = self._working.get(row.child) if row is not None else None
+        found = self._runtime.running_children.get(row.child) if row is not None else None
         if found is None:
-            known = ", ".join(map(self._get_name, self._working)) or "none"
+            known = ", ".join(map(self._get_name, self._runtime.running_children)) or "none"
             raise UserError(Fault.USAGE, f"no agent {name!r} is at work here", f"At work: {known}.")
         return found
 
@@ -390,11 +330,3 @@ class Team:
         self.activity.handle_event(event)
         if isinstance(event, Prompt):
             self._started = 0
-
-
-def _read_last_words(runtime: Runtime) -> str:
-    """Return the last text of a session's model."""
-    for event in reversed(runtime.session.replayed):
-        if isinstance(event, MessageEvent) and event.text.strip():
-            return event.text.strip()
-    return ""

@@ -25,9 +25,9 @@ class BackgroundReports(Monitor):
         self._told: set[str] = set()
         self._cut_off = list(team.cut_off)
 
-    def before_request(self) -> Sequence[RequestAnswer]:
-        """See `Monitor.before_request`."""
-        told = [TellModel(text=each.text) for _, each in self._team.take_arrived()]
+    async def before_request(self) -> Sequence[RequestAnswer]:
+        """See `Monitor.before_request`. The changes of agents in worktrees come into the session's files here."""
+        told = [TellModel(text=each.text) for each in await self._team.background.take_reports()]
         cut_off, self._cut_off = self._cut_off, []
         told += [TellModel(text=_describe_cut_off(each)) for each in cut_off if not each.parent]
         return told
@@ -36,9 +36,9 @@ class BackgroundReports(Monitor):
         """See `Monitor.after_reply`."""
         if any(not self._ends_turn(each.tool) for each in reply.actions):
             return GO_ON
-        if arrived := self._team.take_arrived():
-            return TellModel(text="\n\n".join(each.text for _, each in arrived))
-        waiting = [each for each in self._team.unheard if each not in self._told]
+        if arrived := self._team.background.arrived:
+            return TellModel(text=f"Reports from the background: {', '.join(arrived)}")
+        waiting = [each for each in self._team.background.unheard if each not in self._told]
         if self._stays_open() or not waiting:
             return GO_ON
         self._told.update(waiting)
@@ -55,6 +55,8 @@ def _describe_cut_off(row: AgentRow) -> str:
         return (
             f"{row.name} had reported, but its changes are not merged into your files. To merge them: {call})"
         )
+    if row.merge == "kept":
+        return f"{row.name} was stopped. What it had changed is kept apart. To merge it as it is: {call})"
     told = f"{row.name} was cut off at: {row.task[:200]}"
     if row.place == "worktree":
         return f"{told}\nWhat it had changed is gone with its worktree. To do it again: {call}, task=…)"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from agent.budget.cost_budget import CostBudget
 from agent.budget.purse import Purse
@@ -47,6 +47,7 @@ from agent.turn.loop import HarnessText, Loop
 from agent.turn.profile_fit import ProfileFit
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
+from agent.turn.session_children import RunningChild, SessionAgents
 from agent.turn.side_calls import PastSummaries, SideCalls
 from agent.turn.stream_redaction import StreamRedactor
 from agent.turn.turn_end import TurnConclusion, TurnWork, describe_error, run_to_end
@@ -66,14 +67,6 @@ if TYPE_CHECKING:
     from tools.mcp.server_tools import McpServers
 
 
-class SessionAgents(Protocol):
-    """The agents of a session (`agent.team`), as it ends them."""
-
-    async def close(self) -> None:
-        """End all agents."""
-        ...
-
-
 @dataclass(slots=True, kw_only=True)
 class Runtime:
     """State and collaborators of one session.
@@ -82,6 +75,7 @@ class Runtime:
     settings: those of the user; purse: counts a turn against their limits
     environment: fixed part of the session, for a change of its mode
     team: agents that the session has started; closed before it
+    running_children: all child sessions that are open, by their ids
     skills: those of files; None where there are none
     mcp: servers whose tools are offered in addition; None where the settings name none
     roles: factories of the models with a role of their own; used by `side_calls`
@@ -114,6 +108,7 @@ class Runtime:
     concurrent_changes: ConcurrentChanges = field(init=False)
     rules_monitor: RulesMonitor | None = None
     team: SessionAgents | None = None
+    running_children: dict[str, RunningChild] = field(default_factory=dict)
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
@@ -332,7 +327,7 @@ class Runtime:
         return (await self.loop.gateway.run([action]))[0]
 
     async def close(self) -> None:
-        """Release the model's connections, the kernel, language servers and the log."""
+        """Release the model's connections, the kernel, language servers, the snapshots and the log."""
         if self.team is not None:
             await self.team.close()
         if self.workspace.kernel is not None:
@@ -348,6 +343,8 @@ class Runtime:
         with suppress(UserError):  # a full disk: the turn has reported it
             await self.session.wait_for_sync()
         self.checkpoints.save()
+        if self.snapshots is not None:
+            await asyncio.to_thread(self.snapshots.close)
         self.session.close()
 
     def _restore_interrupted_turn(self) -> TurnEnd | None:

@@ -28,7 +28,8 @@ def format_tree(activity: AgentActivity, width: int, paint: Paint, *, unicode: b
 
 def format_working(activity: AgentActivity, width: int, paint: Paint, *, unicode: bool) -> list[str]:
     """Return a line for each agent at work, and how many more there are."""
-    working = [row for _, row in activity.list_tree() if row.state == "working"]
+    tree = [row for _, row in activity.list_tree() if not row.is_role]  # attempts have rows of their own
+    working = [row for row in tree if row.state == "working"]
     lines = []
     for row in working[:MOST_LIVE]:
         text = _join([f"{_get_mark('doing', unicode)} {row.name}", *_list_amounts(row), row.last], unicode)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +14,17 @@ from typing import Any
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
+from agent.events import MergeEvent
+from agent.session.log import read_events
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.team.attach import SessionTeam, attach_team
 from agent.team.team_settings import TeamSettings
 from agent.turn.runtime import Runtime
+from cli.output.agent_rows import format_tree
+from cli.output.style.paint import make_painter
 from tests.support.child_sessions import settings_for
-from tests.support.cli import script
+from tests.support.cli import CHECKOUT, script
 
 Turns = Sequence[Mapping[str, Any]]
 
@@ -54,3 +62,49 @@ def write_agent(name: str, *lines: str) -> None:
     (folder / f"{name}.md").write_text(
         "\n".join(["---", f"name: {name}", "description: d", *lines, "---", "Do it."])
     )
+
+
+def read_merges(runtime: Runtime) -> list[tuple[str, list[str]]]:
+    events = read_events(runtime.session.folder)
+    return [(each.outcome, each.paths) for each in events if isinstance(each, MergeEvent)]
+
+
+def show_agents(team: SessionTeam) -> str:
+    return "\n".join(format_tree(team.team.activity, 200, make_painter(colour=False), unicode=False))
+
+
+PROGRAM = """
+import asyncio, os, signal, sys
+sys.path.insert(0, {checkout!r})
+from pathlib import Path
+from tests.support.team_sessions import play_team, team_settings
+
+async def story(runtime, team):
+    def kill(event):
+        if {moment}:
+            print(runtime.session.id, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+    runtime.session.subscribe(kill)
+    await runtime.run_turn("Do it")
+
+play_team(Path({shop!r}), team_settings(Path({folder!r}), {turns!r}, {agents!r}), story)
+"""
+
+
+def play_until_killed(
+    shop: Path, tmp_path: Path, moment: str, turns: Sequence[Any], agents: Mapping[str, Any]
+) -> str:
+    """Play a session that kill -9 ends at an event; return its id. moment: an expression about the event"""
+    program = PROGRAM.format(
+        moment=moment,
+        checkout=str(CHECKOUT),
+        shop=str(shop),
+        folder=str(tmp_path),
+        turns=turns,
+        agents=agents,
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    return done.stdout.strip()

@@ -86,6 +86,9 @@ class LineExecution:
         finally:
             self._ending = None
 
+    def steer(self, text: str) -> None:
+        self._channel.write(wire.encode_message("steer", text=text))
+
     def stop(self) -> None:
         self._channel.write(wire.encode_message("stop"))
 

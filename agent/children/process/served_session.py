@@ -163,6 +163,8 @@ async def _follow_parent(lines: ParentLines, approver: ParentApprover, runtime: 
         match message["message"]:
             case "turn" if turn is None or turn.done():
                 turn = asyncio.create_task(_run_turn(lines, runtime, message["prompt"]))
+            case "steer":
+                runtime.loop.inbox.append(message["text"])
             case "stop":
                 runtime.stop()
             case "decision":

@@ -2,8 +2,8 @@
 
 A line is an event as in a log, or a message: an object whose first key is "message", its kind.
 
-To the child: start, turn, stop, decision, grant, close. From it: ready, refused, ended, question, reserve, spend,
-promise. Nothing is pickled, and what the child sends is data only: it names no file and grants nothing.
+To the child: start, turn, steer, stop, decision, grant, close. From it: ready, refused, ended, question, reserve,
+spend, promise. Nothing is pickled, and what the child sends is data only: it names no file and grants nothing.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.children.child import Child
@@ -14,6 +14,7 @@ from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.strategy.team.artefacts import Artefact, read_artefact
 from agent.team.board.board_access import open_board
+from agent.team.board.board_log import open_logged_board
 from agent.team.board.findings_board import FindingsBoard
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip
@@ -44,14 +45,16 @@ class Roles:
     """Asks the roles of one turn. A role that had answered before a kill is not asked again."""
 
     turn: StrategyTurn
-    board: FindingsBoard = field(default_factory=FindingsBoard)
+    board: FindingsBoard = field(init=False)
     _numbers: dict[str, int] = field(default_factory=dict)
     _last: int = 0
 
     def __post_init__(self) -> None:
         """Read the numbers of the attempts of a resumed turn."""
         history = self.turn.runtime.session.replayed
-        for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
+        begin = f"e{history.find_newest_place('prompt')}"
+        self.board = open_logged_board(self.turn.runtime.session, "team", after=begin)
+        for event in history.read_events_from(begin):
             if isinstance(event, AttemptEvent):
                 self._numbers.setdefault(event.hint, event.number)
                 self._last = max(self._last, event.number)
@@ -111,7 +114,7 @@ class Roles:
         """Make an attempt that is known by its name, as soon as a processor is free."""
         async with self.turn.slots:
             return await self.turn.attempt(
-                self.get_number(name), spec, hint=name, equip=equip or self._open_board
+                self.get_number(name), replace(spec, role=name), hint=name, equip=equip or self._open_board
             )
 
     def _open_board(self, child: Child) -> None:

@@ -70,6 +70,7 @@ def make_share_tool(board: FindingsBoard, outputs: Sequence[str], author: str) -
         )
         if problem:
             raise ToolFailure(f"share: not shared: {problem}")
+        board.record(finding)
         return Observation(text="shared")
 
     return share

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from agent.events import FindingEvent
 from agent.team.report import check_place
 from tools.core.untrusted_output import enclose_in_tag
 
@@ -20,6 +21,9 @@ LONGEST_NOTE = 200
 
 LEAST_PROOF, LONGEST_PROOF = 8, 200
 """Characters of a line that proves something: shorter ones are found in any output."""
+
+LONGEST_PLACE = 300
+"""Characters of a place: others read it."""
 
 MOST_FINDINGS = 48
 """Findings of one board: all siblings read them."""
@@ -44,17 +48,33 @@ class SharedFinding:
 
     def format_line(self) -> str:
         """Return it in one line."""
-        proof = f" [seen: {self.proof}]" if self.proof else ""
-        return f"{self.place}: {self.note}{proof}" if self.place else f"{self.note}{proof}"
+        return format_finding(self)
+
+
+def format_finding(finding: SharedFinding | FindingEvent) -> str:
+    """Return a finding in one line."""
+    proof = f" [seen: {finding.proof}]" if finding.proof else ""
+    return f"{finding.place}: {finding.note}{proof}" if finding.place else f"{finding.note}{proof}"
 
 
 class FindingsBoard:
-    """The findings of the children of one parent, in the order in which they were admitted."""
+    """The findings of the children of one parent, in the order in which they were admitted.
 
-    def __init__(self) -> None:
+    record: keeps one that was admitted; findings: those that were kept before, of which the bounds hold, too
+    """
+
+    def __init__(
+        self,
+        findings: Iterable[SharedFinding] = (),
+        record: Callable[[SharedFinding], object] = lambda finding: None,
+    ) -> None:
         self.findings: list[SharedFinding] = []
+        self.record = record
         self._counts: Counter[str] = Counter()
         self._admitting = threading.Lock()  # files are read in threads, and two may bring the same
+        for each in findings:
+            if not self._find_form_problem(each):
+                self._add(each)
 
     def admit(
         self,
@@ -71,8 +91,7 @@ class FindingsBoard:
         with self._admitting:
             problem = self._find_problem(finding, count_lines, outputs)
             if not problem:
-                self.findings.append(finding)
-                self._counts[finding.author] += 1
+                self._add(finding)
         return problem
 
     def format_for(self, reader: str, start: int) -> str:
@@ -80,9 +99,24 @@ class FindingsBoard:
         lines = [each.format_line() for each in self.findings[start:] if each.author != reader]
         return f"{LEAD}\n{enclose_in_tag('shared-findings', chr(10).join(lines))}" if lines else ""
 
+    def _add(self, finding: SharedFinding) -> None:
+        self.findings.append(finding)
+        self._counts[finding.author] += 1
+
     def _find_problem(
         self, finding: SharedFinding, count_lines: Callable[[str], int | None], outputs: Sequence[str]
     ) -> str:
+        if problem := self._find_form_problem(finding):
+            return problem
+        if finding.place and (problem := check_place(finding.place, count_lines)):
+            return problem
+        if finding.proof and not _was_seen(finding.proof, outputs):
+            return "the proof is no line of what a command or the tests printed here"
+        if any(_is_same(finding, each) for each in self.findings):
+            return "this is known already"
+        return ""
+
+    def _find_form_problem(self, finding: SharedFinding) -> str:
         note = finding.note
         if not note or len(note) > LONGEST_NOTE or not note.isprintable():
             return f"write one sentence of at most {LONGEST_NOTE} characters"
@@ -90,12 +124,10 @@ class FindingsBoard:
             return "no more findings are shared: keep it for your report"
         if not finding.place and not finding.proof:
             return "name a place (path:line), or a line of output that you have seen as its proof"
-        if finding.place and (problem := check_place(finding.place, count_lines)):
-            return problem
-        if finding.proof and not _was_seen(finding.proof, outputs):
+        if len(finding.place) > LONGEST_PLACE or not finding.place.isprintable():
+            return f"a place has at most {LONGEST_PLACE} characters"
+        if len(finding.proof) > LONGEST_PROOF or not finding.proof.isprintable():
             return "the proof is no line of what a command or the tests printed here"
-        if any(_is_same(finding, each) for each in self.findings):
-            return "this is known already"
         return ""
 
 

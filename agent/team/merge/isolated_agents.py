@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from agent.children.children import Children
@@ -54,6 +55,13 @@ Ask = Callable[[str], Awaitable[Report]]
 """Gives an agent a prompt in its worktree, and returns its report."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unsolved:
+    """Work that has no merge yet. conflicts: with the session's files, None for marks that the agent left in its own"""
+
+    conflicts: Conflicts | None
+
+
 class IsolatedAgents:
     """Starts the agents of one session that work in worktrees, and merges what they report, one at a time."""
 
@@ -61,6 +69,7 @@ class IsolatedAgents:
         self._runtime = runtime
         self._children = children
         self._merging = asyncio.Lock()
+        self._resolutions: Counter[str] = Counter()
 
     async def start(self, spec: ChildSpec, earlier: AgentRow | None = None) -> Writer:
         """Start an agent with the session's present files; an earlier one with its work that is not merged, if any.
@@ -113,6 +122,61 @@ class IsolatedAgents:
         self._record(writer.child.id, "conflicts", writer.base, commit, paths)
         return _describe_conflicts(report, paths, writer.base, commit)
 
+    async def keep_work(self, writer: Writer) -> None:
+        """Keep what an agent in the background has done in a commit, until its report is taken."""
+        commit = await commit_work(self._runtime, writer)
+        has_changes = bool(await asyncio.to_thread(self._diff, writer.base, commit))
+        left_out = list(await list_left_out(writer))
+        outcome: Outcome = "reported" if has_changes else "merged"
+        self._record(writer.child.id, outcome, writer.base, commit, [], left_out)
+
+    async def bring_in_kept(self, row: AgentRow, report: Report) -> Report | Unsolved:
+        """Merge the work of an agent in the background, whose report is taken now, as `bring_in` does it.
+
+        Unsolved: a conflict goes back to the agent; see `begin_resolution`.
+        """
+        if row.merge != "reported":
+            return replace(report, merge="It changed no file.")
+        if report.question or report.exit_code not in MERGED_ENDS:
+            self._record(row.child, "kept", row.base, row.commit)
+            return _describe_kept(report, row.base, row.commit)
+        sent_back = self._resolutions[row.child]
+        conflicts: Conflicts | None = None
+        if not sent_back or MARK not in await asyncio.to_thread(self._diff, row.base, row.commit):
+            try:
+                outcome = await self._merge(row.child, row.base, row.commit, row.left_out)
+            except UserError as error:
+                return self.give_up(row, report, error.message)
+            if isinstance(outcome, Merged):
+                del self._resolutions[row.child]
+                return _describe_merged(report, outcome)
+            conflicts = outcome
+        if sent_back < MOST_RESOLUTIONS:
+            return Unsolved(conflicts)
+        del self._resolutions[row.child]
+        paths = [] if conflicts is None else [each.path for each in conflicts.files]
+        self._record(row.child, "conflicts", row.base, row.commit, paths)
+        return _describe_conflicts(report, paths, row.base, row.commit)
+
+    async def begin_resolution(
+        self, spec: ChildSpec, row: AgentRow, unsolved: Unsolved
+    ) -> tuple[Writer, str]:
+        """Start an agent again in a worktree with its work and what conflicts with it; return it with its prompt."""
+        writer = await self.start(spec, row)
+        self._resolutions[row.child] += 1
+        if unsolved.conflicts is None:
+            return writer, STILL_MARKED
+        try:
+            return writer, await prepare_resolution(self._runtime, writer, unsolved.conflicts)
+        except BaseException:  # nothing has begun: release it
+            await writer.child.close()
+            raise
+
+    def give_up(self, row: AgentRow, report: Report, why: str) -> Report:
+        """Leave the work of an agent in its commit, and say so in its report."""
+        self._record(row.child, "kept", row.base, row.commit)
+        return _describe_kept(report, row.base, row.commit, why)
+
     @asynccontextmanager
     async def keep_if_cancelled(self, writer: Writer) -> AsyncIterator[None]:
         """Keep the work of an agent whose session is interrupted, before its worktree is removed."""
@@ -127,7 +191,7 @@ class IsolatedAgents:
 
     async def merge_kept(self, row: AgentRow, report: Report) -> Report:
         """Merge the work of an earlier agent, as after a kill; return the report with what came of it."""
-        outcome = await self._merge(row.child, row.base, row.commit)
+        outcome = await self._merge(row.child, row.base, row.commit, row.left_out)
         if isinstance(outcome, Merged):
             return _describe_merged(report, outcome)
         paths = [each.path for each in outcome.files]

@@ -51,6 +51,7 @@ async def ask_role(
         model=name,
         tools=TOOLS & {tool.name for tool in runtime.toolbox},
         limits=_LIMITS,
+        role=role,
     )
     try:
         async with await children.start(spec) as child:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from agent.team.team import Team
     from cli.tui.conversation.conversation import Conversation
 
-MOST_SHOWN = 5
-"""Shared findings below the tree."""
-
 NONE = "no agent was started in this session; a model does so with the tool delegate, or when you ask it to"
 
 
@@ -46,15 +43,16 @@ async def agents(chat: Conversation, argument: str) -> None:
 
 
 def _show_tree(chat: Conversation, team: Team) -> None:
+    from agent.team.board.findings_board import format_finding
     from cli.output.agent_rows import format_tree
     from cli.output.style.paint import make_painter
 
     terminal = chat.front.terminal
     paint = make_painter(colour=terminal.colour)
     lines = format_tree(team.activity, terminal.columns - 1, paint, unicode=terminal.unicode)
-    if found := team.board.findings:
-        lines.append(f"{format_count(len(found), 'finding')} shared among them, the last ones:")
-        lines += [f"  {sanitize_text(each.format_line())}" for each in found[-MOST_SHOWN:]]
+    if count := team.activity.findings:
+        lines.append(f"{format_count(count, 'finding')} shared among them, the last ones:")
+        lines += [f"  {sanitize_text(format_finding(each))}" for each in team.activity.last_findings]
     chat.view.show_note("\n".join(lines) if lines else NONE)
 
 

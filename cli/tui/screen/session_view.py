@@ -213,12 +213,12 @@ class SessionView:
     def _track_agents(self, event: ChildProgress | ChildEvent) -> bool:
         """Keep a live row for each agent at work; return whether the event was one of an agent."""
         if self._agents is None:
-            if not (isinstance(event, ChildEvent) and event.agent):
+            if not (isinstance(event, ChildEvent) and (event.agent or event.role)):
                 return False
             from agent.team.activity import AgentActivity
 
             self._agents = AgentActivity()
-        if not self._agents.handle_event(event):
+        if not self._agents.handle_event(event) or self._agents.has_role(event.child):
             return False
         if self._front.redraws:
             self._show_live()

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from agent.app_dirs import Home
 from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.executor import CRASHED, ChildOrder
@@ -26,6 +27,7 @@ from agent.events import ChildEvent, ChildProgress, Event, ObservationEvent, Ses
 from agent.exit_codes import Exit
 from agent.session.log import INTERRUPTED, read_events
 from agent.session_settings import SessionSettings
+from agent.team.attach import attach_team
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from sandbox.policy.decision import Approval, Decision
@@ -44,6 +46,43 @@ class Says:
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
         self.asked.append(question.reason)
         return replace(question, verdict=self.verdict)  # type: ignore[arg-type]
+
+
+def test_a_child_in_a_process_is_steered_and_stopped_by_its_name(
+    shop: Path, tmp_path: Path, parent: SessionSettings
+) -> None:
+    model = script(
+        tmp_path,
+        [
+            {"calls": [call("read", path="cart.py")]},
+            {"calls": [call("read", path="cart.py")], "delay": 0.5},
+            {"text": "Never said.", "expect": ["look at the total"], "delay": 60},
+        ],
+    )
+
+    async def story(runtime: Runtime, children: Children) -> None:
+        attached = attach_team(runtime, Home.from_environment())
+        assert attached is not None
+        team = attached.team
+
+        def follow(event: Event) -> None:
+            if not isinstance(event, ChildProgress):
+                return
+            if event.event["kind"] == "observation" and not team.activity.rows[event.child].steps > 1:
+                team.steer("explore-1", "look at the total")
+            elif event.event["kind"] == "steer":
+                assert (event.event["text"], event.event["by"]) == ("look at the total", "person")
+                team.stop("explore-1")
+
+        runtime.session.subscribe(follow)
+        spec = ChildSpec(prompt="look", model=model, runs="process", agent="explore")
+        async with await children.start(spec) as child:
+            result = await child.run()
+        assert result.exit_code == Exit.INTERRUPTED
+        with pytest.raises(UserError, match="no agent 'explore-1' is at work"):
+            team.stop("explore-1")
+
+    play(shop, parent, story)
 
 
 def test_a_child_in_a_process_is_a_child_like_any_other(

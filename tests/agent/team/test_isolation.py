@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,16 +9,21 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.events import ChildProgress, Event, MergeEvent, ObservationEvent
+from agent.events import ChildProgress, Event, ObservationEvent
 from agent.session.log import read_events
 from agent.session.undo import Timeline, undo_last_turn
 from agent.team.attach import SessionTeam
 from agent.turn.runtime import Runtime
-from cli.output.agent_rows import format_tree
-from cli.output.style.paint import make_painter
 from sandbox.snapshots.workspace_snapshots import Snapshots
-from tests.support.cli import CHECKOUT, call, git
-from tests.support.team_sessions import play_team, team_settings, write_agent
+from tests.support.cli import call, git
+from tests.support.team_sessions import (
+    play_team,
+    play_until_killed,
+    read_merges,
+    show_agents,
+    team_settings,
+    write_agent,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -37,18 +38,9 @@ def edit(old: str, new: str, **turn: Any) -> dict[str, Any]:
     return {"calls": [call("edit", path="cart.py", old=old, new=new)], **turn}
 
 
-def read_merges(runtime: Runtime) -> list[tuple[str, list[str]]]:
-    events = read_events(runtime.session.folder)
-    return [(each.outcome, each.paths) for each in events if isinstance(each, MergeEvent)]
-
-
 def list_delegated(runtime: Runtime) -> list[ObservationEvent]:
     events = read_events(runtime.session.folder)
     return [each for each in events if isinstance(each, ObservationEvent) and each.tool == "delegate"]
-
-
-def show_agents(team: SessionTeam) -> str:
-    return "\n".join(format_tree(team.team.activity, 200, make_painter(colour=False), unicode=False))
 
 
 BOTH = {
@@ -186,43 +178,6 @@ def test_a_conflict_is_left_to_the_session_with_the_work_kept(shop: Path, tmp_pa
     play_team(shop, settings, second, session=session)
 
 
-PROGRAM = """
-import asyncio, os, signal, sys
-sys.path.insert(0, {checkout!r})
-from pathlib import Path
-from tests.support.team_sessions import play_team, team_settings
-
-async def story(runtime, team):
-    def kill(event):
-        if {moment}:
-            print(runtime.session.id, flush=True)
-            os.kill(os.getpid(), signal.SIGKILL)
-    runtime.session.subscribe(kill)
-    await runtime.run_turn("Do it")
-
-play_team(Path({shop!r}), team_settings(Path({folder!r}), {turns!r}, {agents!r}), story)
-"""
-
-
-def play_until_killed(
-    shop: Path, tmp_path: Path, moment: str, turns: Sequence[Any], agents: Mapping[str, Any]
-) -> str:
-    """Play a session that kill -9 ends at an event; return its id. moment: an expression about the event"""
-    program = PROGRAM.format(
-        moment=moment,
-        checkout=str(CHECKOUT),
-        shop=str(shop),
-        folder=str(tmp_path),
-        turns=turns,
-        agents=agents,
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=CHECKOUT, env=dict(os.environ), capture_output=True, text=True
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    return done.stdout.strip()
-
-
 @pytest.mark.parametrize(
     ("moment", "is_changed"),
     [
@@ -345,7 +300,6 @@ def test_an_interruption_keeps_what_was_done(shop: Path, tmp_path: Path) -> None
         ("no git", "a worktree needs a git repository"),
         ("no commit", "a worktree needs a commit to begin with"),
         ("nested", "no worktree could be made: lib has git of its own"),
-        ("background", "does not work in the background"),
     ],
 )
 def test_one_line_says_why_there_is_no_worktree(shop: Path, tmp_path: Path, case: str, told: str) -> None:
@@ -357,9 +311,8 @@ def test_one_line_says_why_there_is_no_worktree(shop: Path, tmp_path: Path, case
         (shop / "lib").mkdir()
         git(shop / "lib", "init", "-q")
         git(shop / "lib", "commit", "-q", "--allow-empty", "-m", "Start")
-    background = case == "background"
     turns = [
-        {"calls": [call("delegate", agent="one", task="Do it", background=background)]},
+        {"calls": [call("delegate", agent="one", task="Do it")]},
         {"text": "Over.", "expect": [told]},
     ]
 
