@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from agent.app_dirs import Home
-from agent.assemble import assemble_runtime
 from agent.children.children import Children
 from agent.children.executor import Executor
 from agent.children.spec import Runs
-from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
 from sandbox.access_settings import AccessSettings
-from sandbox.policy.decision import Approval
+from sandbox.policy.decision import Approval, Decision
+from sandbox.policy.effects import Effect
+from tests.support.sessions import play_session
 
 
 def settings_for(model: str, **access: Any) -> SessionSettings:
@@ -34,13 +33,20 @@ def play(
 ) -> Any:
     """Open a session, tell the story with its children, close both."""
 
-    async def run() -> Any:
-        runtime = assemble_runtime(settings, SessionRequest(working=shop, **request), Home.from_environment())
-        children = Children(runtime, executors)
-        try:
+    async def run(runtime: Runtime) -> Any:
+        async with Children.open(runtime, executors) as children:
             return await story(runtime, children)
-        finally:
-            await children.close()
-            await runtime.close()
 
-    return asyncio.run(run())
+    return play_session(shop, settings, run, **request)
+
+
+class Says:
+    """An approver that notes what it was asked."""
+
+    def __init__(self, verdict: str) -> None:
+        self.verdict = verdict
+        self.asked: list[str] = []
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        self.asked.append(question.reason)
+        return replace(question, verdict=self.verdict)  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -13,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
-from agent.assemble import assemble_runtime
 from agent.events import MergeEvent
 from agent.session.log import read_events
-from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.team.attach import SessionTeam, attach_team
 from agent.team.team_settings import TeamSettings
@@ -25,6 +22,7 @@ from cli.output.agent_rows import format_tree
 from cli.output.style.paint import make_painter
 from tests.support.child_sessions import settings_for
 from tests.support.cli import CHECKOUT, script
+from tests.support.sessions import play_session
 
 Turns = Sequence[Mapping[str, Any]]
 
@@ -42,17 +40,12 @@ def team_settings(folder: Path, turns: Turns, agents: Mapping[str, Turns], **mor
 def play_team(shop: Path, settings: SessionSettings, story: Story, **request: Any) -> Any:
     """Open a session with agents, tell the story, close it."""
 
-    async def run() -> Any:
-        home = Home.from_environment()
-        runtime = assemble_runtime(settings, SessionRequest(working=shop, **request), home)
-        team = attach_team(runtime, home)
+    async def run(runtime: Runtime) -> Any:
+        team = attach_team(runtime, Home.from_environment())
         assert team is not None
-        try:
-            return await story(runtime, team)
-        finally:
-            await runtime.close()
+        return await story(runtime, team)
 
-    return asyncio.run(run())
+    return play_session(shop, settings, run, **request)
 
 
 def write_agent(name: str, *lines: str) -> None:

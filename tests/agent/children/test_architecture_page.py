@@ -7,20 +7,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agent.app_dirs import Home
-from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import MaxCost
 from agent.budget.purse import Amount, Purse
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.events import UsageRecord
-from agent.session_request import SessionRequest
-from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
-from sandbox.access_settings import AccessSettings
-from sandbox.policy.decision import Approval
-from tests.support.cli import CHECKOUT, call, git, script
+from tests.support.child_sessions import settings_for
+from tests.support.cli import CHECKOUT, call, script
+from tests.support.sessions import play_session
 
 
 def example(heading: str) -> str:
@@ -30,18 +26,9 @@ def example(heading: str) -> str:
     return found[1]
 
 
-def test_the_example_of_child_sessions_runs(tmp_path: Path) -> None:
-    shop = tmp_path / "shop"
-    shop.mkdir()
-    git(shop, "init", "-q")
-    (shop / "cart.py").write_text("total = 0.0\n")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "Start")
-    edit = {"calls": [call("edit", path="cart.py", old="0.0", new="0")], "expect": ["total an int"]}
+def test_the_example_of_child_sessions_runs(shop: Path, tmp_path: Path) -> None:
+    edit = {"calls": [call("edit", path="cart.py", old="0", new="0.0")], "expect": ["total an int"]}
     model = script(tmp_path, [edit, {"text": "done"}])
-    settings = SessionSettings(
-        model=model, access=AccessSettings(approval=Approval.NEVER, sandbox="unconfined")
-    )
     names: dict[str, Any] = {
         "asyncio": asyncio,
         "Runtime": Runtime,
@@ -51,16 +38,8 @@ def test_the_example_of_child_sessions_runs(tmp_path: Path) -> None:
     }
     exec(compile(example("Child sessions"), "architecture.md", "exec"), names)
 
-    async def run() -> str:
-        runtime = assemble_runtime(settings, SessionRequest(working=shop), Home.from_environment())
-        try:
-            told: str = await names["compare"](runtime)
-            return told
-        finally:
-            await runtime.close()
-
-    assert re.search(r": [1-9]\d+ bytes$", asyncio.run(run()))
-    assert (shop / "cart.py").read_text() == "total = 0.0\n"
+    assert re.search(r": [1-9]\d+ bytes$", play_session(shop, settings_for(model), names["compare"]))
+    assert (shop / "cart.py").read_text() == "total = 0\n"
 
 
 def test_the_example_of_the_purse_holds() -> None:

@@ -32,10 +32,9 @@ from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
 from cli.app import app
 from sandbox.errors import Fault, UserError
-from sandbox.policy.decision import Approval, Decision, Mode
-from sandbox.policy.effects import Effect
+from sandbox.policy.decision import Approval, Mode
 from sandbox.policy.rules import Rules, parse_rule
-from tests.support.child_sessions import play, settings_for
+from tests.support.child_sessions import Says, play, settings_for
 from tests.support.cli import CHECKOUT, call, git, script
 
 WRITE = {"calls": [call("write", path="made.txt", content="made\n")]}
@@ -124,18 +123,6 @@ def test_the_lease_is_held_by_one_child_at_a_time(
         return await asyncio.gather(*map(children.run, specs))
 
     assert [each.report for each in play(shop, parent, story)] == ["done"] * 3
-
-
-class Says:
-    """An approver that notes what it was asked."""
-
-    def __init__(self, verdict: str) -> None:
-        self.verdict = verdict
-        self.asked: list[str] = []
-
-    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
-        self.asked.append(question.reason)
-        return replace(question, verdict=self.verdict)  # type: ignore[arg-type]
 
 
 def test_the_parents_user_is_asked_for_a_child(shop: Path, tmp_path: Path, parent: SessionSettings) -> None:

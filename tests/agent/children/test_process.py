@@ -30,22 +30,9 @@ from agent.session_settings import SessionSettings
 from agent.team.attach import attach_team
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
-from sandbox.policy.decision import Approval, Decision
-from sandbox.policy.effects import Effect
-from tests.support.child_sessions import play, settings_for
+from sandbox.policy.decision import Approval
+from tests.support.child_sessions import Says, play, settings_for
 from tests.support.cli import CHECKOUT, call, git, script
-
-
-class Says:
-    """An approver that notes what it was asked."""
-
-    def __init__(self, verdict: str) -> None:
-        self.verdict = verdict
-        self.asked: list[str] = []
-
-    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
-        self.asked.append(question.reason)
-        return replace(question, verdict=self.verdict)  # type: ignore[arg-type]
 
 
 def test_a_child_in_a_process_is_steered_and_stopped_by_its_name(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import textwrap
 from pathlib import Path
@@ -11,22 +10,22 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.assemble import assemble_runtime
 from agent.children.spec import ChildSpec
 from agent.events import CandidateEvent, ChoiceEvent, End
 from agent.monitor.answers import TurnEnd
 from agent.session.log import read_events
-from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy import Strategy, run_strategy
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
+from agent.turn.runtime import Runtime
 from cli.settings.layers import load_settings
 from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 from tests.support.cli import CHECKOUT, call, script
 from tests.support.repo import Repo
+from tests.support.sessions import play_session
 
 SETTINGS = StrategySettings(name="own", attempts=3)
 
@@ -56,17 +55,12 @@ def take_turn(shop: Repo, model: str, strategy: Strategy) -> tuple[End, list[Any
     """Return the end of the turn, and its candidates and choices."""
     access = AccessSettings(approval=Approval.NEVER, sandbox="unconfined")
 
-    async def run() -> tuple[End, list[Any]]:
-        settings = SessionSettings(model=model, access=access)
-        runtime = assemble_runtime(settings, SessionRequest(working=shop.root), Home.from_environment())
-        try:
-            end = await run_strategy(runtime, strategy, "make the total an int", SETTINGS)
-            events = read_events(runtime.session.folder)
-            return end, [each for each in events if isinstance(each, CandidateEvent | ChoiceEvent)]
-        finally:
-            await runtime.close()
+    async def story(runtime: Runtime) -> tuple[End, list[Any]]:
+        end = await run_strategy(runtime, strategy, "make the total an int", SETTINGS)
+        events = read_events(runtime.session.folder)
+        return end, [each for each in events if isinstance(each, CandidateEvent | ChoiceEvent)]
 
-    return asyncio.run(run())
+    return play_session(shop.root, SessionSettings(model=model, access=access), story)  # type: ignore[no-any-return]
 
 
 def define(path: str, heading: str, names: dict[str, Any]) -> dict[str, Any]:

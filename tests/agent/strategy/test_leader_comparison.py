@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.app_dirs import Home
-from agent.assemble import assemble_runtime
 from agent.events import ChoiceEvent, End
 from agent.session.log import read_events
-from agent.session_request import SessionRequest
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
+from agent.turn.runtime import Runtime
 from agent.verify.verify_settings import VerifySettings
 from tests.support.child_sessions import settings_for
 from tests.support.cli import call, script
 from tests.support.repo import Repo
+from tests.support.sessions import play_session
 
 pytestmark = pytest.mark.slow
 
@@ -52,16 +50,12 @@ def attempt(
     tests = replace(settings.tools.tests, command="true") if not verify else settings.tools.tests
     settings = replace(settings, verify=VerifySettings(**verify), tools=replace(settings.tools, tests=tests))
 
-    async def run() -> tuple[End, ChoiceEvent]:
-        runtime = assemble_runtime(settings, SessionRequest(working=shop.root), Home.from_environment())
-        try:
-            end = await runtime.run_turn(prompt, choose_work(runtime, given, prompt))
-        finally:
-            await runtime.close()
+    async def story(runtime: Runtime) -> tuple[End, ChoiceEvent]:
+        end = await runtime.run_turn(prompt, choose_work(runtime, given, prompt))
         (choice,) = [each for each in read_events(runtime.session.folder) if isinstance(each, ChoiceEvent)]
         return end, choice
 
-    return asyncio.run(run())
+    return play_session(shop.root, settings, story)  # type: ignore[no-any-return]
 
 
 def test_behavior_decides_between_attempts_that_the_tests_leave_equal(shop: Repo) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.app_dirs import Home
-from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import (
@@ -30,7 +26,6 @@ from agent.exit_codes import Exit
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.session.log import read_events
 from agent.session.usage_report import UsageReport
-from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.strategy.ranking import rank_candidates
 from agent.strategy.single import Single
@@ -45,6 +40,7 @@ from sandbox.policy.decision import Approval, Mode
 from tests.support.cli import CHECKOUT, call, script
 from tests.support.loopback import Loopback
 from tests.support.repo import Repo
+from tests.support.sessions import play_session
 from tools.core.tool_settings import ToolSettings
 
 USAGE = {"input": 1000, "output": 100}
@@ -69,20 +65,6 @@ def settings_for(model: str, **more: Any) -> SessionSettings:
     tools = replace(tools, tests=replace(tools.tests, command="true"))
     access = AccessSettings(approval=Approval.NEVER, sandbox="unconfined")
     return SessionSettings(model=model, access=access, tools=tools, **more)
-
-
-def play(
-    shop: Repo, settings: SessionSettings, story: Callable[[Runtime], Awaitable[Any]], **request: Any
-) -> Any:
-    async def run() -> Any:
-        asked = SessionRequest(working=shop.root, **request)
-        runtime = assemble_runtime(settings, asked, Home.from_environment())
-        try:
-            return await story(runtime)
-        finally:
-            await runtime.close()
-
-    return asyncio.run(run())
 
 
 def select(runtime: Runtime, kind: type[Any]) -> list[Any]:
@@ -116,7 +98,7 @@ def test_each_attempt_gets_its_model_temperature_and_hint(shop: Repo) -> None:
             assert select(runtime, ChoiceEvent) == []
             return end
 
-        end = play(shop, settings, story)
+        end = play_session(shop.root, settings, story)
         asked = [(each.body["model"], each.body["temperature"]) for each in server.requests]
         system = [str(each.body["messages"][0]["content"]) for each in server.requests]
     assert sorted(asked) == [("a", 0.2), ("a", 1.0), ("b", 0.9)]
@@ -149,7 +131,7 @@ def test_one_purse_pays_for_all_and_the_rest_comes_back(shop: Repo) -> None:
             assert [each.role for each in report.items] == ["children"]
             assert runtime.purse.compute_dollars_left() == pytest.approx(limit - spent)
 
-        play(shop, settings, story)
+        play_session(shop.root, settings, story)
 
 
 def test_the_choice_and_what_led_to_it_are_in_the_log(shop: Repo, tmp_path: Path) -> None:
@@ -169,7 +151,7 @@ def test_the_choice_and_what_led_to_it_are_in_the_log(shop: Repo, tmp_path: Path
         following = runtime.projection.build_request().messages
         assert [each.text for each in following] == ["mend it", "It adds up."]
 
-    play(shop, settings_for(model), story)
+    play_session(shop.root, settings_for(model), story)
     assert "return sum" in shop.read("cart.py")
     assert shop.git("worktree", "list").count("\n") == 1
 
@@ -201,7 +183,7 @@ def test_a_verdict_of_the_strategy_decides_between_equals(shop: Repo, tmp_path: 
         opinions = [each for each in select(runtime, VerdictEvent) if each.name == "judge"]
         assert [(each.attempt, each.outcome) for each in opinions] == [(1, "fail"), (2, "pass")]
 
-    play(shop, settings_for(script(tmp_path, [EDIT, DONE])), story)
+    play_session(shop.root, settings_for(script(tmp_path, [EDIT, DONE])), story)
 
 
 def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
@@ -214,7 +196,7 @@ def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
         await runtime.run_turn("mend it", choose_work(runtime, strategy, "mend it"))
         return runtime.session.folder
 
-    folder: Path = play(shop, settings, attempt)
+    folder: Path = play_session(shop.root, settings, attempt)
     cut_log(folder, b'"kind":"child"', b'"ended"')
     shop.git("checkout", "cart.py")
     (first,) = [each.child for each in read_events(folder) if isinstance(each, ChildEvent)][-1:]
@@ -231,7 +213,7 @@ def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
         assert again == 1
         return end
 
-    end = play(shop, settings, go_on, session=folder.name)
+    end = play_session(shop.root, settings, go_on, session=folder.name)
     assert (end.outcome, end.summary) == ("done", "It adds up.")
     assert "return sum" in shop.read("cart.py")
 
@@ -244,13 +226,13 @@ def test_a_patch_that_a_kill_left_applied_is_not_applied_again(shop: Repo, tmp_p
         await runtime.run_turn("mend it", choose_work(runtime, strategy, "mend it"))
         return runtime.session.folder
 
-    folder: Path = play(shop, settings, attempt)
+    folder: Path = play_session(shop.root, settings, attempt)
     cut_log(folder, b'"kind":"snapshot"')
 
     async def go_on(runtime: Runtime) -> End:
         return await runtime.run_turn(None, choose_work(runtime, StrategySettings(), None))
 
-    end: End = play(shop, settings, go_on, session=folder.name)
+    end: End = play_session(shop.root, settings, go_on, session=folder.name)
     assert (end.outcome, end.summary) == ("done", "It adds up.")
     assert len([each for each in read_events(folder) if isinstance(each, ChoiceEvent)]) == 1
     assert "return sum" in shop.read("cart.py")
@@ -278,7 +260,7 @@ def test_nothing_is_attempted_that_could_not_be_applied(shop: Repo, tmp_path: Pa
         assert "read-only" in end.summary
         assert select(runtime, AttemptEvent) == []
 
-    play(shop, bound, story)
+    play_session(shop.root, bound, story)
 
 
 def test_single_is_the_loop_and_is_told_what_fails(shop: Repo, tmp_path: Path) -> None:
@@ -298,7 +280,7 @@ def test_single_is_the_loop_and_is_told_what_fails(shop: Repo, tmp_path: Path) -
         assert end.exit_code == Exit.TESTS_FAIL
         return [each.kind for each in read_events(runtime.session.folder)]
 
-    assert "steer" in play(shop, failing, story)
+    assert "steer" in play_session(shop.root, failing, story)
 
 
 def test_a_session_without_a_strategy_imports_none() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import git
+from tests.support.repo import Repo
 
 CART = '''"""The cart."""
 
@@ -28,14 +28,11 @@ class Cart:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    (folder / "cart.py").write_text(CART)
-    (folder / "test_cart.py").write_text(
-        "from cart import Cart\n\n\ndef test_total():\n    assert Cart([5]).total(0) == 5\n"
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", CART)
+    repo.write(
+        "test_cart.py", "from cart import Cart\n\n\ndef test_total():\n    assert Cart([5]).total(0) == 5\n"
     )
-    (folder / "REQUIREMENTS.md").write_text("The total is the sum of the items, with tax.\n")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "Start")
-    return folder
+    repo.write("REQUIREMENTS.md", "The total is the sum of the items, with tax.\n")
+    repo.commit_all("Start")
+    return repo.root

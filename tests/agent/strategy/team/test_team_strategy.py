@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,10 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
-from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
 from agent.events import AttemptEvent, ChoiceEvent, End, MessageEvent, Signal, VerdictEvent
 from agent.exit_codes import Exit
 from agent.session.log import read_events
-from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
@@ -24,6 +21,7 @@ from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Mode
 from tests.support.cli import call
 from tests.support.repo import Repo
+from tests.support.sessions import play_session
 from tests.support.strategy_team import BRIEF, MEND, PLAN, TASK, TESTS, Team, answers
 
 pytestmark = pytest.mark.slow
@@ -38,20 +36,6 @@ def shop(tmp_path: Path) -> Repo:
     return repo
 
 
-def play(
-    shop: Repo, settings: SessionSettings, story: Callable[[Runtime], Awaitable[Any]], **request: Any
-) -> Any:
-    async def run() -> Any:
-        asked = SessionRequest(working=shop.root, **request)
-        runtime = assemble_runtime(settings, asked, Home.from_environment())
-        try:
-            return await story(runtime)
-        finally:
-            await runtime.close()
-
-    return asyncio.run(run())
-
-
 def take_turn(
     shop: Repo, settings: SessionSettings, attempts: int = 1, task: str | None = TASK, **request: Any
 ) -> tuple[End, list[Any]]:
@@ -62,7 +46,7 @@ def take_turn(
         end = await runtime.run_turn(task, choose_work(runtime, given, task))
         return end, list(read_events(runtime.session.folder))
 
-    return play(shop, settings, story, **request)  # type: ignore[no-any-return]
+    return play_session(shop.root, settings, story, **request)  # type: ignore[no-any-return]
 
 
 def list_sizes(events: Sequence[Any]) -> list[str]:

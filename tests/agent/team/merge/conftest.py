@@ -8,20 +8,18 @@ import pytest
 
 from agent.session_settings import SessionSettings
 from tests.support.child_sessions import settings_for
-from tests.support.cli import git, script
+from tests.support.cli import script
+from tests.support.repo import Repo
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    git(folder, "init", "-q")
-    (folder / "cart.py").write_text("first = 1\n\n\n\nlast = 9\n")
-    (folder / ".gitignore").write_text("*.log\n")
-    (folder / "link").symlink_to("cart.py")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "Start")
-    return folder
+    repo = Repo(tmp_path / "shop")
+    repo.write("cart.py", "first = 1\n\n\n\nlast = 9\n")
+    repo.write(".gitignore", "*.log\n")
+    (repo.root / "link").symlink_to("cart.py")
+    repo.commit_all("Start")
+    return repo.root
 
 
 @pytest.fixture
