@@ -35,6 +35,7 @@ from tools.core.action import Observation, ToolFailure
 from tools.core.shared_results import SharedResults
 
 if TYPE_CHECKING:
+    from agent.team.definitions.agent_memory import AgentMemory
     from agent.team.merge.isolated_agents import IsolatedAgents
     from agent.team.merge.writers import Writer
 
@@ -118,7 +119,9 @@ class Team:
                 " (agents.most): do the rest in this session"
             )
         rights = decide_rights(agent, self._runtime)
-        spec = build_spec(agent, rights, self._runtime, task=task, session=child)
+        memory = None if child else self._open_memory(agent)
+        known = "" if memory is None else await asyncio.to_thread(memory.format_for_task)
+        spec = build_spec(agent, rights, self._runtime, task=f"{task}{known}", session=child)
         if background and spec.place == "lease":
             raise ToolFailure(
                 f"delegate: agent {agent.name!r} changes your files, so it does not work in the background;"
@@ -132,7 +135,7 @@ class Team:
             if spec.place == "worktree":
                 return self._build_observation(await self._run_isolated(spec, agent, outbox, rights))
             begun = await self._start_child(spec, agent, outbox, rights)
-            return self._build_observation(await self._run_child(begun, agent, outbox, task or None))
+            return self._build_observation(await self._run_child(begun, agent, outbox, spec.prompt or None))
 
     async def _start_background(
         self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
@@ -201,6 +204,13 @@ class Team:
         """End the turn of an agent at work; its report says so. Raises UserError."""
         self._get_running(child).cancel()
 
+    def _open_memory(self, agent: AgentDefinition) -> AgentMemory | None:
+        if not agent.memory:
+            return None
+        from agent.team.definitions.agent_memory import AgentMemory
+
+        return AgentMemory(self._home, self._runtime.workspace.root, agent.memory, agent.name)
+
     def _get_name(self, child: str) -> str:
         row = self.activity.rows.get(child)
         return row.name if row is not None else child
@@ -224,7 +234,8 @@ class Team:
     ) -> None:
         try:
             may_ask = self._questions[begun.id] < MOST_QUESTIONS
-            equip_child(begun, agent, outbox, self.board, may_ask=may_ask)
+            memory = self._open_memory(agent)
+            equip_child(begun, agent, outbox, self.board, may_ask=may_ask, memory=memory)
             environment = begun.runtime.environment
             if rights.delegates and environment is not None and environment.request.depth < MOST_DEPTH:
                 self._equip(begun.runtime)

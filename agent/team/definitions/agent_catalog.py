@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
@@ -54,7 +54,7 @@ def load_agents(home: Home, root: Path) -> AgentCatalog:
     loaded.add_files(_read_user_files(home, loaded.notices))
     files = list(_read_project_files(root, loaded.notices))
     if files and is_trusted(home, root, TRUST_PLACE, _list_definitions(files)):
-        loaded.add_files(files)
+        loaded.add_files(files, of_project=True)
     elif files:
         loaded.notices.append(describe_untrusted(len(files), "agent", root))
     return AgentCatalog(agents=loaded.agents, notices=tuple(loaded.notices), bad=tuple(loaded.bad))
@@ -66,7 +66,7 @@ def check_agent_files(home: Home, root: Path) -> AgentCatalog:
     for each in BUILT_IN:
         loaded.agents[each.name] = each
     loaded.add_files(_read_user_files(home, loaded.notices))
-    loaded.add_files(list(_read_project_files(root, loaded.notices)))
+    loaded.add_files(list(_read_project_files(root, loaded.notices)), of_project=True)
     return AgentCatalog(agents=loaded.agents, notices=tuple(loaded.notices), bad=tuple(loaded.bad))
 
 
@@ -83,7 +83,7 @@ class _Loading:
         self.notices: list[str] = []
         self.bad: list[str] = []
 
-    def add_files(self, files: list[_File]) -> None:
+    def add_files(self, files: list[_File], *, of_project: bool = False) -> None:
         here: dict[str, AgentDefinition] = {}
         for each in files:
             try:
@@ -101,6 +101,8 @@ class _Loading:
                     f"{each.shown}: {here[agent.name].source} is called {agent.name!r}, too: rename one"
                 )
                 continue
+            if of_project and agent.memory == "user":  # a project does not write what others read
+                agent = replace(agent, memory="project")
             here[agent.name] = agent
             self.notices += agent.warnings
         self.agents |= here

@@ -11,6 +11,9 @@ from tools.core.tool_names import ToolGrant
 Reports = Literal["text", "findings", "tests"]
 """What an agent reports: a text, places in files with a sentence each, or files with tests."""
 
+MemoryScope = Literal["", "project", "user"]
+"""Notes that an agent keeps: none, of one project, or of all projects of the user."""
+
 Effort = Literal["", "low", "medium", "high"]
 
 
@@ -23,6 +26,7 @@ class AgentDefinition:
     mode: at most its parent's; None: read-only, unless it asks for tools that change files
     max_turns: steps of one task, None for the default; background: whether it runs so unless told otherwise
     isolation: "" or "worktree"; effort: how much its model is to think
+    memory: which notes it keeps for its next tasks, "" for none
     reports: what it reports; hides_bodies: whether it sees the interfaces of the code without the code
     skills: names of skills whose instructions it has from the start
     source: path of its file, "built in" without one
@@ -41,6 +45,7 @@ class AgentDefinition:
     isolation: str = ""
     effort: Effort = ""
     skills: tuple[str, ...] = ()
+    memory: MemoryScope = ""
     reports: Reports = "text"
     hides_bodies: bool = False
     source: str = "built in"

@@ -16,7 +16,7 @@ from agent.extension.front_matter import (
     read_list_field,
     split_front_matter,
 )
-from agent.team.definitions.agent_definition import AgentDefinition, Effort
+from agent.team.definitions.agent_definition import AgentDefinition, Effort, MemoryScope
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant, list_grants
 
@@ -38,9 +38,6 @@ FIELDS = (
 )
 """Fields of the front matter that are known."""
 
-UNUSED = ("memory",)
-"""Known fields that have no effect."""
-
 MODES: Mapping[str, Mode | None] = {
     "default": None,
     "acceptEdits": Mode.WORKSPACE,
@@ -54,6 +51,9 @@ MODES: Mapping[str, Mode | None] = {
 
 MODELS: Mapping[str, str] = {"inherit": "", "sonnet": "", "opus": "", "default": "", "haiku": "fast"}
 """Models as other agents name them: the session's own, or the one of its settings for small tasks."""
+
+MEMORIES: Mapping[str, MemoryScope] = {"none": "", "project": "project", "local": "project", "user": "user"}
+"""Notes as other agents name them, and ours. None are in the project's files."""
 
 EFFORTS: Mapping[str, str] = {"max": "high", "xhigh": "high", "minimal": "low"}
 
@@ -96,6 +96,7 @@ def parse_agent_file(text: str, source: str, stem: str, known: Collection[str]) 
         isolation=reader.read_choice("isolation", {"none": "", "worktree": "worktree"}, ""),
         effort=_read_effort(reader),
         skills=reader.read_names("skills"),
+        memory=reader.read_choice("memory", MEMORIES, ""),
         source=source,
     )
     return replace(agent, warnings=tuple(_list_warnings(given, source, [*(tools or ()), *agent.denied])))
@@ -182,8 +183,6 @@ def _list_warnings(given: Mapping[str, Any], source: str, grants: list[ToolGrant
     found = []
     if unknown := [each for each in given if each not in FIELDS]:
         found.append(f"{source}: unknown, not used: {', '.join(unknown)}")
-    if unused := [each for each in UNUSED if given.get(each)]:
-        found.append(f"{source}: not used: {', '.join(unused)}")
     if nothing := [each.written for each in grants if not each.tools and each.is_known]:
         found.append(f"{source}: there is no such tool here, left out: {', '.join(nothing)}")
     if strange := [each.written for each in grants if not each.tools and not each.is_known]:

@@ -149,6 +149,7 @@ def _describe(agent: AgentDefinition) -> dict[str, Any]:
         "background": agent.background,
         "isolation": agent.isolation,
         "effort": agent.effort,
+        "memory": agent.memory,
         "instructions": read_instructions(agent),
     }
 
