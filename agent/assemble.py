@@ -14,6 +14,7 @@ from agent.budget.purse import Purse
 from agent.capabilities import Capabilities, SessionEnvironment, check_writable
 from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
+from agent.extension.hooks.hook_files import has_hook_files
 from agent.extension.skills.skill_folders import has_skills
 from agent.model.protocol import Model
 from agent.model_selection import ModelSelection
@@ -64,7 +65,12 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
             model=model.name,
             folder=session.folder,
         )
-        return _build_runtime(place, request, models, model, session)
+        runtime = _build_runtime(place, request, models, model, session)
+        if place.model != "offline" and has_hook_files(home, root):
+            from agent.extension.hooks.hook_monitor import attach_hooks
+
+            attach_hooks(runtime, home)
+        return runtime
     except BaseException:  # on any exception the log is released, then the exception is raised again
         session.close()
         raise

@@ -39,6 +39,7 @@ HOOKS = CHECKOUT / "docs/hooks.md"
 SESSIONS = CHECKOUT / "docs/sessions.md"
 USER_RULES = CHECKOUT / "docs/rules.md"
 AGENTS = CHECKOUT / "docs/agents.md"
+AGENT_HOOKS = CHECKOUT / "docs/agent-hooks.md"
 COMMANDS = CHECKOUT / "docs/commands.md"
 SKILLS = CHECKOUT / "docs/skills.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
@@ -57,6 +58,7 @@ PAGES = (
     CODE_AS_ACTION,
     USER_RULES,
     AGENTS,
+    AGENT_HOOKS,
     COMMANDS,
     SKILLS,
     OFFLINE,
@@ -86,6 +88,7 @@ ENDS = {
     "rules": {0},
     "agents": {0},
     "skill": {0},
+    "agent-hooks": {0},
     "symbols": {0},
     "localize": {0},
     "repair": {0, 1},

@@ -67,8 +67,17 @@ def test_a_whole_offline_repair_never_imports_litellm(ledger: Path) -> None:
     assert not names & {"litellm", "httpx", "openai", "prompt_toolkit", "rich"}
 
 
+UNUSED_EXTENSIONS = {
+    "agent.extension.commands.command_catalog",
+    "agent.extension.hooks.hook_catalog",
+    "agent.extension.skills.skill_catalog",
+}
+"""What reads files for agents: where there are none, nothing of it is loaded."""
+
+
 def test_the_first_request_is_small(ledger: Path) -> None:
     """System prompt and tool schemas at most 12 KB: peers send 3 to 79."""
     with Loopback() as server:
-        imported("run", "hi", "--model", "openai/x", "--api-base", server.url, cwd=ledger)
+        names = imported("run", "hi", "--model", "openai/x", "--api-base", server.url, cwd=ledger)
         assert len(server.requests[0].raw) <= 12 * 1024
+    assert not names & UNUSED_EXTENSIONS

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 from agent.budget.limits import Tally
 from agent.context.compression.compressor import Compressor
 from agent.context.ledger.session_facts import Facts
-from agent.events import Event
+from agent.events import Compaction, Event
 from agent.model.protocol import Reply
 from agent.monitor.answers import (
     GO_ON,
@@ -61,6 +61,9 @@ class Monitor:
     def before_request(self) -> Sequence[RequestAnswer] | Awaitable[Sequence[RequestAnswer]]:
         """Return what there is to say before the next request; () to go on."""
         return ()
+
+    async def before_compaction(self, event: Compaction) -> None:
+        """Prepare for a compaction that has been decided on, and is not logged."""
 
     def before_step(self, turn: Turn) -> StepAnswer:
         """Decide whether the next step is taken."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from agent.context.ledger.session_facts import Facts
-from agent.events import Event, Prompt, Signal
+from agent.events import Compaction, Event, Prompt, Signal
 from agent.model.protocol import Reply
 from agent.monitor.answers import (
     GO_ON,
@@ -32,6 +32,7 @@ _HOOKS = (
     "handle_event",
     "before_action",
     "before_request",
+    "before_compaction",
     "before_step",
     "after_failure",
     "after_reply",
@@ -118,6 +119,14 @@ class Monitors:
                 if isinstance(answer, TellModel):
                     texts.append(answer.text)
         return texts
+
+    async def before_compaction(self, event: Compaction) -> None:
+        """Let the monitors prepare for a compaction."""
+        for monitor in self._asked["before_compaction"]:
+            try:
+                await monitor.before_compaction(event)
+            except Exception as error:
+                self._report_failure(monitor, error)
 
     def before_step(self, turn: Turn) -> GoOn | StopTurn:
         """Decide whether the next step is taken."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SessionTeam:
-    """The agents of one session. Implements `SessionAgents` and `Delegation`.
+    """The agents of one session. Implements `ClosedFirst` and `Delegation`.
 
     person: who can be asked, None where nobody is there
     stays_open: the session outlives its turns, so that agents may work on between them

@@ -143,6 +143,7 @@ class Loop:
         for text in notices:
             self.session.append(Steer(text=text, by="harness"))
         async for event in self.compressor.compact_if_due():
+            await self.monitors.before_compaction(event)
             self.session.append(event)
         reply = await self._request_reply()
         if not isinstance(reply, Reply):

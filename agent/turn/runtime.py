@@ -47,7 +47,7 @@ from agent.turn.loop import HarnessText, Loop
 from agent.turn.profile_fit import ProfileFit
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
-from agent.turn.session_children import RunningChild, SessionAgents
+from agent.turn.session_children import ClosedFirst, RunningChild
 from agent.turn.side_calls import PastSummaries, SideCalls
 from agent.turn.stream_redaction import StreamRedactor
 from agent.turn.turn_end import TurnConclusion, TurnWork, describe_error, run_to_end
@@ -74,7 +74,7 @@ class Runtime:
     apply_action_format: wraps a model in its action format
     settings: those of the user; purse: counts a turn against their limits
     environment: fixed part of the session, for a change of its mode
-    team: agents that the session has started; closed before it
+    team, hooks: agents and programs that the session has started; closed before it
     running_children: all child sessions that are open, by their ids
     skills: those of files; None where there are none
     mcp: servers whose tools are offered in addition; None where the settings name none
@@ -107,8 +107,9 @@ class Runtime:
     recall_index: RecallIndex = field(init=False)
     concurrent_changes: ConcurrentChanges = field(init=False)
     rules_monitor: RulesMonitor | None = None
-    team: SessionAgents | None = None
+    team: ClosedFirst | None = None
     running_children: dict[str, RunningChild] = field(default_factory=dict)
+    hooks: ClosedFirst | None = None
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
@@ -328,8 +329,8 @@ class Runtime:
 
     async def close(self) -> None:
         """Release the model's connections, the kernel, language servers, the snapshots and the log."""
-        if self.team is not None:
-            await self.team.close()
+        for each in filter(None, (self.team, self.hooks)):
+            await each.close()
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
         if self.workspace.servers is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class SessionAgents(Protocol):
-    """The agents of a session."""
+class ClosedFirst(Protocol):
+    """A part that is added to a session (its agents, its hooks), as the session ends it."""
 
     async def close(self) -> None:
-        """End all agents."""
+        """End what is at work."""
         ...
 
 

@@ -43,6 +43,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "config.rules": ("rules",),
     "config.agents": ("agents",),
     "config.skill": ("skill",),
+    "config.agent_hooks": ("agent-hooks",),
     "config.strategies": ("strategies",),
     "config.config": ("config", "completion", "schema"),
 }
@@ -53,7 +54,7 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
-    "Project": "init doctor demo config rules agents skill strategies trust completion",
+    "Project": "init doctor demo config rules agents skill agent-hooks strategies trust completion",
     "Expert": "apply kernel functions policy context replay schema",
 }
 """Commands by heading, in the order of `patchwright --help`."""

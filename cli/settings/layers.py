@@ -10,6 +10,7 @@ from typing import Any
 
 from agent.app_dirs import Home
 from agent.extension.commands.command_folders import has_commands
+from agent.extension.hooks.hook_files import has_hook_files
 from agent.extension.skills.skill_folders import has_skills
 from agent.session_settings import SessionSettings
 from agent.team.definitions.agent_folders import has_agent_files
@@ -66,7 +67,7 @@ def load_settings(
 
 
 def _find_file_notices(home: Home, root: Path | None) -> Sequence[str]:
-    """Return what of agents', skills' and commands' files is not used; nothing is imported for absent ones."""
+    """Return what of the files for agents is not used; nothing is imported for absent ones."""
     found: list[str] = []
     if root is not None and has_agent_files(home, root):
         from agent.team.definitions.agent_catalog import load_agents
@@ -80,6 +81,10 @@ def _find_file_notices(home: Home, root: Path | None) -> Sequence[str]:
         from agent.extension.commands.command_catalog import load_commands
 
         found += load_commands(home, root).notices
+    if root is not None and has_hook_files(home, root):
+        from agent.extension.hooks.hook_catalog import load_hooks
+
+        found += load_hooks(home, root).notices
     return found
 
 

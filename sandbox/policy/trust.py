@@ -15,14 +15,14 @@ from sandbox.fs.private_files import create_private_folder
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A program defined by a repository that Patchwright would run outside the sandbox as the user, a git folder
-    of another repository that it would use ("store"), or an agent, skill or command of its sessions.
+    of another repository that it would use ("store"), or an agent, skill, command or hook of its sessions.
 
     name: its name in the repository ("pre-commit", "filter.lfs.clean")
     runs: description for the user: a command line, or the path of the program or folder
     digest: of the whole definition; any change makes it another definition
     """
 
-    kind: Literal["hook", "setting", "store", "agent", "skill", "command"]
+    kind: Literal["hook", "setting", "store", "agent", "skill", "command", "agent hook"]
     name: str
     runs: str
     digest: str

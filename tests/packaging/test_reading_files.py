@@ -73,6 +73,7 @@ ALLOWED = {
     "agent/session/session_pruning.py": OWN,
     "agent/session/session_search.py": OWN,
     "tools/core/shared_results.py": "an artifact of the session",
+    "agent/extension/hooks/hook_runner.py": "an address, no file",
     "agent/extension/skills/skill_template.py": WRITES,
     "agent/team/definitions/agent_template.py": WRITES,
     "agent/team/definitions/builtin_agents.py": OWN,

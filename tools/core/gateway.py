@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sandbox.errors import Fault, UserError
@@ -17,9 +16,10 @@ from sandbox.secrets.child_environment import redact
 from tools.changes.change_tracker import Snapshotter, TrackedCommand
 from tools.core.action import Action, Observation, ToolFailure, current_action
 from tools.core.action_guard import BegunAction, Guard
+from tools.core.action_hooks import NO_ADVICE, ActionHooks, HookAdvice
+from tools.core.action_marks import describe_undone, mark_guarded_paths
 from tools.core.call_aliases import translate_call
 from tools.core.registry import Tool, Toolbox
-from tools.core.text import join_names
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ MAX_TEXT = 24_000
 KEEP_WHOLE = 500
 """Shorter observations are not worth an artifact: masking them saves nothing."""
 
-
-MOST_UNDONE = 10
-"""Undone paths that an observation names for each reason."""
 
 _RULES = ".gitignore"
 """A changed file of this name shows or hides files that were not touched."""
@@ -77,6 +74,7 @@ class Gateway:
         self._guard = guard
         self._recorder = recorder
         self.snapshots = snapshots
+        self.hooks: ActionHooks | None = None
         self._tree = ""
         self._writing = False  # something may have been written since the last snapshot
         self._open: set[str] = set()  # ids of the batch's actions without an observation so far
@@ -182,6 +180,8 @@ class Gateway:
         finally:
             self._mark_passed(action)  # or failed before that
             current_action.reset(outer)
+        if self.hooks is not None and self.hooks.follows(action):
+            observation = await self._run_after_hooks(self.hooks, action, observation, span)
         observation = self._record_observation(action, observation, self._measure_seconds(action, started))
         if span is not None and span.before:
             await self._end_span(span)
@@ -199,8 +199,17 @@ class Gateway:
             raise ToolFailure(f"{tool.name}: {action.problem}\nArguments of {tool.name}: {tool.signature}")
         arguments = tool.validate(action.arguments)
         effect = tool.effect_of(arguments, self.workspace)
+        advice = NO_ADVICE
+        if self.hooks is not None:
+            advice = await self.hooks.before_action(action, effect)
+            if advice.arguments is not None:
+                action = replace(action, arguments=advice.arguments)
+                arguments = tool.validate(advice.arguments)
+                effect = tool.effect_of(arguments, self.workspace)
+            if advice.note:
+                self._notes[action.id] = "\n".join(filter(None, (self._notes.get(action.id), advice.note)))
         self._recorder.record_action(action, effect)
-        command = await self._permit(action, effect)
+        command = await self._permit(action, effect, advice)
         await self._ask_guard(BegunAction(action=action, effect=effect, command=command))
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
             await self._begin_span(span, self.snapshots)
@@ -229,7 +238,7 @@ class Gateway:
         if span is not None:
             span.after = followed.after_tree
         if followed.undone:
-            observation = _describe_undone(observation, followed.undone)
+            observation = describe_undone(observation, followed.undone)
         if not followed.paths:
             return observation
         if observation.failed:
@@ -241,10 +250,26 @@ class Gateway:
         hint = f" Did you mean {nearest}?" if nearest else ""
         return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
 
-    async def _permit(self, action: Action, effect: Effect) -> Judgement | None:
+    async def _run_after_hooks(
+        self, hooks: ActionHooks, action: Action, observation: Observation, span: _Span | None
+    ) -> Observation:
+        """Run the hooks after an action. What they change counts as the action's: a formatter's work is committed."""
+        if self.snapshots is None or span is None or not span.before:
+            return await hooks.after_action(action, observation)
+        followed = TrackedCommand(self.snapshots, self.workspace.changes, self.workspace.content_guard)
+        await followed.begin(span.after)
+        try:
+            return await hooks.after_action(action, observation)
+        finally:
+            await followed.end()
+            span.after = followed.after_tree
+
+    async def _permit(
+        self, action: Action, effect: Effect, advice: HookAdvice = NO_ADVICE
+    ) -> Judgement | None:
         """Apply the policy to an action; return its command line, parsed, if it has one. Raises ToolFailure."""
         decision, command = await asyncio.to_thread(self._judge, action, effect)
-        by = "policy"
+        decision, by = advice.apply(decision, self.policy.approval)
         if decision.verdict == "ask":
             decision, by = await self._ask_person(action, effect, decision)
         self._mark_passed(action)
@@ -255,6 +280,8 @@ class Gateway:
         self, action: Action, effect: Effect, question: Decision, hint: str = ""
     ) -> tuple[Decision, str]:
         """Return a person's decision, or a denial where nobody can be asked, and who decided."""
+        if self.hooks is not None and (answer := await self.hooks.answer_question(action, effect, question)):
+            return answer, "hook"
         if self.approver is None:
             reason = f"{question.reason}, and nobody can be asked{hint}"
             return Decision(verdict="deny", reason=reason), "policy"
@@ -267,7 +294,7 @@ class Gateway:
             self._asked[action.id] = self._asked.get(action.id, 0.0) + time.monotonic() - asked
 
     def _apply_decision(self, action: Action, decision: Decision, by: str) -> None:
-        if by == "person" or decision.verdict != "allow":
+        if by != "policy" or decision.verdict != "allow":
             self._recorder.record_decision(action, decision, by)
         if decision.verdict != "allow":
             raise ToolFailure(f"{action.tool}: denied: {decision.reason}", denied=True)
@@ -312,7 +339,7 @@ class Gateway:
             command = judge_command_line(line, root=root)
             return self.policy.decide_command(command, root=root, confined=confined), command
         paths = tuple(self._normalize_path(each) for each in effect.paths)
-        judged = _mark_guarded_paths(replace(effect, paths=paths), self.workspace.root)
+        judged = mark_guarded_paths(replace(effect, paths=paths), self.workspace.root)
         return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool), None
 
     def _normalize_path(self, path: str) -> str:
@@ -381,31 +408,6 @@ class Gateway:
         if text == observation.text and ref == observation.ref:
             return observation
         return replace(observation, text=text, ref=ref)
-
-
-def _describe_undone(observation: Observation, undone: Mapping[str, str]) -> Observation:
-    """Add the changes of a command that were undone, and why; it has then failed."""
-    from sandbox.sanitize import quote_name
-
-    reasons: dict[str, list[str]] = {}
-    for path, reason in undone.items():
-        reasons.setdefault(reason, []).append(quote_name(path))
-    lines = [f"undone: {join_names(paths, MOST_UNDONE)}: {reason}" for reason, paths in reasons.items()]
-    data = {**observation.data, "undone": list(undone)}
-    return replace(observation, text="\n".join([observation.text, *lines]), data=data, failed=True)
-
-
-def _mark_guarded_paths(effect: Effect, root: Path) -> Effect:
-    """Mark an edit of files that editors, shells or hooks act on as outside: it takes effect beyond the workspace."""
-    if effect.kind != "write":
-        return effect
-    from sandbox.fs.protected_paths import find_protected_name
-
-    guards = dict.fromkeys(guard for path in effect.paths if (guard := find_protected_name(root, path)))
-    if not guards:
-        return effect
-    reason = f"editors, shells, hooks or services act on {', '.join(guards)}"
-    return replace(effect, outside=True, reason=reason)
 
 
 def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:

@@ -36,7 +36,7 @@ def trust(
 ) -> None:
     """Let a repository's own hooks and filters run at commits.
 
-    Signing programs too; and let its `patchwright.toml`, rules, agents, skills and commands apply. All of it is shown.
+    Signing programs too. Let its settings, rules, agents, skills, commands and agent hooks apply. All is shown.
     """
     if list_only and revoke:
         raise typer.BadParameter("give either --list or --revoke")
@@ -120,6 +120,7 @@ def show_trust(folder: Path) -> int:
 def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definition, ...]]]:
     """Return the repository's root, and by place what it would run, apply or let sessions start."""
     from agent.extension.commands.command_catalog import find_commands_to_trust
+    from agent.extension.hooks.hook_catalog import find_hooks_to_trust
     from agent.extension.skills.skill_catalog import find_skills_to_trust
     from agent.team.definitions.agent_catalog import find_agents_to_trust
     from agent.workspace_root import find_workspace_root
@@ -135,6 +136,7 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
         find_agents_to_trust(root),
         find_skills_to_trust(root),
         find_commands_to_trust(root),
+        find_hooks_to_trust(root),
     )
     return root, dict(zip(_list_places(root), found, strict=True))
 
@@ -142,11 +144,13 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
 def _list_places(root: Path) -> tuple[Path, ...]:
     """Return the places under which a repository's programs, settings, rules and files for agents are trusted."""
     from agent.extension.commands import command_folders
+    from agent.extension.hooks import hook_files
     from agent.extension.skills import skill_folders
     from agent.team.definitions.agent_catalog import TRUST_PLACE
     from cli.settings.settings_files import PROJECT_FILE, RULES_FILE
 
-    places = (PROJECT_FILE, RULES_FILE, TRUST_PLACE, skill_folders.TRUST_PLACE, command_folders.TRUST_PLACE)
+    more = (skill_folders.TRUST_PLACE, command_folders.TRUST_PLACE, hook_files.TRUST_PLACE)
+    places = (PROJECT_FILE, RULES_FILE, TRUST_PLACE, *more)
     return root, *(root / each for each in places)
 
 

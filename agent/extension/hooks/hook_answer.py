@@ -1,0 +1,119 @@
+"""What a hook answers: its exit code and output, as Claude Code reads them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent.extension.hooks.hook_definition import HookDefinition
+
+BLOCKED = 2
+"""Exit code by which a hook forbids."""
+
+LONGEST_CONTEXT = 10_000
+"""Characters that one hook may add to a conversation."""
+
+Verdict = Literal["", "allow", "ask", "deny"]
+
+_WORDS: Mapping[str, Verdict] = {
+    "allow": "allow",
+    "approve": "allow",
+    "ask": "ask",
+    "deny": "deny",
+    "block": "deny",
+}
+_PLAIN_TEXT_COUNTS = ("SessionStart", "UserPromptSubmit")
+"""Events at which output that is no JSON is context for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookAnswer:
+    """Answer of one hook, or of several together.
+
+    arguments: other input for the tool, under the names of the tool as the hook was told it; None for the same
+    context: text for the model; stop: why the turn is to end, "" if it goes on
+    message: text for the person; problem: why a hook gave no answer
+    """
+
+    verdict: Verdict = ""
+    reason: str = ""
+    arguments: Mapping[str, Any] | None = None
+    context: str = ""
+    stop: str = ""
+    message: str = ""
+    problem: str = ""
+
+
+def parse_answer(hook: HookDefinition, code: int, out: str, err: str) -> HookAnswer:
+    """Return the answer of a hook that ended with this exit code. One of a project cannot allow."""
+    if code == BLOCKED:
+        return HookAnswer(verdict="deny", reason=clip_text(err.strip()) or "a hook forbids it")
+    if code != 0:
+        line = next(reversed(err.strip().splitlines()), "")
+        problem = f"exit {code}{f': {line[:200]}' if line else ''}"
+        return build_failure(hook, problem)
+    text = out.strip()
+    if text.startswith("{"):
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return build_failure(hook, "its output is no JSON")
+        return read_output(hook, found) if isinstance(found, dict) else HookAnswer()
+    return HookAnswer(context=clip_text(text)) if hook.event in _PLAIN_TEXT_COUNTS else HookAnswer()
+
+
+def build_failure(hook: HookDefinition, problem: str) -> HookAnswer:
+    """Return the answer of a hook that gave none: nothing, or a refusal where it is strict."""
+    if hook.is_strict:
+        return HookAnswer(
+            verdict="deny", reason=f"a hook that has to pass failed: {problem}", problem=problem
+        )
+    return HookAnswer(problem=problem)
+
+
+def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
+    """Return the answer that a hook's JSON means."""
+    given = found.get("hookSpecificOutput")
+    specific: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    decided = specific.get("decision")
+    decision: Mapping[str, Any] = decided if isinstance(decided, dict) else {}  # of PermissionRequest
+    word = specific.get("permissionDecision") or decision.get("behavior") or found.get("decision") or ""
+    verdict = _WORDS.get(str(word), "")
+    if verdict == "allow" and hook.is_project:
+        verdict = ""
+    reason = specific.get("permissionDecisionReason") or decision.get("message") or found.get("reason") or ""
+    updated = specific.get("updatedInput", decision.get("updatedInput"))
+    stop = ""
+    if found.get("continue") is False:
+        stop = clip_text(str(found.get("stopReason") or "a hook ended the turn"))
+    return HookAnswer(
+        verdict=verdict,
+        reason=clip_text(str(reason)),
+        arguments=updated if isinstance(updated, dict) else None,
+        context=clip_text(str(specific.get("additionalContext") or "")),
+        stop=stop,
+        message=clip_text(str(found.get("systemMessage") or "")),
+    )
+
+
+def combine_answers(answers: Iterable[HookAnswer]) -> HookAnswer:
+    """Return one answer for several: the strictest verdict with its reason, the last other input, all texts."""
+    given = list(answers)
+    ranks: tuple[Verdict, ...] = ("", "allow", "ask", "deny")
+    worst = max(given, key=lambda each: ranks.index(each.verdict), default=HookAnswer())
+    return HookAnswer(
+        verdict=worst.verdict,
+        reason=worst.reason,
+        arguments=next((each.arguments for each in reversed(given) if each.arguments is not None), None),
+        context="\n\n".join(each.context for each in given if each.context),
+        stop=next((each.stop for each in given if each.stop), ""),
+        message="\n".join(each.message for each in given if each.message),
+        problem="; ".join(each.problem for each in given if each.problem),
+    )
+
+
+def clip_text(text: str) -> str:
+    """Cut a text to what a hook may add to a conversation."""
+    return text if len(text) <= LONGEST_CONTEXT else f"{text[:LONGEST_CONTEXT]}…"

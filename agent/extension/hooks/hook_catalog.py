@@ -1,0 +1,92 @@
+"""The hooks of a session: the user's, and those of a project that the user trusts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.app_dirs import Home
+from agent.extension.hooks.hook_definition import HookDefinition, parse_hooks
+from agent.extension.hooks.hook_files import FILES, TRUST_PLACE, USER_FILE
+from agent.extension.project_trust import describe_untrusted, is_trusted
+from sandbox.errors import UserError
+from sandbox.fs.regular_file import SETTINGS, read_regular_file
+from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.policy.trust import Definition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookCatalog:
+    """hooks: in their order; notices: what is not used, and why, a line each"""
+
+    hooks: tuple[HookDefinition, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def load_hooks(home: Home, root: Path) -> HookCatalog:
+    """Load the hooks of a session in the workspace at `root`. What cannot be used becomes notices."""
+    notices: list[str] = []
+    found = _read_user_hooks(home, notices)
+    ignored: list[str] = []
+    theirs = _read_project_hooks(root, ignored)
+    if theirs and is_trusted(home, root, TRUST_PLACE, _list_definitions(theirs)):
+        found += theirs
+        notices += ignored
+    elif theirs:
+        notices.append(describe_untrusted(len(theirs), "agent hook", root))
+    return HookCatalog(hooks=tuple(found), notices=tuple(notices))
+
+
+def find_hooks_to_trust(root: Path) -> tuple[Definition, ...]:
+    """Return the hooks of the project's files, each with what it runs."""
+    return _list_definitions(_read_project_hooks(root, []))
+
+
+def _read_user_hooks(home: Home, notices: list[str]) -> list[HookDefinition]:
+    path = home.config / USER_FILE
+    try:
+        content = read_regular_file(path, SETTINGS)
+    except UserError as error:
+        notices.append(f"{error.message}: not used")
+        return []
+    return _parse(content, repr(str(path)), notices, is_project=False)
+
+
+def _read_project_hooks(root: Path, notices: list[str]) -> list[HookDefinition]:
+    found: list[HookDefinition] = []
+    for name in FILES:
+        try:
+            content = read_workspace_file(root, name, SETTINGS)
+        except UserError as error:
+            notices.append(f"{error.message}: not used")
+            continue
+        found += _parse(content, name, notices, is_project=True)
+    return found
+
+
+def _parse(
+    content: bytes | None, source: str, notices: list[str], *, is_project: bool
+) -> list[HookDefinition]:
+    if content is None:
+        return []
+    try:
+        table = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        notices.append(f"{source}: its hooks are not used, since it is no JSON: {error}")
+        return []
+    return list(parse_hooks(table, source, notices, is_project=is_project)) if isinstance(table, dict) else []
+
+
+def _list_definitions(hooks: Sequence[HookDefinition]) -> tuple[Definition, ...]:
+    return tuple(
+        Definition(
+            kind="agent hook",
+            name=f"{each.source} {each.label}",
+            runs=f"{each.runs} ({'in the sandbox' if each.kind == 'command' else each.kind})",
+            digest=hashlib.sha256(repr(each).encode()).hexdigest(),
+        )
+        for each in hooks
+    )

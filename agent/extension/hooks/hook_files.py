@@ -1,0 +1,21 @@
+"""Files of agent hooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.app_dirs import Home
+
+FILES = (".patchwright/agent-hooks.json", ".claude/settings.json", ".claude/settings.local.json")
+"""Files of a project with hooks; all of them count."""
+
+USER_FILE = "agent-hooks.json"
+"""File of the user's hooks, beside their settings."""
+
+TRUST_PLACE = FILES[0]
+"""Place below which the trust in all hooks of a project is stored."""
+
+
+def has_hook_files(home: Home, root: Path) -> bool:
+    """Whether there are files that may define hooks."""
+    return any(each.is_file() for each in (home.config / USER_FILE, *(root / name for name in FILES)))

@@ -1,0 +1,130 @@
+"""Hooks at the events of a session: its start, prompts, children, compactions, and the end of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent.app_dirs import Home
+from agent.events import ChildEvent, Compaction, Event, Prompt
+from agent.extension.hooks.hook_catalog import load_hooks
+from agent.extension.hooks.session_hooks import SessionHooks, format_context
+from agent.monitor.answers import GO_ON, RequestAnswer, StepAnswer, StopTurn, TellModel, TurnEnd
+from agent.monitor.monitor import Monitor, Turn
+from agent.turn.runtime import Runtime
+from agent.verify.verdict import Claim, Verdict
+
+_TOOLS_ONLY = ("PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "FileChanged")
+"""Events of a child session: the others are those of the session that a person began."""
+
+
+def attach_hooks(runtime: Runtime, home: Home) -> SessionHooks | None:
+    """Let a session run the hooks of its files; None where there are none that it may run."""
+    is_child = runtime.environment is not None and bool(runtime.environment.request.parent)
+    found = load_hooks(home, runtime.workspace.root).hooks
+    hooks = [each for each in found if not is_child or each.event in _TOOLS_ONLY]
+    if not hooks:
+        return None
+    attached = SessionHooks(runtime, hooks)
+    runtime.hooks = attached
+    runtime.loop.gateway.hooks = attached
+    monitor = HookMonitor(attached, is_resumed=runtime.session.replayed.find_newest_place("prompt") > 0)
+    runtime.loop.monitors.add_monitor(monitor)
+    if attached.has_hooks("Stop"):
+        runtime.conclusion.verifiers.append(StopHooks(attached))
+    return attached
+
+
+class HookMonitor(Monitor):
+    """Runs hooks as a session goes on."""
+
+    def __init__(self, hooks: SessionHooks, *, is_resumed: bool) -> None:
+        self._hooks = hooks
+        self._source = "resume" if is_resumed else "startup"
+        self._prompt: str | None = None
+        self._worktrees: set[str] = set()
+
+    def handle_event(self, event: Event) -> None:
+        """See `Monitor.handle_event`."""
+        if isinstance(event, Prompt):
+            self._prompt, self._hooks.stop = event.text, ""
+        elif isinstance(event, Compaction):
+            self._hooks.run_aside("PostCompact", {"trigger": "auto"}, ("auto",))
+        elif isinstance(event, ChildEvent):
+            self._follow_child(event)
+
+    def _follow_child(self, event: ChildEvent) -> None:
+        is_start = event.state == "started"
+        agent = event.agent or "general-purpose"
+        fields: dict[str, Any] = {"agent_id": event.child, "agent_type": agent}
+        if not is_start:
+            fields |= {"last_assistant_message": event.report, "stop_hook_active": False}
+        self._hooks.run_aside("SubagentStart" if is_start else "SubagentStop", fields, (agent,))
+        if event.place == "worktree":
+            self._worktrees.add(event.child)
+            self._hooks.run_aside("WorktreeCreate", {"name": event.child}, (event.child,))
+        if not is_start and event.child in self._worktrees:
+            self._worktrees.discard(event.child)
+            self._hooks.run_aside("WorktreeRemove", {"name": event.child}, (event.child,))
+
+    async def before_compaction(self, event: Compaction) -> None:
+        """See `Monitor.before_compaction`."""
+        await self._hooks.run("PreCompact", {"trigger": "auto", "custom_instructions": ""}, ("auto",))
+
+    async def before_request(self) -> Sequence[RequestAnswer]:
+        """See `Monitor.before_request`: the first request of a session, and of each prompt."""
+        told: list[RequestAnswer] = []
+        if not self._hooks.is_started:
+            self._hooks.is_started = True
+            answer = await self._hooks.run("SessionStart", {"source": self._source}, (self._source,))
+            if answer.context:
+                told.append(TellModel(text=format_context("SessionStart", answer.context)))
+        if (prompt := self._prompt) is not None:
+            self._prompt = None
+            answer = await self._hooks.run("UserPromptSubmit", {"prompt": prompt})
+            if answer.verdict == "deny":
+                return [_stop(f"a hook does not let this prompt pass: {answer.reason}")]
+            if answer.context:
+                told.append(TellModel(text=format_context("UserPromptSubmit", answer.context)))
+        return [_stop(self._hooks.stop)] if self._hooks.stop else told
+
+    def before_step(self, turn: Turn) -> StepAnswer:
+        """See `Monitor.before_step`."""
+        return _stop(self._hooks.stop) if self._hooks.stop else GO_ON
+
+
+class StopHooks:
+    """Verifier of a turn's end: a hook of `Stop` that blocks gives the model another step, with its reason."""
+
+    name = "stop-hook"
+    withholds_commit = False
+
+    def __init__(self, hooks: SessionHooks) -> None:
+        self._hooks = hooks
+        self._is_active = False
+
+    def begin_turn(self) -> None:
+        """See `Verifier.begin_turn`."""
+        self._is_active = False
+
+    def track_event(self, event: Event) -> None:
+        """See `Verifier.track_event`."""
+
+    async def verify(self, claim: Claim) -> Verdict | None:
+        """See `Verifier.verify`."""
+        fields: Mapping[str, Any] = {
+            "stop_hook_active": self._is_active,
+            "last_assistant_message": claim.answer,
+        }
+        answer = await self._hooks.run("Stop", fields)
+        if answer.verdict != "deny":
+            return None
+        self._is_active = True
+        advice = format_context("Stop", answer.reason)
+        return Verdict(
+            outcome="fail", evidence="executed", name=self.name, detail=answer.reason, advice=advice
+        )
+
+
+def _stop(reason: str) -> StopTurn:
+    return StopTurn(TurnEnd(reason="interrupted", detail=reason))

@@ -1,0 +1,114 @@
+"""Runs one hook: a command (the user's as their own program, a project's in the sandbox), an address, a prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from agent.extension.hooks.hook_answer import HookAnswer, build_failure, parse_answer, read_output
+from agent.extension.hooks.hook_definition import HookDefinition
+from agent.turn.runtime import Runtime
+from sandbox.errors import UserError
+from sandbox.policy.decision import Mode
+from sandbox.process.command import Command, Sandbox
+from sandbox.secrets.child_environment import redact
+
+_JUDGE = """A hook of a coding agent asks you. Answer with JSON alone: {"ok": true} or {"ok": false, "reason": "…"}."""
+
+
+async def run_hook(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
+    """Return the answer of one hook to its input. A hook that fails or takes too long gives none."""
+    try:
+        async with asyncio.timeout(hook.timeout + 5):
+            if hook.kind == "command":
+                return await _run_command(runtime, hook, given)
+            if hook.kind == "http":
+                return await _post(hook, given)
+            return await _ask_model(runtime, hook, given)
+    except TimeoutError:
+        return build_failure(hook, f"it took more than {hook.timeout:g} s")
+    except UserError as error:
+        return build_failure(hook, error.message)
+
+
+async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
+    root = runtime.workspace.root
+    sandbox: Sandbox = runtime.workspace.sandbox
+    env = {"CLAUDE_PROJECT_DIR": str(root), "PATCHWRIGHT_PROJECT_DIR": str(root)}
+    if not hook.is_project:
+        from sandbox.backends.unconfined import Unconfined
+
+        # The user could run the same program in another shell; notices, for one, need the desktop.
+        sandbox = Unconfined(root, spill=runtime.session.folder)
+        env = {**os.environ, **env}
+    elif sandbox.name == "unconfined":
+        return build_failure(hook, "a project's hook runs in a sandbox only, and this session has none")
+    done = await sandbox.run(
+        Command(
+            argv=("bash", "-c", hook.runs),
+            cwd=root,
+            env=env,
+            stdin=json.dumps(given, ensure_ascii=False).encode("utf-8", "replace") + b"\n",
+            timeout=hook.timeout,
+            stderr="separate",
+            scope="read-only" if runtime.policy.mode is Mode.READ_ONLY else "workspace",
+        )
+    )
+    for each in (done.stdout, done.stderr):
+        if each.spill is not None:
+            each.spill.unlink(missing_ok=True)
+    if done.ended == "timeout":
+        return build_failure(hook, f"it took more than {hook.timeout:g} s")
+    return parse_answer(hook, done.returncode, redact(done.stdout.text()), redact(done.stderr.text()))
+
+
+async def _post(hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
+    """Post the input to an address of the user's: nothing of a project sends what a session does elsewhere."""
+    if hook.is_project:
+        return build_failure(hook, "an address is called for your own hooks only")
+    code, text = await asyncio.to_thread(_post_json, hook, given)
+    if not 200 <= code < 300:
+        return build_failure(hook, f"the answer of {hook.runs} is {code or 'none'}")
+    return parse_answer(hook, 0, redact(text), "")
+
+
+def _post_json(hook: HookDefinition, given: Mapping[str, Any]) -> tuple[int, str]:
+    import urllib.error
+    import urllib.request
+
+    class NoRedirect(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *_: Any) -> None:
+            return None
+
+    headers = {"Content-Type": "application/json", **hook.headers}
+    body = json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
+    request = urllib.request.Request(hook.runs, data=body, headers=headers, method="POST")
+    if request.type not in ("http", "https"):
+        return 0, ""
+    try:
+        with urllib.request.build_opener(NoRedirect).open(request, timeout=hook.timeout) as answer:
+            return answer.status, answer.read(1_000_000).decode("utf-8", "replace")
+    except urllib.error.HTTPError as error:
+        return error.code, ""
+    except (OSError, ValueError):  # not reachable, or no address
+        return 0, ""
+
+
+async def _ask_model(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
+    """Ask the fast model whether to go on; the call draws on the purse of the turn."""
+    text = json.dumps(given, ensure_ascii=False)
+    prompt = hook.runs.replace("$ARGUMENTS", text) if "$ARGUMENTS" in hook.runs else f"{hook.runs}\n\n{text}"
+    answer = await runtime.side_calls.request_text(
+        prompt, purpose=f"hook {hook.event}", system=_JUDGE, patience=hook.timeout
+    )
+    start, end = answer.find("{"), answer.rfind("}")
+    try:
+        found = json.loads(answer[start : end + 1])
+    except ValueError:
+        return build_failure(hook, "no model answered with JSON")
+    if not isinstance(found, dict) or found.get("ok") is not False:
+        return HookAnswer()
+    return read_output(hook, {"decision": "block", "reason": str(found.get("reason") or "a hook forbids it")})
