@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -54,6 +57,7 @@ OURS = ("PATCHWRIGHT_STRESS", "PATCHWRIGHT_SEED", "PYTHONUNBUFFERED", "PYTHONDON
 
 PROBE = "bubblewrap.json"
 
+# Of a commit's processes and waits, those that no test is about: automatic maintenance, and waiting for the disk.
 IDENTITY = """\
 [user]
 	name = Test Person
@@ -62,6 +66,10 @@ IDENTITY = """\
 	defaultBranch = main
 [commit]
 	gpgsign = false
+[maintenance]
+	auto = false
+[core]
+	fsync = none
 """
 
 
@@ -72,13 +80,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def probed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def probed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the cache remembers of how commands can be confined here: found out once, not by each test's sessions."""
     from sandbox.backends.selection import choose_sandbox
 
     cache = tmp_path_factory.mktemp("probed")
     choose_sandbox(cache, cache=cache)
-    return b"".join(path.read_bytes() for path in cache.glob(PROBE))
+    file = cache / PROBE
+    return dict(json.loads(file.read_bytes())) if file.exists() else {}
 
 
 @pytest.fixture(scope="session")
@@ -108,40 +117,57 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return folder
 
 
-@pytest.fixture(scope="session")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Surroundings:
+    """What the tests of a worker share."""
+
+    homes: str
     """The folder of the tests' homes."""
-    return tmp_path_factory.mktemp("homes")
+    probed: dict[str, Any]
+    path: str
+    """PATH: projects' tests run by the interpreter that runs these, whatever Pythons and plugins the machine has."""
+
+
+@pytest.fixture(scope="session")
+def surroundings(
+    tmp_path_factory: pytest.TempPathFactory, probed: dict[str, Any], projects_python: Path
+) -> _Surroundings:
+    """Made once: a test needs few calls of the system for a home of its own."""
+    path = (str(projects_python), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
+    homes = str(tmp_path_factory.mktemp("homes").resolve())
+    return _Surroundings(homes=homes, probed=probed, path=os.pathsep.join(path))
 
 
 @pytest.fixture(autouse=True)
-def isolated(
-    homes: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    probed: bytes,
-    projects_python: Path,
-) -> Path:
+def isolated(monkeypatch: pytest.MonkeyPatch, surroundings: _Surroundings) -> Path:
     """An empty home for the test and every process that it starts; returns it."""
-    home = homes / f"home{next(_NUMBERS['home'])}"
-    home.mkdir(mode=0o700)
+    home = f"{surroundings.homes}/home{next(_NUMBERS['home'])}"
+    Path(home).mkdir(mode=0o700)
     for name in [name for name in os.environ if _foreign(name)]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATCHWRIGHT_HOME", str(home / "patchwright"))
-    if probed:
-        cache = home / "patchwright" / "cache"
-        cache.mkdir(mode=0o700, parents=True)
-        (cache / PROBE).write_bytes(probed)
-    for variable, folder in _XDG.items():
-        monkeypatch.setenv(variable, str(home / folder))
-    identity = home / "gitconfig"
-    identity.write_text(IDENTITY, "utf-8")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(identity))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    # Projects' tests run by the interpreter that runs these, whatever Pythons, pytests and plugins the machine has.
-    path = (str(projects_python), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))
-    monkeypatch.setenv("PATH", os.pathsep.join(path))
-    return home
+    variables = {
+        "HOME": home,
+        "PATCHWRIGHT_HOME": f"{home}/patchwright",
+        "GIT_CONFIG_GLOBAL": f"{home}/gitconfig",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "PATH": surroundings.path,
+        **{variable: f"{home}/{folder}" for variable, folder in _XDG.items()},
+    }
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    _write(f"{home}/gitconfig", IDENTITY)
+    if surroundings.probed:
+        for folder in (f"{home}/patchwright", f"{home}/patchwright/cache"):
+            Path(folder).mkdir(mode=0o700)
+        # The result holds for one home: which one is a condition of it (see selection._build_cache_key).
+        conditions = {**surroundings.probed["for"], "home": home}
+        _write(f"{home}/patchwright/cache/{PROBE}", json.dumps({**surroundings.probed, "for": conditions}))
+    return Path(home)
+
+
+def _write(path: str, content: str) -> None:
+    with open(path, "x", encoding="utf-8") as file:  # noqa: PTH123 (twice for each of the tests)
+        file.write(content)
 
 
 @pytest.fixture

@@ -27,18 +27,48 @@ _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "NO_COLOR", "MALLOC_", "
 """Beginnings of the names of variables that Python or modules read when they are started or imported."""
 
 _PRELOADED = (
-    "cli.app",
-    "cli.invocation",
-    "cli.commands.run.run",
-    "cli.commands.run.final_event",
+    "agent.context.system_prompt",
+    "agent.model.model_factory",
     "agent.model.scripted.scripted_model",
     "agent.monitor.build_monitors",
-    "tools.lint.gaming.detection",
-    "tools.testing.suite_run",
-    "tools.edit.apply.execute",
+    "agent.monitor.intent.assessment",
+    "agent.monitor.intent.cumulative_intent",
+    "agent.session.session_index",
+    "agent.team.attach",
+    "agent.team.definitions.builtin_agents",
+    "agent.team.delegate_tools",
+    "agent.verify.gaming.claims",
+    "agent.verify.gaming.scope",
+    "agent.verify.prompt_intent",
+    "cli.app",
+    "cli.commands.git.hook",
+    "cli.commands.run.final_event",
+    "cli.commands.run.prompt_input",
+    "cli.commands.run.run",
+    "cli.hooks.contract",
+    "cli.hooks.install",
+    "cli.invocation",
+    "cli.output.event_lines",
+    "cli.output.turn_summary",
+    "concurrent.futures.thread",
     "sandbox.backends.bubblewrap",
+    "sandbox.backends.deny_read",
+    "sandbox.backends.selection",
+    "sandbox.backends.thread_confinement",
+    "tools.code.symbols.symbol_lookup",
+    "tools.edit.apply.execute",
+    "tools.edit.apply.lint_feedback",
+    "tools.git.broker",
+    "tools.git.messages.message_style",
+    "tools.git.verified_hooks",
+    "tools.lint.gaming.detection",
+    "tools.lint.gaming.related_tests",
+    "tools.lint.linters.project_linters",
+    "tools.testing.suite_run",
+    "tree_sitter_python",
+    "xml.etree.ElementTree",
 )
-"""What most runs import, with all that these import; nothing that reads the user's files or starts a program."""
+"""What most runs import, and all tools; nothing that reads the user's files or starts a program (as GitPython does)."""
 
 _NUMBER = 8  # bytes of a process id or an exit status
 
@@ -225,7 +255,9 @@ def main() -> None:
     paths, before = list(sys.path), dict(os.environ)
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # as the launcher does
     open_floors()
-    for name in _PRELOADED:
+    from tools.builtin_tools import TOOLS, UNTOLD
+
+    for name in (*_PRELOADED, *(module for module, _ in (*TOOLS, *UNTOLD))):
         importlib.import_module(name)
     os.environ.clear()
     os.environ.update(before)
