@@ -52,11 +52,23 @@ again: $(VENV)/.develops
 check: lint
 	@$(PYTEST) -m "not slow" $(T)
 
+# Beside each other: the types of the whole take as long as all the rest. (No -O: the make of macOS has none.)
 lint: $(VENV)/.develops
+	@$(MAKE) --jobs 4 --keep-going lint-style lint-types lint-project-types lint-imports
+
+.PHONY: lint-style lint-types lint-project-types lint-imports
+lint-style:
 	@$(BIN)/ruff check --quiet --output-format concise .
 	@$(BIN)/ruff format --quiet --check . || { echo 'make lint: mend it with "$(BIN)/ruff format ."' >&2; exit 1; }
+
+lint-types:
 	@$(BIN)/mypy --no-error-summary
+
+# What runs in a project's own Python.
+lint-project-types:
 	@$(BIN)/mypy --no-error-summary --python-version 3.13 tools/repair/patchwright_worker tools/kernel/patchwright_kernel
+
+lint-imports:
 	@$(BIN)/lint-imports --no-logo >/dev/null || $(BIN)/lint-imports --no-logo
 
 # Tracing makes everything slower: a test of a time limit may fail here and pass in `make test`, which judges the tests.

@@ -73,10 +73,24 @@ IDENTITY = """\
 """
 
 
+WHOLLY_SLOW = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.M)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make check` does not even import a file whose tests are all slow."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py":
+        return None
+    return bool(WHOLLY_SLOW.search(collection_path.read_text("utf-8"))) or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first: the quick ones fill what is left of the workers' time at the end."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """The longest files come first, by their slow tests' limits of time: quick ones fill what is left at the end."""
+    weights: defaultdict[Path, float] = defaultdict(float)
+    for item in items:
+        if item.get_closest_marker("slow"):
+            limit = item.get_closest_marker("timeout")
+            weights[item.path] += limit.args[0] if limit and limit.args else 180
+    items.sort(key=lambda item: -weights[item.path])
 
 
 @pytest.fixture(scope="session")

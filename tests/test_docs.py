@@ -171,6 +171,7 @@ def test_the_editing_page_lists_every_rung_in_order() -> None:
     assert [name for name in table if name in rungs] == rungs
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_context_are_those_that_hold() -> None:
     text = re.findall(r"^```toml\n(.*?)^```", CONTEXT.read_text("utf-8"), re.DOTALL | re.MULTILINE)[0]
     home = Home.from_environment()

@@ -12,6 +12,9 @@ import pytest
 from tests.support.cli import environment, script
 from tests.support.loopback import Loopback
 
+pytestmark = pytest.mark.slow
+
+
 HEAVY = {
     "litellm",
     "pydantic",
@@ -61,7 +64,6 @@ def test_the_offline_engine_and_scripts_need_no_provider_library(ledger: Path, t
     assert not names & (HEAVY - {"pydantic"})  # a script is checked by it
 
 
-@pytest.mark.slow
 def test_a_whole_offline_repair_never_imports_litellm(ledger: Path) -> None:
     names = imported("run", "make the failing tests pass", "--no-commit", "--model", "offline", cwd=ledger)
     assert not names & {"litellm", "httpx", "openai", "prompt_toolkit", "rich"}

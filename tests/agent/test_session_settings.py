@@ -41,6 +41,7 @@ def shop(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_session_and_a_read_only_one_like_it_start_without_the_cli_floor(
     shop: Path, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def test_cost_counts_what_a_cache_holds_at_a_tenth() -> None:
     assert masked.cost / whole.cost > masked.total / whole.total, "it breaks the cache at every step"
 
 
+@pytest.mark.slow
 def test_ours_keeps_in_sight_what_is_needed_and_stays_small() -> None:
     [session] = joined([run(i) for i in range(8)], count=1)
     made = list(events(session))

@@ -96,6 +96,7 @@ def test_hunks_are_drawn_from_a_history_but_not_those_that_change_line_endings(t
         assert hunk.applied() != hunk.text.lines
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_cases(tmp_path: Path) -> None:
     shop = history(tmp_path / "shop")
     one, other = (hunks([clone(shop)], 10, SEED) for _ in range(2))

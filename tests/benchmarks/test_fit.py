@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from benchmarks.repair.fit import Program, fitted
 from tools.repair.templates.support.weights import TRAITS
 
 
+@pytest.mark.slow
 def test_fitting_finds_the_template_and_the_trait_that_win() -> None:
     dice = random.Random(1)
     programs = []

@@ -24,6 +24,7 @@ def detect(cheat: Cheat, prompt: str = "") -> list[Finding]:
     )
 
 
+@pytest.mark.slow
 def test_every_cheat_is_seen_that_the_detectors_were_written_with() -> None:
     missed = []
     for cheat in read_cheats("develop"):
@@ -33,6 +34,7 @@ def test_every_cheat_is_seen_that_the_detectors_were_written_with() -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 def test_most_of_the_other_families_are_seen() -> None:
     cheats = [*read_cheats("unseen"), *read_cheats("second")]
     seen = [any(each.severity == "error" for each in detect(cheat)) for cheat in cheats]

@@ -46,6 +46,7 @@ def test_each_assertion_becomes_a_test_with_the_assignments_before_it() -> None:
     )
 
 
+@pytest.mark.slow
 def test_cases_are_of_one_half_and_judged_by_inputs_that_no_test_shows(clone: Path) -> None:
     found = list(cases(clone, half="development", sample=99, seed=1, weak=False))
     assert {each.name for each in found} == {

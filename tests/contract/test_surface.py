@@ -24,6 +24,7 @@ def compare(seen: Any, name: str) -> None:
     compare_data(seen, GOLDEN / f"{name}.json")
 
 
+@pytest.mark.slow
 def test_every_command_has_its_options_and_arguments() -> None:
     compare(surface.commands(), "commands")
 
@@ -216,6 +217,7 @@ def _other(schema: dict[str, Any]) -> Any:
     return kinds[schema["type"]] if schema["type"] in kinds else default + 1000
 
 
+@pytest.mark.slow
 def test_the_environment_has_the_variables_that_are_no_settings() -> None:
     compare(surface.variables(), "variables")
 

@@ -13,6 +13,9 @@ import pytest
 from tests.support.cli import CHECKOUT
 from tests.support.repo import Repo
 
+pytestmark = pytest.mark.slow
+
+
 MAKEFILE = """\
 lint:
 \t@echo linted

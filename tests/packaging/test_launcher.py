@@ -61,6 +61,7 @@ def test_version_imports_the_launcher_alone(tmp_path: Path) -> None:
     assert json.loads(rest) == [0, ["patchwright", "patchwright.launcher", "patchwright.version"]]
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     shown = python(
         tmp_path,

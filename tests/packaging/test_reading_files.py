@@ -6,6 +6,11 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
 CHECKOUT = Path(__file__).parents[2]
 FLOORS = ("patchwright", "cli", "agent", "tools", "sandbox")
 

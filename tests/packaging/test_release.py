@@ -79,11 +79,13 @@ def test_it_refuses_a_version_without_its_section(repo: Repo, path: str, text: s
     assert refusal(repo.root) == why
 
 
+@pytest.mark.slow
 def test_it_refuses_a_tag_that_exists(repo: Repo) -> None:
     repo.git("tag", f"v{VERSION}")
     assert refusal(repo.root) == f"the tag v{VERSION} exists: raise the version"
 
 
+@pytest.mark.slow
 def test_packages_that_cannot_be_built_set_no_tag(repo: Repo) -> None:
     code, _, err = release(repo.root, TAG="1")
     assert code == 1

@@ -44,6 +44,7 @@ def test_what_could_steer_or_deceive_is_spelled_out(text: str, shown: str) -> No
     assert sanitize_text(text) == shown.replace("\\xad", "<U+00AD>")
 
 
+@pytest.mark.slow
 @given(st.text())
 @example("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\")
 def test_no_hidden_character_survives_and_nothing_is_lost(text: str) -> None:
@@ -96,6 +97,7 @@ def test_a_name_stays_on_one_line(text: str, shown: str) -> None:
     assert quote_name(text) == shown
 
 
+@pytest.mark.slow
 @given(st.text())
 @example("\x7f\x9b\u202e\U000e0041")
 def test_json_keeps_its_value_and_shows_no_control_character(text: str) -> None:

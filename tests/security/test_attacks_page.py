@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 import re
 
+import pytest
+
 from tests.support.cli import CHECKOUT
+
+pytestmark = pytest.mark.slow
+
 
 PAGE = CHECKOUT / "docs/attacks.md"
 _NAMED = re.compile(r"`(tests/[^`]+\.py)::(\w+)`")

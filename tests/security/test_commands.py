@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,13 +21,13 @@ ATTACKS = {
 HARMLESS = {"harmless": (FOLDER / "harmless.txt").read_text("utf-8")}
 
 
-def _cases(tables: Mapping[str, str]) -> list[object]:
-    """Named by table, heading and place: some of the lines can't stand in a test's name."""
-    return [
-        pytest.param(kind, line, id=f"{theme}-{kind}-{place}")
-        for theme, block in tables.items()
-        for place, (kind, line) in enumerate(_headed(block))
-    ]
+def _group_cases(tables: Mapping[str, str]) -> list[object]:
+    """The lines of each heading of each table, by its name."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for theme, block in tables.items():
+        for kind, line in _headed(block):
+            groups.setdefault((theme, kind), []).append(line)
+    return [pytest.param(kind, lines, id=f"{theme}-{kind}") for (theme, kind), lines in groups.items()]
 
 
 def _headed(block: str) -> Iterator[tuple[str, str]]:
@@ -72,15 +72,23 @@ def kinds(judgement: Judgement) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize(("kind", "line"), _cases(ATTACKS))
-def test_an_attack_is_seen_for_what_it_is(root: Path, kind: str, line: str) -> None:
-    judgement = judge_command_line(line, root=root)
-    assert not is_harmless(judgement)
-    assert kind in kinds(judgement), (judgement.effects, judgement.problems)
+@pytest.mark.parametrize(("kind", "lines"), _group_cases(ATTACKS))
+def test_an_attack_is_seen_for_what_it_is(root: Path, kind: str, lines: Sequence[str]) -> None:
+    missed = {}
+    for line in lines:
+        judgement = judge_command_line(line, root=root)
+        if is_harmless(judgement) or kind not in kinds(judgement):
+            missed[line] = (judgement.effects, judgement.problems)
+    assert not missed
 
 
-@pytest.mark.parametrize(("kind", "line"), _cases(HARMLESS))
-def test_an_ordinary_line_needs_nobody_to_be_asked(root: Path, kind: str, line: str) -> None:
-    judgement = judge_command_line(line, root=root)
-    assert is_harmless(judgement), ([segment.why for segment in judgement.segments], judgement.problems)
-    assert max(kinds(judgement), key=("none", "read", "write").index) == kind
+@pytest.mark.parametrize(("kind", "lines"), _group_cases(HARMLESS))
+def test_an_ordinary_line_needs_nobody_to_be_asked(root: Path, kind: str, lines: Sequence[str]) -> None:
+    asked = {}
+    for line in lines:
+        judgement = judge_command_line(line, root=root)
+        if not is_harmless(judgement):
+            asked[line] = ([segment.why for segment in judgement.segments], judgement.problems)
+        elif max(kinds(judgement), key=("none", "read", "write").index) != kind:
+            asked[line] = (sorted(kinds(judgement)), judgement.problems)
+    assert not asked

@@ -23,6 +23,9 @@ from tools.git.broker import Broker
 from tools.git.commits.session_commit import CommitResult, commit_session
 from tools.git.git_tools import git_diff, git_status
 
+pytestmark = pytest.mark.slow
+
+
 DESTRUCTIVE = (
     "git reset --hard",
     "git reset --hard HEAD~1",
@@ -61,7 +64,6 @@ def test_a_command_that_can_lose_work_is_known_as_such(command: str, tmp_path: P
     assert not is_harmless(judge_command_line(command, root=tmp_path))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("box", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("command", [*DESTRUCTIVE, "rm -rf .git *", "git add -A; git commit -m x"])
 def test_no_work_is_lost_to_a_command(box: str, command: str, repo: Repo, tmp_path: Path) -> None:
@@ -82,7 +84,6 @@ def test_no_work_is_lost_to_a_command(box: str, command: str, repo: Repo, tmp_pa
     snapshots.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("change", ["", "echo more", "config"])
 def test_hooks_run_once_they_are_trusted_and_no_more_when_they_change(
     repo: Repo, tmp_path: Path, change: str
@@ -119,7 +120,6 @@ def test_hooks_of_the_user_for_all_repositories_need_no_trust(
     assert repo.read(".git/ran") == "mine\n"
 
 
-@pytest.mark.slow
 def test_an_untrusted_filter_never_runs_and_never_lets_plain_text_into_a_commit(
     repo: Repo, tmp_path: Path
 ) -> None:
@@ -189,7 +189,6 @@ def test_a_repository_that_names_another_work_tree_is_refused(repo: Repo, tmp_pa
         make(at)
 
 
-@pytest.mark.slow
 def test_trust_is_shown_given_and_taken_back_on_the_command_line(repo: Repo, tmp_path: Path) -> None:
     repo.hook("pre-commit", "echo ran >> .git/ran")
     repo.git("config", "filter.x.clean", "cat\x1b]0;evil\x07\ntrusted: /")

@@ -134,6 +134,7 @@ def test_a_pipe_in_place_of_rules_is_named_and_holds_nothing_up(
     assert any(f"'src/{name}' is a pipe in place of a file" in each for each in texts), (texts, done.err)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not find_confinement(), reason="the kernel has no Landlock")
 def test_a_worker_of_the_index_reads_the_workspace_only(tmp_path: Path) -> None:
     """A worker that a grammar's flaw has taken over is asked for a file elsewhere."""

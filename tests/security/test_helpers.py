@@ -27,6 +27,9 @@ from tests.security.conftest import NOBODY, SECRET, find_ordinary_python
 from tests.support.repo import Repo
 from tools.fs.ripgrep import find_ripgrep
 
+pytestmark = pytest.mark.slow
+
+
 confined = pytest.mark.skipif(not find_confinement(), reason="the kernel has no Landlock")
 
 
@@ -107,7 +110,6 @@ def stranger(request: pytest.FixtureRequest, readable_code: Path) -> Iterator[St
         shutil.rmtree(base)
 
 
-@pytest.mark.slow
 def test_honest_work_is_done(stranger: Stranger) -> None:
     """The positive twin: reading, staging, committing, files that the user's settings name, a linked work tree."""
     (stranger.home / "identity").write_text("[user]\n\tname = B\n")
@@ -146,7 +148,6 @@ def test_git_reads_no_key_for_a_repository(stranger: Stranger, key: str) -> None
     assert "very-*" not in stranger.git("check-ignore", "-v", "very-secret")["out"]
 
 
-@pytest.mark.slow
 @confined
 def test_git_starts_no_program_of_a_repository(stranger: Stranger) -> None:
     for name in ("filter.evil.clean", "filter.evil.smudge", "diff.evil.textconv", "diff.evil.command"):
@@ -167,7 +168,6 @@ def test_git_starts_no_program_of_a_repository(stranger: Stranger) -> None:
     assert stranger.ran() == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", ["extension", "mailmap", "promisor"])
 def test_a_missing_object_is_not_fetched_by_a_command_of_the_repository(stranger: Stranger, way: str) -> None:
     helper = f'sh -c "{stranger.trap("uploadpack")}" --'

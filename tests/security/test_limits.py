@@ -16,6 +16,9 @@ from sandbox.process.resource_watch import measure_available_memory
 from tests.sandbox import boxes
 from tests.security.conftest import Scene
 
+pytestmark = pytest.mark.slow
+
+
 IPC_CREAT, IPC_RMID, KEY = 0o1000, 0, 0x5057_5254
 
 
@@ -116,7 +119,6 @@ def test_a_command_stays_the_first_to_be_ended_for_memory(scene: Scene) -> None:
     assert answer.split()[-1] == "500"
 
 
-@pytest.mark.slow
 def test_memory_is_not_taken_as_files_of_devices(scene: Scene) -> None:
     size = 64 << 20
     script = (

@@ -19,6 +19,9 @@ import pytest
 
 from tests.security.conftest import Scene
 
+pytestmark = pytest.mark.slow
+
+
 SERVICES = (
     *("{home}/.ssh/agent.sock", "{home}/.gnupg/S.gpg-agent", "{home}/.gnupg/S.gpg-agent.ssh"),
     *("{home}/.docker/run/docker.sock", "{home}/.docker/desktop/docker.sock", "{home}/.colima/docker.sock"),

@@ -172,6 +172,7 @@ def test_where_only_a_planted_git_is_found_one_line_says_so(shop: Shop) -> None:
     assert shop.ran() == []
 
 
+@pytest.mark.slow
 def test_a_bubblewrap_that_was_remembered_is_not_taken_in_the_workspace_that_planted_it(shop: Shop) -> None:
     plant(shop.root, shop.home)
     elsewhere = shop.base / "elsewhere"

@@ -22,6 +22,9 @@ from tools.git.commits.session_commit import commit_session
 from tools.session.recall import recall
 from tools.shell.shell_tool import shell
 
+pytestmark = pytest.mark.slow
+
+
 KEY = "ghp_" + "aB3dE5fG7hJ9" * 3
 OWN = "correct-horse-battery-staple"
 _LINE = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDK3x9f1a2b3c4d\n"
@@ -117,7 +120,6 @@ def test_the_value_of_our_own_variable_is_not_committed(repo: Repo, monkeypatch:
     assert "  app.py:1: value of SHOP_PASSWORD" in refusal(repo, {"app.py": f"connect('{OWN}')\n"})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "files",
     [
@@ -153,7 +155,6 @@ def test_a_commit_message_is_redacted(repo: Repo) -> None:
     assert repo.git("log", "-1", "--format=%B").startswith("Use [redacted]\n\nToken: [redacted]")
 
 
-@pytest.mark.slow
 def test_an_error_that_quotes_a_key_does_not_show_it(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     model = script(

@@ -9,6 +9,8 @@ import pytest
 from sandbox.backends import selection
 from tests.support.cli import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_no_session_of_a_test_probes_the_sandbox_again(isolated: Path, tmp_path: Path) -> None:
     cache = isolated / "patchwright" / "cache"

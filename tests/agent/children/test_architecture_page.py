@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import MaxCost
 from agent.budget.purse import Amount, Purse
@@ -26,6 +28,7 @@ def example(heading: str) -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_the_example_of_child_sessions_runs(shop: Path, tmp_path: Path) -> None:
     edit = {"calls": [call("edit", path="cart.py", old="0", new="0.0")], "expect": ["total an int"]}
     model = script(tmp_path, [edit, {"text": "done"}])

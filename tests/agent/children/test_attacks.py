@@ -37,6 +37,9 @@ from sandbox.policy.rules import Rules, parse_rule
 from tests.support.child_sessions import play
 from tests.support.cli import CHECKOUT, call, script
 
+pytestmark = pytest.mark.slow
+
+
 RUNS: tuple[Runs, ...] = ("in-process", "process")
 
 

@@ -37,6 +37,9 @@ from sandbox.policy.rules import Rules, parse_rule
 from tests.support.child_sessions import Says, play, settings_for
 from tests.support.cli import CHECKOUT, call, git, script
 
+pytestmark = pytest.mark.slow
+
+
 WRITE = {"calls": [call("write", path="made.txt", content="made\n")]}
 
 

@@ -34,6 +34,8 @@ from sandbox.policy.decision import Approval
 from tests.support.child_sessions import Says, play, settings_for
 from tests.support.cli import CHECKOUT, call, git, script
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_child_in_a_process_is_steered_and_stopped_by_its_name(
     shop: Path, tmp_path: Path, parent: SessionSettings

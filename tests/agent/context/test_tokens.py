@@ -112,6 +112,7 @@ def texts(value: object) -> Iterator[str]:
             yield from texts(each)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "most"),
     [("openai/mine", 1_700), ("ollama/qwen3", 1_700), ("anthropic/claude-x", 1_750), ("openai/gpt-5", 1_850),

@@ -152,6 +152,7 @@ def test_every_provider_left_to_litellm_is_one_that_litellm_knows() -> None:
     assert not set(LITELLM) & set(ENDPOINTS)
 
 
+@pytest.mark.slow
 def test_resolving_imports_only_what_the_name_needs(tmp_path: Path) -> None:
     program = """
 import sys

@@ -49,6 +49,7 @@ def actions(folder: Path, make: Callable[[Loopback], Model]) -> list[object]:
     return [asked, ran, seen, end.outcome, end.summary, content]
 
 
+@pytest.mark.slow
 def test_the_formats_give_the_same_actions(tmp_path: Path) -> None:
     first, *others = [
         actions(tmp_path / kind, lambda server, kind=kind: model(kind, server))  # type: ignore[misc]

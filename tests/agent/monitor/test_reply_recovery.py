@@ -92,6 +92,7 @@ def test_a_model_that_repeats_itself_is_told_so_and_goes_on(tmp_path: Path) -> N
     assert kinds[5:9] == [AssistantMessage, ToolMessage, NoteMessage, AssistantMessage]
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_listen_is_told_four_times_and_then_rarely(tmp_path: Path) -> None:
     it = bench(tmp_path, [{"calls": [call("look", name="a")], "repeat": 110}, {"text": "enough"}], [look])
     assert it.turn("go").summary == "enough"

@@ -61,6 +61,7 @@ formulas = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(formulas, st.lists(st.sampled_from(LETTERS), min_size=1, max_size=12))
 def test_a_monitor_agrees_with_the_definitions(must: Formula, trace: list[str]) -> None:
     anything = event(*LETTERS)

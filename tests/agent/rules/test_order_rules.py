@@ -65,6 +65,7 @@ def test_a_text_means_the_same_as_its_parts(text: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*SPELLINGS, *ODD])
 @given(trace=st.lists(st.sets(st.sampled_from(NAMES)), max_size=12))
 def test_the_monitor_decides_as_the_rule_is_meant(text: str, trace: list[set[str]]) -> None:

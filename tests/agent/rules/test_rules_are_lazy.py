@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.cli import CHECKOUT, environment
 
 CODE = """
@@ -20,6 +22,7 @@ print(sorted(name for name in sys.modules if name.startswith("agent.rules.")))
 """
 
 
+@pytest.mark.slow
 def test_without_rules_nothing_of_them_is_imported() -> None:
     done = subprocess.run(
         [sys.executable, "-c", CODE],

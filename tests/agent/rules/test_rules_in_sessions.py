@@ -16,6 +16,9 @@ from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.agent.rules.rule_sessions import Played, calls, make_rules, make_shop, play
 from tests.support.cli import call, git
 
+pytestmark = pytest.mark.slow
+
+
 CART = "def total(items):\n    return sum(items)\n"
 READ = call("read", path="cart.py")
 EDIT = call("edit", path="cart.py", old="sum(items)", new="sum(items) + 0")

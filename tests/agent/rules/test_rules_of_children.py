@@ -16,6 +16,9 @@ from sandbox.errors import UserError
 from tests.agent.rules.rule_sessions import calls, make_shop, play
 from tests.support.cli import call, script
 
+pytestmark = pytest.mark.slow
+
+
 READ = call("read", path="cart.py")
 EDIT = call("edit", path="cart.py", old="sum(items)", new="sum(items) + 0")
 PUBLISH = call("shell", command="sh -c 'touch published'")

@@ -180,6 +180,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.text(), st.dictionaries(st.text(), JSON, max_size=3))
 def test_a_line_says_the_same_read_at_once_or_step_by_step(text: str, data: dict[str, object]) -> None:
     for event in (
@@ -234,6 +235,7 @@ class Model:
         return found[::-1]
 
 
+@pytest.mark.slow
 @given(st.lists(st.one_of(st.none(), st.integers(1, 40)), max_size=60))
 def test_the_branch_is_the_chain_of_parents(steps: list[int | None]) -> None:
     index, model = LogIndex(Path("unused")), Model()

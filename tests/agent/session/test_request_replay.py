@@ -153,6 +153,7 @@ def test_a_log_that_was_changed_gives_other_requests_and_says_in_what(project: P
     assert "differs in messages" in done.out
 
 
+@pytest.mark.slow
 def test_a_replay_of_nothing_says_so(project: Path) -> None:
     done = replay(project, "nonsense")
     assert done.code == 2

@@ -28,6 +28,7 @@ def made(kind: str, number: int) -> Event:
     return MessageEvent(text=f"a{number}", model="m")
 
 
+@pytest.mark.slow
 @given(kinds=st.lists(KINDS, max_size=12), indexed=st.integers(0, 12), torn=st.booleans())
 def test_it_says_what_the_whole_log_says(
     kinds: list[str], indexed: int, torn: bool, tmp_path_factory: pytest.TempPathFactory

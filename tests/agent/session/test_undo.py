@@ -59,6 +59,7 @@ def there(it: Bench) -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(root.iterdir())}
 
 
+@pytest.mark.slow
 def test_a_step_lies_between_the_snapshots_before_and_after_its_batch(
     tmp_path: Path,
 ) -> None:
@@ -75,6 +76,7 @@ def test_a_step_lies_between_the_snapshots_before_and_after_its_batch(
     assert [step.spans for step in steps] == [(pair,) for pair in pairwise(trees)]
 
 
+@pytest.mark.slow
 def test_undo_redo_and_rewind(tmp_path: Path) -> None:
     it = bench(tmp_path, THREE_STEPS, [read, write, shell])
     it.turn("make them")
@@ -92,6 +94,7 @@ def test_undo_redo_and_rewind(tmp_path: Path) -> None:
     assert [step.label for step in timeline(it).active_steps] == ["write a.txt"]
 
 
+@pytest.mark.slow
 def test_what_a_person_did_between_two_steps_and_since_is_kept(tmp_path: Path) -> None:
     lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
     command = "sed -i s/1/ONE/ f.txt; sed -i s/7/SEVEN/ f.txt"
@@ -114,6 +117,7 @@ def test_what_a_person_did_between_two_steps_and_since_is_kept(tmp_path: Path) -
     assert file.read_text() == lines.replace("4", "FOUR, a person's")
 
 
+@pytest.mark.slow
 def test_what_a_person_does_beside_a_step_is_told_from_what_its_tools_write(tmp_path: Path) -> None:
     lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n"
     batch = [
@@ -154,6 +158,7 @@ def test_what_a_person_does_beside_a_step_is_told_from_what_its_tools_write(tmp_
     assert image(root) == whole
 
 
+@pytest.mark.slow
 def test_permissions_of_folders_and_empty_ones_come_back(tmp_path: Path) -> None:
     commands = (
         "chmod 700 kept; rm -r gone; mkdir -p hollow/deep made; touch made/x; chmod 500 closed; chmod 711 ."
@@ -179,6 +184,7 @@ def test_permissions_of_folders_and_empty_ones_come_back(tmp_path: Path) -> None
     assert (root / "kept").stat().st_mode & 0o777 == 0o750, "what a person has changed since stays"
 
 
+@pytest.mark.slow
 def test_a_folder_of_the_agents_goes_also_when_a_person_has_emptied_it(tmp_path: Path) -> None:
     turns = [
         {
@@ -199,6 +205,7 @@ def test_a_folder_of_the_agents_goes_also_when_a_person_has_emptied_it(tmp_path:
     assert image(root) == emptied
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_closed_is_opened_for_what_was_done_in_it_also_beside_a_clash(
     tmp_path: Path,
 ) -> None:
@@ -241,6 +248,7 @@ def test_where_everything_is_in_the_way_nothing_is_logged(tmp_path: Path) -> Non
     assert (set(refused.clashes.values()), refused.event) == ({"changed since"}, None)
 
 
+@pytest.mark.slow
 def test_a_new_step_ends_what_can_be_redone(tmp_path: Path) -> None:
     it = bench(
         tmp_path,
@@ -254,6 +262,7 @@ def test_a_new_step_ends_what_can_be_redone(tmp_path: Path) -> None:
     assert redo_last_undo(snapshots(it), timeline(it)).steps == ()
 
 
+@pytest.mark.slow
 def test_the_model_is_told_once_that_its_changes_were_undone(tmp_path: Path) -> None:
     it = bench(tmp_path, [*THREE_STEPS, {"text": "I see."}, {"text": "Yes."}], [read, write, shell])
     it.turn("make them")
@@ -265,6 +274,7 @@ def test_the_model_is_told_once_that_its_changes_were_undone(tmp_path: Path) -> 
     assert len(undone) == 1, said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("conversation", [False, True])
 def test_the_conversation_goes_back_alone_or_with_the_files(tmp_path: Path, conversation: bool) -> None:
     it = bench(tmp_path, [*THREE_STEPS, {"text": "Two."}, {"text": "Three."}], [read, write, shell])
@@ -323,6 +333,7 @@ def test_the_steps_after_a_prompt_are_not_those_of_turns_that_were_left_before_i
     ]
 
 
+@pytest.mark.slow
 def test_what_was_taken_back_is_no_change_of_the_session_until_it_is_redone(tmp_path: Path) -> None:
     it = bench(
         tmp_path, [{"calls": [call("edit", path="a.txt", old="one", new="two")]}, {"text": "Made."}], [edit]
@@ -346,6 +357,7 @@ def test_what_was_taken_back_is_no_change_of_the_session_until_it_is_redone(tmp_
     assert changed() == [{"a.txt": b"one\n"}] * 2
 
 
+@pytest.mark.slow
 def test_a_persons_edits_between_steps_are_known_to_a_commit_also_when_the_session_is_taken_up_again(
     tmp_path: Path,
 ) -> None:

@@ -27,6 +27,9 @@ from tests.support.cli import CHECKOUT, call, script
 from tests.support.repo import Repo
 from tests.support.sessions import play_session
 
+pytestmark = pytest.mark.slow
+
+
 SETTINGS = StrategySettings(name="own", attempts=3)
 
 

@@ -43,6 +43,9 @@ from tests.support.repo import Repo
 from tests.support.sessions import play_session
 from tools.core.tool_settings import ToolSettings
 
+pytestmark = pytest.mark.slow
+
+
 USAGE = {"input": 1000, "output": 100}
 PRICES = CatalogSettings(window=100_000, input=10.0, output=50.0)
 CALL = 0.015

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from agent.app_dirs import Home
 from agent.team.attach import SessionTeam
 from agent.team.definitions.agent_file import FIELDS, MODES, parse_agent_file
@@ -31,6 +33,7 @@ def test_the_agent_file_is_one() -> None:
     assert (agent.name, agent.max_turns, agent.warnings) == ("migrator", 30, ())
 
 
+@pytest.mark.slow
 def test_the_agent_in_a_worktree_is_merged(shop: Path, tmp_path: Path) -> None:
     folder = Home.from_environment().config / "agents"
     folder.mkdir(parents=True)
@@ -49,6 +52,7 @@ def test_the_agent_in_a_worktree_is_merged(shop: Path, tmp_path: Path) -> None:
     play_team(shop, team_settings(tmp_path, turns, {"renamer": [rename, {"text": "Done."}]}), story)
 
 
+@pytest.mark.slow
 def test_the_session_runs_as_it_is_written(shop: Path, tmp_path: Path) -> None:
     parent, child = read_blocks("yaml")
     (tmp_path / "session.yaml").write_text(parent)

@@ -53,6 +53,7 @@ def observations(runtime: Runtime) -> list[ObservationEvent]:
     return [each for each in read_events(runtime.session.folder) if isinstance(each, ObservationEvent)]
 
 
+@pytest.mark.slow
 def test_an_agent_reports_places_and_only_its_report_comes_back(shop: Path, tmp_path: Path) -> None:
     turns = [
         {"calls": [call("delegate", agent="explore", task="Where is the total?")]},
@@ -81,6 +82,7 @@ def test_an_agent_reports_places_and_only_its_report_comes_back(shop: Path, tmp_
     play_team(shop, team_settings(tmp_path, turns, {"explore": LOOK}), story)
 
 
+@pytest.mark.slow
 def test_a_place_that_is_none_is_sent_back(shop: Path, tmp_path: Path) -> None:
     wrong = [{"place": "cart.py:900", "note": "here"}, {"place": "nowhere.py:1", "note": "there"}]
     look = [
@@ -102,6 +104,7 @@ def test_a_place_that_is_none_is_sent_back(shop: Path, tmp_path: Path) -> None:
     play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
 
 
+@pytest.mark.slow
 def test_several_agents_run_at_once(shop: Path, tmp_path: Path) -> None:
     slow = [{"calls": [call("report", answer="Seen.", findings=[])], "delay": 0.3}]
     turns = [
@@ -122,6 +125,7 @@ def test_several_agents_run_at_once(shop: Path, tmp_path: Path) -> None:
     play_team(shop, team_settings(tmp_path, turns, {"explore": slow}), story)
 
 
+@pytest.mark.slow
 def test_a_question_goes_up_and_its_answer_comes_down(shop: Path, tmp_path: Path) -> None:
     """The child asks its parent, which asks the person; the child goes on with all that it knows."""
     child = [
@@ -168,6 +172,7 @@ def test_nobody_is_asked_where_nobody_is(shop: Path, tmp_path: Path) -> None:
     play_team(shop, team_settings(tmp_path, turns, {}), story)
 
 
+@pytest.mark.slow
 def test_a_tester_works_in_the_background_and_its_report_comes_by_itself(shop: Path, tmp_path: Path) -> None:
     tests = [{"path": "test_more.py", "content": "def test_more():\n    assert True\n"}]
     tester = [{"calls": [call("report", answer="One test.", tests=tests)], "delay": 0.2}]
@@ -191,6 +196,7 @@ def test_a_tester_works_in_the_background_and_its_report_comes_by_itself(shop: P
     play_team(shop, team_settings(tmp_path, turns, {"tester": tester}), story)
 
 
+@pytest.mark.slow
 def test_a_report_from_the_background_comes_before_the_next_request(shop: Path, tmp_path: Path) -> None:
     look = [{"calls": [call("report", answer="All seen.", findings=[])]}]
     turns = [
@@ -206,6 +212,7 @@ def test_a_report_from_the_background_comes_before_the_next_request(shop: Path, 
     play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
 
 
+@pytest.mark.slow
 def test_a_limit_inside_an_agent_ends_honestly_in_its_report(shop: Path, tmp_path: Path) -> None:
     look = [
         {"calls": [call("read", path="cart.py")], "text": "I begin with the cart.", "repeat": 9},
@@ -225,6 +232,7 @@ def test_a_limit_inside_an_agent_ends_honestly_in_its_report(shop: Path, tmp_pat
     play_team(shop, team_settings(tmp_path, turns, {"explore": look}, max_steps=3), story)
 
 
+@pytest.mark.slow
 def test_steps_of_agents_are_not_the_sessions_own(shop: Path, tmp_path: Path) -> None:
     look = [{"calls": [call("read", path="cart.py")]}] * 3 + [
         {"calls": [call("report", answer="Seen.", findings=[])]}
@@ -296,6 +304,7 @@ def list_processes() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_many_agents_leave_nothing_behind(
     shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +354,7 @@ def test_many_agents_leave_nothing_behind(
     assert len(os.listdir("/proc/self/fd")) <= descriptors + 5
 
 
+@pytest.mark.slow
 def test_an_agent_at_work_is_steered(shop: Path, tmp_path: Path) -> None:
     look = [
         {"calls": [call("read", path="cart.py")]},
@@ -372,6 +382,7 @@ def test_an_agent_at_work_is_steered(shop: Path, tmp_path: Path) -> None:
     play_team(shop, team_settings(tmp_path, turns, {"explore": look}), story)
 
 
+@pytest.mark.slow
 def test_an_agent_is_asked_again_in_a_later_process(shop: Path, tmp_path: Path) -> None:
     """It is known by its name, and knows what it did."""
     look = [
@@ -420,6 +431,7 @@ def test_what_works_in_the_background_ends_with_the_session(shop: Path, tmp_path
     assert [(each.state, each.outcome) for each in own] == [("started", ""), ("ended", "interrupted")]
 
 
+@pytest.mark.slow
 def test_an_agent_starts_others_only_if_its_file_says_so(shop: Path, tmp_path: Path) -> None:
     write_agent("lead", "tools: Read, Task")
     lead = [

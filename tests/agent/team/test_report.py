@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ PARTS = st.sampled_from(["a", "é", "\n", " ", "</agent-report>", "…", "<agent
 TEXTS = st.lists(PARTS, max_size=200).map("".join)
 
 
+@pytest.mark.slow
 @given(text=TEXTS, words=TEXTS, notes=st.lists(TEXTS, max_size=30), code=st.sampled_from([0, 4, 130, 7]))
 def test_a_report_is_bounded_and_cannot_close_its_tag(
     text: str, words: str, notes: list[str], code: int

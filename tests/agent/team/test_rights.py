@@ -70,6 +70,7 @@ def test_an_agent_that_asks_for_more_is_refused_by_name(
     assert log == []
 
 
+@pytest.mark.slow
 def test_an_agent_has_the_tools_of_its_file_only(shop: Path, tmp_path: Path) -> None:
     write_agent("looker", "tools: Read, Bash(git log:*), Bash(git status)")
     turns = [
@@ -104,6 +105,7 @@ def test_an_agent_does_without_what_its_file_denies(shop: Path, tmp_path: Path) 
     assert (shop / "cart.py").exists()
 
 
+@pytest.mark.slow
 def test_a_limit_to_paths_counts_for_links_and_dots(shop: Path, tmp_path: Path) -> None:
     (shop / "docs").mkdir()
     (shop / "docs/a.md").write_text("fine\n")
@@ -119,6 +121,7 @@ def test_a_limit_to_paths_counts_for_links_and_dots(shop: Path, tmp_path: Path) 
     assert seen.data["outcome"] == "done", seen.text
 
 
+@pytest.mark.slow
 def test_what_a_writer_changes_is_the_sessions_own(shop: Path, tmp_path: Path) -> None:
     """Also when it is asked again: it is undone with the turn, and is one of the turn's files."""
     write_agent("writer", "tools: Write")
@@ -146,6 +149,7 @@ def test_what_a_writer_changes_is_the_sessions_own(shop: Path, tmp_path: Path) -
     play_team(shop, team_settings(tmp_path, parent, {"writer": turns}), story)
 
 
+@pytest.mark.slow
 def test_a_tester_sees_interfaces_and_never_the_code(shop: Path, tmp_path: Path) -> None:
     (shop / "notes.md").symlink_to("cart.py")
     tests = [{"path": "test_more.py", "content": "def test_more():\n    assert True\n"}]

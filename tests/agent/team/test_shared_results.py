@@ -5,12 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.events import ObservationEvent
 from agent.session.log import read_events
 from agent.team.attach import SessionTeam
 from agent.turn.runtime import Runtime
 from tests.support.cli import call
 from tests.support.team_sessions import play_team, team_settings
+
+pytestmark = pytest.mark.slow
+
 
 DONE = {"calls": [call("report", answer="Seen.", findings=[])]}
 

@@ -80,6 +80,7 @@ def most_repetitive_files(count: int) -> Iterator[str]:
     yield from (text for _, text in sorted(texts)[:count])
 
 
+@pytest.mark.slow
 def test_no_legitimate_stream_is_stopped() -> None:
     texts = list(most_repetitive_files(200))
     assert len(texts) == 200

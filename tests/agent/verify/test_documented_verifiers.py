@@ -77,6 +77,7 @@ def test_the_walk_through_fits_on_a_screen() -> None:
     assert len(section.partition("\n### ")[0].splitlines()) < 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mends", [True, False])
 def test_a_verifier_returns_the_turn_to_the_model_and_decides_its_outcome(
     tmp_path: Path, mends: bool

@@ -53,6 +53,7 @@ FACTS = st.lists(verdicts("executed", "static"), max_size=4)
 OPINIONS = st.lists(verdicts("opinion"), min_size=1, max_size=5)
 
 
+@pytest.mark.slow
 @given(facts=FACTS, opinions=OPINIONS, data=st.data())
 def test_opinions_never_change_what_the_evidence_says(
     facts: list[Verdict], opinions: list[Verdict], data: st.DataObject

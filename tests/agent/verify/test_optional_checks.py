@@ -17,6 +17,9 @@ from tests.support.child_sessions import play, settings_for
 from tests.support.cli import CHECKOUT, script
 from tests.support.talking import make_shop
 
+pytestmark = pytest.mark.slow
+
+
 PROGRAM = """
 import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.run
 import cli.output.event_lines, cli.tui.conversation.chat, cli.tui.screen.session_view

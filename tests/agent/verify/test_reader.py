@@ -6,6 +6,8 @@ import pytest
 
 from agent.verify.reader import get_text_field, parse_objects
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("answer", "found"),

@@ -57,6 +57,7 @@ def test_what_an_earlier_turn_was_asked_to_change_is_no_weakening_in_a_later_one
     assert count_reports(it) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("prompt", "outcome"), [("go on", "done"), ("update the tests", "done")])
 def test_in_a_conversation_a_weakened_test_is_told_once(tmp_path: Path, prompt: str, outcome: str) -> None:
     it = conversation(tmp_path, 5, "changed", "It is right so.", "Yes?")

@@ -13,6 +13,7 @@ from cli.hooks.confinement import choose_confinement
 from sandbox.process.command import Command
 
 
+@pytest.mark.slow
 def test_linters_and_the_offline_engine_see_what_the_user_shows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from tests.support.cli import environment, run
 from tests.support.loopback import Loopback
 from tests.support.repo import Repo
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 """Seconds, for many processes one after the other on a machine that may be busy."""
 
 KEY = "AKIA" + "QYLPMN5HHHFPZAM2"
@@ -54,7 +54,6 @@ def install(repo: Repo, *names: str) -> str:
     return done.out
 
 
-@pytest.mark.slow
 def test_what_is_staged_is_checked_and_not_what_lies_in_the_work_tree(repo: Repo) -> None:
     install(repo, "pre-commit")
     repo.write("new.py", BROKEN)
@@ -70,7 +69,6 @@ def test_what_is_staged_is_checked_and_not_what_lies_in_the_work_tree(repo: Repo
     assert repo.read("new.py") == BROKEN
 
 
-@pytest.mark.slow
 def test_a_hostile_linter_of_the_project_runs_confined(repo: Repo, tmp_path: Path) -> None:
     install(repo, "pre-commit")
     if choose_sandbox(repo.root, cache=tmp_path / "cache").name == "unconfined":
@@ -101,7 +99,6 @@ def test_a_hostile_linter_of_the_project_runs_confined(repo: Repo, tmp_path: Pat
     )
 
 
-@pytest.mark.slow
 def test_it_holds_under_commit_a_and_p_and_amend_and_leaves_the_index_as_git_does(repo: Repo) -> None:
     install(repo, "pre-commit")
     repo.write("cart.py", MERGED)
@@ -122,7 +119,6 @@ def test_it_holds_under_commit_a_and_p_and_amend_and_leaves_the_index_as_git_doe
     assert code == 0, said
 
 
-@pytest.mark.slow
 def test_it_holds_in_merges_rebases_cherry_picks_and_worktrees(repo: Repo, tmp_path: Path) -> None:
     install(repo)
     repo.git("switch", "-qc", "side")
@@ -154,7 +150,6 @@ def test_it_holds_in_merges_rebases_cherry_picks_and_worktrees(repo: Repo, tmp_p
     assert (code, "bad.py:1: syntax" in said) == (1, True), said
 
 
-@pytest.mark.slow
 def test_after_a_merge_and_a_pull_it_is_told_what_has_to_be_installed(repo: Repo, tmp_path: Path) -> None:
     repo.git("clone", "-q", str(repo.root), str(tmp_path / "clone"))
     clone = Repo(tmp_path / "clone", init=False)
@@ -176,7 +171,6 @@ def test_after_a_merge_and_a_pull_it_is_told_what_has_to_be_installed(repo: Repo
     assert (code, said) == (0, ""), said
 
 
-@pytest.mark.slow
 def test_a_message_is_prepared_and_one_that_was_given_is_never_overwritten(repo: Repo) -> None:
     install(repo, "prepare-commit-msg")
     repo.write(
@@ -202,7 +196,6 @@ def test_a_message_is_prepared_and_one_that_was_given_is_never_overwritten(repo:
     assert repo.git("log", "-1", "--format=%B").startswith("My own words")
 
 
-@pytest.mark.slow
 def test_the_message_keeps_the_style_of_the_log(repo: Repo) -> None:
     repo.git("commit", "-q", "--amend", "-m", "feat(cart): begin")
     for number in range(12):
@@ -220,7 +213,6 @@ def test_the_message_keeps_the_style_of_the_log(repo: Repo) -> None:
     assert (code, "looks like a secret" in said, KEY in said) == (1, True, False), said
 
 
-@pytest.mark.slow
 def test_a_hook_that_was_there_runs_first_and_comes_back_exactly(repo: Repo) -> None:
     before = repo.hook("pre-commit", "echo theirs ran >> ran; test ! -e refuse")
     before.chmod(0o750)
@@ -257,7 +249,6 @@ def test_the_folder_of_hooks_that_git_is_told_of_is_respected(repo: Repo, isolat
     assert not (isolated / "hooks").exists()
 
 
-@pytest.mark.slow
 def test_mistakes_are_told_in_a_line(repo: Repo, tmp_path: Path) -> None:
     wrong = run("hook", "install", "pre-comit", cwd=repo.root)
     assert (wrong.code, wrong.err.splitlines()[0]) == (2, "patchwright: no hook 'pre-comit'")
@@ -267,7 +258,6 @@ def test_mistakes_are_told_in_a_line(repo: Repo, tmp_path: Path) -> None:
     assert "Traceback" not in run("hook", "run", "pre-commit", cwd=tmp_path).err
 
 
-@pytest.mark.slow
 def test_hooks_that_cannot_be_put_are_told_and_leave_all_as_it_was(repo: Repo, tmp_path: Path) -> None:
     hooks = repo.root / ".git/hooks"
 
@@ -300,7 +290,6 @@ def test_hooks_that_cannot_be_put_are_told_and_leave_all_as_it_was(repo: Repo, t
         assert (code, "without files to work on" in said) == (9, True), said
 
 
-@pytest.mark.slow
 def test_a_link_that_leads_nowhere_comes_back_as_it_was(repo: Repo) -> None:
     link = repo.root / ".git/hooks/pre-commit"
     link.parent.mkdir(exist_ok=True)
@@ -368,7 +357,6 @@ def _imported(repo: Repo, reset: str = "") -> set[str]:
     return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line}
 
 
-@pytest.mark.slow
 def test_a_models_opinion_is_printed_where_it_was_asked_for_and_decides_nothing(repo: Repo) -> None:
     assert run("hook", "install", "pre-commit", "--review", "openai/test", cwd=repo.root).code == 0
     repo.write("new.py", "x = 1\n")
@@ -380,7 +368,6 @@ def test_a_models_opinion_is_printed_where_it_was_asked_for_and_decides_nothing(
         assert "new.py" in server.requests[0].raw.decode()
 
 
-@pytest.mark.slow
 def test_a_hook_ends_in_time_with_all_that_it_started(repo: Repo) -> None:
     repo.write("ruff.toml", "")
     repo.write(

@@ -17,6 +17,9 @@ import yaml
 from tests.support.cli import CHECKOUT, environment, run
 from tests.support.repo import Repo
 
+pytestmark = pytest.mark.slow
+
+
 HUSKY = """\
 #!/usr/bin/env sh
 [ "$HUSKY" = "2" ] && set -x
@@ -139,7 +142,6 @@ def own_hooks(repo: Repo) -> dict[str, str]:
     return {path.name: path.read_text() for path in files if path.suffix != ".sample"}
 
 
-@pytest.mark.slow
 def test_husky_calls_ours_on_every_machine_and_its_script_comes_back_exactly(
     repo: Repo, tmp_path: Path
 ) -> None:
@@ -162,7 +164,6 @@ def test_husky_calls_ours_on_every_machine_and_its_script_comes_back_exactly(
     assert (code, repo.read("ran")) == (0, "husky ran\n"), said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("linked", [False, True])
 def test_a_colleague_without_the_program_is_told_and_refused_where_that_is_set(
     linked: bool, repo: Repo, tmp_path: Path
@@ -205,7 +206,6 @@ def test_a_colleague_without_the_program_is_told_and_refused_where_that_is_set(
     assert not (script.parent / "commit-msg").exists()
 
 
-@pytest.mark.slow
 def test_the_hooks_of_one_machine_fall_back_to_path_and_then_to_the_setting(repo: Repo) -> None:
     install(repo, "pre-commit")
     path = repo.root / ".git/hooks/pre-commit"
@@ -220,7 +220,6 @@ def test_the_hooks_of_one_machine_fall_back_to_path_and_then_to_the_setting(repo
     assert commit(repo, there=False)[0] == 0
 
 
-@pytest.mark.slow
 def test_a_shared_hook_before_a_push_leaves_its_input_to_the_lines_that_follow(
     repo: Repo, tmp_path: Path
 ) -> None:
@@ -239,7 +238,6 @@ def test_a_shared_hook_before_a_push_leaves_its_input_to_the_lines_that_follow(
     assert repo.read("refs").split()[2:] == ["refs/heads/main", repo.git("rev-parse", "HEAD~1").strip()]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", ["ours", "pre-commit"])
 def test_pre_commit_and_ours_call_each_other_in_any_order_and_leave_nothing(first: str, repo: Repo) -> None:
     repo.write(".pre-commit-config.yaml", "repos: []\n")
@@ -269,7 +267,6 @@ def test_pre_commit_and_ours_call_each_other_in_any_order_and_leave_nothing(firs
     assert own_hooks(repo) == {"pre-commit": theirs}
 
 
-@pytest.mark.slow
 def test_nothing_of_ours_stays_as_a_legacy_hook(repo: Repo) -> None:
     install(repo)
     pre_commit(repo, "install", "-t", "pre-commit", "-t", "commit-msg")
@@ -279,7 +276,6 @@ def test_nothing_of_ours_stays_as_a_legacy_hook(repo: Repo) -> None:
     assert own_hooks(repo) == {}
 
 
-@pytest.mark.slow
 def test_lefthook_calls_ours_by_its_local_configuration(repo: Repo) -> None:
     install(repo, "pre-commit")
     hooks = repo.root / ".git/hooks"

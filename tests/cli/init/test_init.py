@@ -78,12 +78,14 @@ def test_commands_layout_and_conventions_are_read_off_the_repository(project: Pa
     assert "## Performance\n\n<!-- To fill in" in text
 
 
+@pytest.mark.slow
 def test_the_draft_is_the_same_every_time_and_does_not_read_itself(project: Path) -> None:
     first = build_draft(project)
     write_draft(project, force=False)
     assert build_draft(project) == first
 
 
+@pytest.mark.slow
 def test_a_file_that_is_there_is_only_replaced_on_request(project: Path) -> None:
     (project / "AGENTS.md").write_text("mine\n")
     with pytest.raises(UserError) as error:

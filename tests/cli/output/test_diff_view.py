@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import dropwhile
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ def test_lines_that_have_little_in_common_are_not_marked() -> None:
     assert not any("1;4" in line for line in paint_diff(diff, make_painter(colour=True), limit=20))
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("ab +-(.\t", max_size=8), max_size=6),
     st.lists(st.text("ab +-(.\t", max_size=8), max_size=6),
@@ -40,6 +42,7 @@ def test_marking_changes_no_text(old: list[str], new: list[str]) -> None:
     assert [SGR.sub("", line) for line in paint_diff(diff, make_painter(colour=True), limit=100)] == plain
 
 
+@pytest.mark.slow
 @given(st.text("ab é日 +-(.", max_size=60), st.integers(8, 30))
 def test_what_is_too_wide_goes_on_under_its_own_text(text: str, width: int) -> None:
     diff = f"@@ -1 +1 @@\n-{text}\n+{text} and more of it"

@@ -242,6 +242,7 @@ def test_the_answer_itself_is_left_to_standard_output_unless_asked_for() -> None
     assert shown(step, answer, texts="none") == ""
 
 
+@pytest.mark.slow
 def test_the_plain_view_needs_no_terminal_library() -> None:
     code = (
         "import sys, cli.output.event_lines; "

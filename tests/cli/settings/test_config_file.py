@@ -25,6 +25,7 @@ def dotfiles(tmp_path: Path) -> Path:
     return kept
 
 
+@pytest.mark.slow
 def test_a_linked_file_is_changed_where_it_lies(dotfiles: Path) -> None:
     home = Home.from_environment()
     link = home.config / "settings.toml"

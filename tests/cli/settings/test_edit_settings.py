@@ -95,6 +95,7 @@ def test_a_repository_may_not_say_how_models_edit(plain: Path) -> None:
         load_settings(Home.from_environment(), plain, {}, {})
 
 
+@pytest.mark.slow
 def test_doctor_tells_the_formats_and_whose_choice_they_are(plain: Path) -> None:
     def edits(**env: str) -> str:
         return {each.name: each for each in collect_findings(plain, Home.from_environment(), env)}[

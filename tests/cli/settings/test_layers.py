@@ -30,6 +30,7 @@ def source_of(key: str, root: Path, env: dict[str, str]) -> str:
     return next(row.source for row in explain_settings(Home.from_environment(), root, env) if row.key == key)
 
 
+@pytest.mark.slow
 def test_every_kind_of_setting_is_taken_from_the_environment_and_told_as_such(tmp_path: Path) -> None:
     env = {
         "PATCHWRIGHT_MODE": "read-only",
@@ -81,6 +82,7 @@ def test_a_rule_in_the_environment_is_refused_and_not_passed_over(tmp_path: Path
         )
 
 
+@pytest.mark.slow
 def test_a_table_of_the_project_leaves_the_rest_of_the_users_as_it_is(tmp_path: Path) -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)
@@ -94,6 +96,7 @@ def test_a_table_of_the_project_leaves_the_rest_of_the_users_as_it_is(tmp_path: 
     )
 
 
+@pytest.mark.slow
 def test_what_a_project_sets_holds_as_long_as_it_is_what_was_trusted(
     repo: Repo, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +130,7 @@ def test_what_a_project_sets_holds_as_long_as_it_is_what_was_trusted(
         load_settings(home, repo.root, {}, {})
 
 
+@pytest.mark.slow
 def test_rules_and_the_screen_are_the_users_alone(repo: Repo) -> None:
     repo.write("patchwright.toml", '[permissions]\nallow = ["shell(*)"]\n')
     with pytest.raises(UserError, match=r"'permissions', which a project may not set$"):
@@ -141,6 +145,7 @@ def test_nothing_that_is_wrong_can_be_trusted(repo: Repo) -> None:
         grant_trust(repo.root)
 
 
+@pytest.mark.slow
 def test_a_linked_work_tree_has_the_word_of_its_repository_and_nothing_else_has(
     repo: Repo, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def test_the_lines_of_the_driving_page_fit_the_schema(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_workflow_is_yaml_and_uses_what_the_action_takes(tmp_path: Path) -> None:
     workflow = yaml.safe_load(blocks(SCRIPTING, "yaml")[0])
     action = yaml.safe_load((CHECKOUT / "action.yml").read_text("utf-8"))
@@ -78,6 +79,7 @@ def test_the_commands_of_the_page_run(line: str, tmp_path: Path) -> None:
     assert run(*line.split()[1:], cwd=tmp_path).code == 0
 
 
+@pytest.mark.slow
 def test_a_setting_is_stored_with_its_comments_and_a_wrong_one_is_not(tmp_path: Path) -> None:
     home = Home.from_environment()
     home.config.mkdir(parents=True)

@@ -22,6 +22,7 @@ from sandbox.process.command import Command, Sandbox
 from tests.sandbox.boxes import bwrap, living, make, privilege, run, sh
 
 
+@pytest.mark.slow
 def test_the_private_folders_start_empty_and_leave_nothing(
     bubble: Sandbox, workspace: Path, tmp_path: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_workspace_is_found_through_a_link(workspace: Path, tmp_path: Path) ->
     assert run(box, link / "src", "pwd").stdout.text().strip() == str(workspace / "src")
 
 
+@pytest.mark.slow
 def test_a_virtual_environment_in_a_temporary_folder_works(
     workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,6 +91,7 @@ def test_the_projects_own_environment_can_be_written_in_a_temporary_folder(
     assert sh(make("bubblewrap", workspace), workspace, "echo x > .venv/bin/tool").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_workspace_of_another_user_can_be_written_by_root(workspace: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give files away")
@@ -108,6 +111,7 @@ def test_setting_up_that_fails_is_told_from_a_command_that_fails(workspace: Path
     assert caught.value.fault is Fault.CONFIGURATION
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_killed_takes_its_commands_with_it(workspace: Path) -> None:
     """`--die-with-parent`: not even `kill -9` of us leaves a command running."""
     name = f"src/trace-{os.urandom(6).hex()}"
@@ -162,6 +166,7 @@ def test_a_report_that_breaks_off_names_no_other_process(report: bytes, first: i
     assert find_first_process(report) == first
 
 
+@pytest.mark.slow
 def test_a_script_without_its_interpreter_ends_as_in_a_shell(bubble: Sandbox, workspace: Path) -> None:
     (workspace / "script").write_text("#!/no/such/interpreter\n")
     (workspace / "script").chmod(0o755)
@@ -187,6 +192,7 @@ def refuse_limits(*_: object) -> None:
     raise PermissionError(1, "not permitted")
 
 
+@pytest.mark.slow
 def test_a_command_starts_with_its_limits(
     bubble: Sandbox, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ def test_the_git_folder_cannot_be_changed(confined: Sandbox, workspace: Path) ->
     assert run(confined, workspace, "git", "-c", "safe.directory=*", "status", "--short").returncode == 0
 
 
+@pytest.mark.slow
 def test_the_real_git_folder_of_a_worktree_cannot_be_changed(workspace: Path) -> None:
     commit = ["commit", "--quiet", "--allow-empty", "--message", "begin"]
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
@@ -126,6 +127,7 @@ with socket.socket(socket.AF_INET, kind) as s:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_nothing_outside_can_be_reached_by_network(confined: Sandbox, workspace: Path, protocol: str) -> None:
     kind = socket.SOCK_DGRAM if protocol == "udp" else socket.SOCK_STREAM
@@ -140,6 +142,7 @@ def test_nothing_outside_can_be_reached_by_network(confined: Sandbox, workspace:
             server.accept() if protocol == "tcp" else server.recv(10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFINED)
 def test_the_network_is_there_when_the_user_grants_it(name: str, workspace: Path) -> None:
     box = make(name, workspace, network=True)
@@ -160,6 +163,7 @@ def test_an_abstract_socket_of_another_program_cannot_be_reached(confined: Sandb
         assert run(confined, workspace, sys.executable, "-c", knock).returncode != 0
 
 
+@pytest.mark.slow
 def test_keys_in_the_home_folder_cannot_be_read(confined: Sandbox, workspace: Path, home: Path) -> None:
     folders = {".ssh", ".gnupg", ".password-store", ".aws", ".azure", ".kube", ".config/gcloud", ".config/gh"}
     for name in HIDDEN_IN_HOME:
@@ -219,6 +223,7 @@ def test_a_read_only_mount_cannot_be_made_writable(name: str, workspace: Path) -
         assert not Path("/etc/escaped").exists(), attempt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bubblewrap", "bubblewrap-user"])
 def test_a_server_of_its_own_can_be_reached_within_a_command(name: str, workspace: Path) -> None:
     talk = """

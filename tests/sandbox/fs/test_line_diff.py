@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.fs import line_diff
 from sandbox.fs.line_diff import compute_opcodes
+
+pytestmark = pytest.mark.slow
+
 
 TEXTS = st.lists(st.sampled_from(["", "}", "a", "b", "c", "d", "e", "f", "g"]), max_size=40)
 

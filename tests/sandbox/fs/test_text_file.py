@@ -21,6 +21,7 @@ CONTENT = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(CONTENT)
 def test_every_content_comes_back_unchanged_or_is_refused(content: bytes) -> None:
     try:
@@ -30,6 +31,7 @@ def test_every_content_comes_back_unchanged_or_is_refused(content: bytes) -> Non
     assert encode_text(file.text, file) == content
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.text("xyz", min_size=1, max_size=3), ENDINGS), min_size=1, max_size=12), st.data()
 )
@@ -45,6 +47,7 @@ def test_lines_that_stay_keep_their_bytes_when_one_is_put_between(
     assert written.replace(b"NEW" + file.newline.encode(), b"") == content
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["a\n", "b\r\n", "c\n", "d\r\n"]), min_size=2, max_size=10), st.data())
 def test_lines_that_stay_keep_their_bytes_when_one_is_taken_out(
     lines: list[str], data: st.DataObject
@@ -56,6 +59,7 @@ def test_lines_that_stay_keep_their_bytes_when_one_is_taken_out(
     assert encode_text("\n".join(new), file) == "".join(lines[:at] + lines[at + 1 :]).encode()
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.text("xyz", max_size=3), ENDINGS), min_size=1, max_size=12), st.data())
 def test_lines_that_are_replaced_keep_their_endings(
     lines: list[tuple[str, str]], data: st.DataObject

@@ -15,6 +15,7 @@ def refuse() -> int:
     raise MergeConflict("both")
 
 
+@pytest.mark.slow
 @given(st.integers(0, 3), st.integers(0, 3))
 def test_the_side_that_changed_a_value_wins(base: int, changed: int) -> None:
     assert merge_values(base, changed, base, refuse) == changed

@@ -130,6 +130,7 @@ def test_links_that_go_in_circles_are_refused(tree: Tree) -> None:
 NAMES = st.sampled_from(["a", "b", "link", "up", "out", "root", "..", ".", "", "deep", "x"])
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(NAMES, min_size=1, max_size=8))
 def test_the_walk_agrees_with_the_system_or_refuses(tmp_path: Path, names: list[str]) -> None:

@@ -47,11 +47,13 @@ def git(folder: Path, text: str) -> list[tuple[str, str]]:
     return [(name.rpartition(".")[2], value) for name, _, value in lines]
 
 
+@pytest.mark.slow
 @given(st.text(alphabet='[]="#;\\ \t\nabc.-path', max_size=60))
 def test_reading_ends_whatever_the_text(text: str) -> None:
     assert len(list(parse_settings(text))) <= len(text)
 
 
+@pytest.mark.slow
 def test_includes_are_followed_under_any_condition_and_end(workspace: Path, home: Path) -> None:
     (workspace / ".git" / "config").write_text(
         '[include]\npath = ../one\n[includeIf "onbranch:no"]\npath = ~/theirs\npath = ../missing/two\n'

@@ -67,6 +67,7 @@ def test_links_between_files_of_the_workspace_stay(workspace: Path) -> None:
     assert (workspace / "cart.py").stat().st_nlink == 2
 
 
+@pytest.mark.slow
 def test_links_that_commands_make_and_remove_inside_stay(workspace: Path) -> None:
     box = make("bubblewrap", workspace)
     for script in ("ln src/cart.py src/two", "mkdir lib; ln src/cart.py lib/three", "rm src/two", "true"):
@@ -116,6 +117,7 @@ def test_a_folder_that_became_a_link_is_not_followed(workspace: Path, outside: P
     assert outside.stat().st_nlink == 2
 
 
+@pytest.mark.slow
 def test_a_link_that_cannot_be_copied_is_closed_to_commands(
     workspace: Path, outside: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ def state(inventory: Inventory) -> tuple[object, ...]:
     return sorted(inventory.list_folders()), inventory.list_repositories(), inventory.list_guarded()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("watch_from", [1, 10**6], ids=["watched", "looked at"])
 def test_it_agrees_with_a_new_walk_after_any_changes(tmp_path: Path, watch_from: int) -> None:
     rounds = 60 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))

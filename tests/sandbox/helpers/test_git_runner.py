@@ -17,6 +17,7 @@ def runner(tmp_path: Path) -> GitRunner:
     return GitRunner(tmp_path, strip_git_variables(), workspace=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_command_that_takes_long_is_stopped_with_all_that_it_started(
     runner: GitRunner, tmp_path: Path
 ) -> None:

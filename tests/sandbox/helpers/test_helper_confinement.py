@@ -36,6 +36,7 @@ def run_python(code: str, *arguments: str | Path, **reach: tuple[str, ...]) -> s
 READ = "print(open(sys.argv[1]).read())"
 
 
+@pytest.mark.slow
 def test_it_reads_what_it_may_and_nothing_else(tmp_path: Path) -> None:
     for name in ("mine", "other", "mine/deep"):
         (tmp_path / name).mkdir()
@@ -67,6 +68,7 @@ def test_it_writes_what_it_may_and_nothing_else(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_it_starts_its_own_programs_only(tmp_path: Path) -> None:
     code = "import subprocess; print(subprocess.run([sys.argv[1]], env={}).returncode)"
     assert run_python(code, "/bin/true", readable=("/usr/bin", "/bin")) == "PermissionError"
@@ -82,6 +84,7 @@ def test_it_opens_no_socket(family: str) -> None:
     assert run_python(f"import socket; socket.socket(socket.{family})") == "PermissionError"
 
 
+@pytest.mark.slow
 def test_its_memory_is_limited() -> None:
     assert run_python("print(len(bytearray(1 << 26)))") == str(1 << 26)
     assert run_python("print(len(bytearray(1 << 29)))") == "MemoryError"

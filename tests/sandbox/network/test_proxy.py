@@ -209,6 +209,7 @@ def asked_again(folder: Path) -> tuple[bytes, bytes, bytes]:
     return first, again, client.says(again)
 
 
+@pytest.mark.slow
 def test_a_second_greeting_has_to_ask_for_the_same_server(certificate: Path) -> None:
     first, again, second = asked_again(certificate)
     early = b"\x17\x03\x03\x00\x05early"
@@ -228,6 +229,7 @@ def test_a_second_greeting_has_to_ask_for_the_same_server(certificate: Path) -> 
             tunnel.receive_from_client(said)
 
 
+@pytest.mark.slow
 def test_a_second_greeting_is_seen_however_the_bytes_come(certificate: Path) -> None:
     first, again, second = asked_again(certificate)
     tunnel = Tunnel(Target(host="shop.example", port=443))
@@ -393,6 +395,7 @@ def test_a_head_takes_no_longer_to_read_than_it_is_long() -> None:
         parse_request(b"GET http://shop.example/ HTTP/1.1\r\nX:" + b" " * 16_000 + b"\0\r\n\r\n")
 
 
+@pytest.mark.slow
 def test_what_is_passed_on_says_what_was_judged_however_the_head_is_broken() -> None:
     draw = random.Random(int(os.environ.get("PATCHWRIGHT_SEED", "1")))
     good = (

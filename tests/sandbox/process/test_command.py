@@ -36,6 +36,7 @@ def trace(workspace: Path) -> Iterator[str]:
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_the_result_is_that_of_the_program(sandbox: Sandbox, workspace: Path) -> None:
     done = sh(sandbox, workspace, "echo out; echo err >&2; exit 7")
     assert (done.returncode, done.ended) == (7, "exited")
@@ -48,6 +49,7 @@ def test_stderr_is_kept_apart_when_asked(sandbox: Sandbox, workspace: Path) -> N
     assert (done.stdout.text(), done.stderr.text()) == ("out\n", "err\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "expected"), [("kill -SEGV $$", -11), ("kill -KILL $$", -9), ("exit 129", 129)]
 )
@@ -73,6 +75,7 @@ def test_a_command_runs_in_its_folder(sandbox: Sandbox, workspace: Path) -> None
     assert run(sandbox, workspace / "src", "pwd").stdout.text().strip() == str(workspace / "src")
 
 
+@pytest.mark.slow
 def test_additions_to_the_environment_arrive(sandbox: Sandbox, workspace: Path) -> None:
     assert sh(sandbox, workspace, "echo $COLOUR", env={"COLOUR": "red"}).stdout.text() == "red\n"
 
@@ -82,6 +85,7 @@ def test_temporary_files_can_be_made(sandbox: Sandbox, workspace: Path) -> None:
     assert done.stdout.text() == "kept\n"
 
 
+@pytest.mark.slow
 def test_a_child_that_keeps_the_pipe_open_delays_nothing_and_dies(
     sandbox: Sandbox, workspace: Path, trace: str
 ) -> None:
@@ -108,6 +112,7 @@ def test_the_time_limit_kills_the_whole_tree(sandbox: Sandbox, workspace: Path, 
     assert living(trace) == []
 
 
+@pytest.mark.slow
 def test_cancelling_kills_the_whole_tree(sandbox: Sandbox, workspace: Path, trace: str) -> None:
     async def story() -> None:
         begun = asyncio.Event()
@@ -123,6 +128,7 @@ def test_cancelling_kills_the_whole_tree(sandbox: Sandbox, workspace: Path, trac
     assert living(trace) == []
 
 
+@pytest.mark.slow
 def test_cancelling_leaves_no_output_on_the_disk(workspace: Path, tmp_path: Path, trace: str) -> None:
     spill = tmp_path / "spill"
 
@@ -149,6 +155,7 @@ def test_cancelling_leaves_no_output_on_the_disk(workspace: Path, tmp_path: Path
     assert list(spill.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0.0, 0.001, 0.003, 0.006, 0.01])
 def test_cancelling_at_any_moment_of_the_start_leaves_nothing(
     sandbox: Sandbox, workspace: Path, trace: str, moment: float
@@ -162,6 +169,7 @@ def test_cancelling_at_any_moment_of_the_start_leaves_nothing(
     assert living(trace) == []
 
 
+@pytest.mark.slow
 def test_no_descriptor_is_left_open(sandbox: Sandbox, workspace: Path) -> None:
     def descriptors() -> int:
         return len(os.listdir("/proc/self/fd"))
@@ -190,6 +198,7 @@ def test_commands_run_side_by_side(sandbox: Sandbox, workspace: Path) -> None:
     assert asyncio.run(story()) == ["", "hello\n"]
 
 
+@pytest.mark.slow
 def test_a_flood_of_output_is_bounded_and_kept_whole(sandbox: Sandbox, workspace: Path) -> None:
     done = sh(sandbox, workspace, "seq 1 200000")
     whole = "".join(f"{number}\n" for number in range(1, 200001)).encode()
@@ -257,6 +266,7 @@ def test_a_folder_outside_the_workspace_is_denied(sandbox: Sandbox, workspace: P
         assert caught.value.fault is Fault.DENIED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
@@ -291,6 +301,7 @@ def test_no_key_of_ours_is_seen_by_a_command(
     assert "very-secret" not in sh(sandbox, workspace, script).stdout.text()
 
 
+@pytest.mark.slow
 def test_what_nobody_reaped_is_reaped_and_holds_no_command_up(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

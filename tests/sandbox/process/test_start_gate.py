@@ -18,6 +18,8 @@ from sandbox.process.command import Command, Sandbox
 from tests.sandbox.boxes import living, make
 from tests.support.tracing import fork_process
 
+pytestmark = pytest.mark.slow
+
 
 def _die(*arguments: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)

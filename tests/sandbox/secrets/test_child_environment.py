@@ -285,6 +285,7 @@ def test_redacting_twice_changes_nothing(text: str) -> None:
     assert redact(redact(text)) == redact(text)
 
 
+@pytest.mark.slow
 @given(PIECES, st.lists(st.integers(0, 1500), max_size=8))
 def test_a_secret_that_comes_in_pieces_is_redacted_like_a_whole_one(text: str, cuts: list[int]) -> None:
     places = sorted({0, *(cut for cut in cuts if cut < len(text)), len(text)})
@@ -317,6 +318,7 @@ def test_bytes_that_are_no_text_stay_as_they_are() -> None:
     assert redact_bytes(b"\xff\x00 " + TOKENS[0].encode() + b" \xfe") == b"\xff\x00 [redacted] \xfe"
 
 
+@pytest.mark.slow
 def test_a_file_is_redacted_across_the_pieces_it_is_read_in(tmp_path: Path) -> None:
     file = tmp_path / "output"
     key = TOKENS[0].encode()

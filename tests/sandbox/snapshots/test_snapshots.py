@@ -132,6 +132,7 @@ def test_ignored_files_are_left_out_unless_they_are_tracked(repo: Repo, snapshot
     assert kinds(snapshots, first, snapshots.take()) == {"keep.log": "added", "tracked.log": "modified"}
 
 
+@pytest.mark.slow
 def test_a_changed_ignore_rule_is_noticed(repo: Repo, snapshots: Snapshots) -> None:
     repo.write("noise.log", "x\n")
     first = snapshots.take()
@@ -181,6 +182,7 @@ def test_another_repository_inside_is_recorded_and_not_entered(repo: Repo, snaps
     assert inner.read("x.py") == "changed\n"
 
 
+@pytest.mark.slow
 def test_a_large_file_is_noted_and_its_creation_can_be_undone(repo: Repo, snapshots: Snapshots) -> None:
     first = snapshots.take()
     repo.write("dump.bin", b"\0" * 10_000_001)
@@ -201,6 +203,7 @@ def test_the_earlier_content_of_a_large_file_is_admitted_to_be_lost(repo: Repo, 
     assert undone.clashes == {"dump.bin": "its earlier content was too large to keep"}
 
 
+@pytest.mark.slow
 def test_undo_brings_back_bytes_modes_links_and_folders(repo: Repo, snapshots: Snapshots) -> None:
     repo.write("secret.key", "k\n").chmod(0o600)
     repo.write("run.sh", "x\n").chmod(0o755)
@@ -347,6 +350,7 @@ def test_undo_does_not_write_through_a_link_that_took_a_folders_place(
     assert list(outside.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_rewrite_of_equal_size_within_a_clock_tick_is_noticed(repo: Repo, snapshots: Snapshots) -> None:
     for round_ in range(30):
         repo.write("a.py", f"{round_:04}a")

@@ -41,6 +41,7 @@ def files(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_git_and_another_process_read_what_was_packed(store: Store) -> None:
     loose = store.write("blob", b"alone")
     with store.pack_writes():
@@ -165,6 +166,7 @@ def test_what_was_found_can_be_read_while_another_thread_writes_a_pack(store: St
     assert found[0].read(found[1]) == b"x" * 100
 
 
+@pytest.mark.slow
 def test_there_may_be_more_packs_than_open_files(store: Store) -> None:
     names = []
     for number in range(60):

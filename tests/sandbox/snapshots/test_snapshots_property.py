@@ -20,6 +20,7 @@ CHECKOUT = Path(__file__).parents[3]
 NOBODY = 65534
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sequence", ["20261125 3213"])
 def test_sequences_that_went_wrong_once(sequence: str) -> None:
     """3213: a link became part of a repository that was made around it, and was said to be somebody else's change."""

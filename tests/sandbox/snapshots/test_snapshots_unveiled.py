@@ -30,6 +30,7 @@ def kinds(snapshots: Snapshots, old: str, new: str) -> dict[str, str]:
     return {change.path: change.kind for change in snapshots.list_changes(old, new)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", ["*.pyc\n", None])
 def test_files_that_come_into_sight_were_made_by_nobody_and_undo_leaves_them(
     repo: Repo, snapshots: Snapshots, rules: str | None

@@ -49,6 +49,7 @@ def test_each_place_has_a_kind_and_a_reason(
     assert home in view_of(workspace).emptied
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["JAVA_HOME", "PYTHONPATH", "GOPATH"])
 def test_a_variable_shows_no_folder_with_more_than_a_toolchain(
     name: str, workspace: Path, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -87,6 +88,7 @@ def box_with(name: str, root: Path, *visible: Path, hidden: tuple[Path, ...] = (
     return choose_sandbox(root, name, visible=visible, hidden=hidden)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_the_user_may_show_folders_and_files(name: str, workspace: Path, home: Path) -> None:
     for each in ("data/model", "data/.env", "beside", "one-file"):
@@ -102,6 +104,7 @@ def test_the_user_may_show_folders_and_files(name: str, workspace: Path, home: P
     assert (home / "data/model").read_text() == "content of data/model\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_the_whole_home_may_be_shown_but_for_keys(name: str, workspace: Path, home: Path) -> None:
     (home / ".ssh").mkdir()
@@ -132,6 +135,7 @@ def test_a_visible_path_is_absolute_and_not_the_whole_machine(name: str) -> None
         resolve_visible_paths([name])
 
 
+@pytest.mark.slow
 def test_a_socket_that_the_user_shows_is_reached(workspace: Path, home: Path) -> None:
     """As of an ssh-agent. One beside it is not."""
     box = box_with("bubblewrap", workspace, home / "agent.sock")
@@ -147,6 +151,7 @@ def test_a_socket_that_the_user_shows_is_reached(workspace: Path, home: Path) ->
         assert run(box, workspace, "python3", "-c", knock, str(home / "other.sock")).returncode != 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFINED)
 def test_the_git_folders_of_a_linked_work_tree_are_seen(name: str, workspace: Path, tmp_path: Path) -> None:
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
@@ -162,6 +167,7 @@ def test_the_git_folders_of_a_linked_work_tree_are_seen(name: str, workspace: Pa
     assert "total" not in done.stdout.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFINED)
 def test_the_git_folder_of_a_submodule_is_seen(name: str, workspace: Path, tmp_path: Path) -> None:
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always"]
@@ -229,6 +235,7 @@ def test_a_resident_command_sees_the_same(workspace: Path, home: Path, bubble: S
     assert "private" not in asyncio.run(bubble.run(command)).stdout.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFINED)
 def test_a_workspace_inside_a_cache_or_toolchain_can_be_written(name: str, home: Path) -> None:
     """As in `~/go/src`, or a plugin that is worked on below `~/.pyenv`."""
@@ -243,6 +250,7 @@ def test_a_workspace_inside_a_cache_or_toolchain_can_be_written(name: str, home:
         assert (root.parent / "beside").read_text() == "beside\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFINED)
 @pytest.mark.parametrize("odd", ["a:b", "a,b", "a\\b", "a b", "ä'\"$x", "a%b\nc"])
 def test_a_home_with_an_odd_name_works(
@@ -260,6 +268,7 @@ def test_a_home_with_an_odd_name_works(
     assert "very-secret" not in done.stdout.text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CONFINED)
 def test_a_home_that_is_a_link_works(
     name: str, workspace: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from tools.changes.file_versions import create_version, diff_sequences, find_cha
 LINES = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)
 
 
+@pytest.mark.slow
 @given(LINES, LINES)
 def test_what_differs_is_all_that_differs(old: list[str], new: list[str]) -> None:
     rebuilt, at = [], 0
@@ -45,6 +47,7 @@ def test_the_lines_of_a_foreign_change_move_with_an_edit_above_them() -> None:
     assert find_changed_ranges(update_after_edit(seen, on_disk, edited), edited) == [(6, 7)]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 9), st.integers(0, 9), st.lists(st.sampled_from("xyz"), min_size=1, max_size=4))
 def test_after_an_edit_only_the_foreign_line_is_unknown(foreign: int, mine: int, new: list[str]) -> None:
     if foreign == mine:

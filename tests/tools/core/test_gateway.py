@@ -123,6 +123,7 @@ def test_a_snapshot_is_taken_before_the_first_write_and_only_when_something_chan
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_a_command_changed_is_known_with_its_content_before(tmp_path: Path) -> None:
     made, _ = gateway(tmp_path, shell, mode=Mode.FULL)
     (tmp_path / "root/kept.txt").write_text("same")

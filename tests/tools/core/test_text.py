@@ -51,6 +51,7 @@ def test_a_diff_leads_from_one_text_to_the_other(before: str, after: str) -> Non
         assert applied(diff, before) == after
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS)
 def test_what_is_added_and_removed_adds_up(before: str, after: str) -> None:
     added, removed = count_diff_lines(format_unified_diff("a.txt", before, after) or "\n\n")
@@ -59,6 +60,7 @@ def test_what_is_added_and_removed_adds_up(before: str, after: str) -> None:
     assert added - removed == lines[1] - lines[0]
 
 
+@pytest.mark.slow
 @given(TEXTS, st.integers(0, 60))
 def test_the_diff_of_one_changed_line_is_as_small_as_difflibs(text: str, at: int) -> None:
     from difflib import unified_diff

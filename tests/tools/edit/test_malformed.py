@@ -15,6 +15,9 @@ from tools.core.workspace import Workspace
 from tools.edit.edit_tools import apply_patch, edit
 from tools.fs.file_tools import read
 
+pytestmark = pytest.mark.slow
+
+
 CASES = cases()
 TOOLS = {"edit": edit, "apply_patch": apply_patch}
 APPLIED = [case for case in CASES if not case.refusal]

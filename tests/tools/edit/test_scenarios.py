@@ -61,6 +61,7 @@ def applied(scenario: Path, root: Path, check: bool = False) -> tuple[int, str]:
         return Exit.USAGE, str(error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", folders(OWN), ids=named)
 def test_the_tree_is_as_expected_to_the_last_byte(
     scenario: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

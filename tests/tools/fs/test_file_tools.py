@@ -6,6 +6,8 @@ import os
 import tracemalloc
 from pathlib import Path
 
+import pytest
+
 from tests.tools.workspaces import call, put, refused, workspace
 from tools.fs.file_tools import list_files, read, write
 
@@ -112,6 +114,7 @@ def test_a_huge_file_is_read_only_as_far_as_asked(tmp_path: Path) -> None:
     assert peak < 1 << 20
 
 
+@pytest.mark.slow
 def test_a_huge_line_does_not_fill_the_memory(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"small.txt": "x"})
     call(read, at, path="small.txt")  # what is loaded once is not counted below
@@ -149,6 +152,7 @@ def test_a_listing_is_a_tree_without_what_git_ignores(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_an_ignored_folder_is_listed_when_asked_for_by_name(tmp_path: Path) -> None:
     at = workspace(tmp_path, {".gitignore": "build/\n", "build/out.js": ""})
     assert call(list_files, at, path="build").text.startswith("build: 1 file, 0 folders")
@@ -166,6 +170,7 @@ def test_folders_of_data_are_counted_instead_of_named(tmp_path: Path) -> None:
     assert "… 40 more files (40 .csv)" in call(list_files, at).text
 
 
+@pytest.mark.slow
 def test_a_listing_is_bounded(tmp_path: Path) -> None:
     at = workspace(tmp_path, {f"d{n}/f{m}.txt": "" for n in range(50) for m in range(10)})
     text = call(list_files, at).text

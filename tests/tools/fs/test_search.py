@@ -15,6 +15,9 @@ from tests.tools.workspaces import call, refused, workspace
 from tools.fs.ripgrep import find_ripgrep
 from tools.fs.search import search
 
+pytestmark = pytest.mark.slow
+
+
 SHOP = {
     "src/cart.py": "class Cart:\n    def total(self):\n        return 1\n",
     "src/order.py": "def total(order):\n    return 2\n",

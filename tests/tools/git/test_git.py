@@ -35,6 +35,7 @@ def call(tool: Tool, at: Workspace, **arguments: Any) -> Observation:
     return asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_status_names_each_group_and_the_files_of_the_session(repo: Repo) -> None:
     repo.write("b.py", "staged\n")
     repo.git("add", "b.py")
@@ -60,6 +61,7 @@ def test_status_tells_the_distance_to_the_upstream(repo: Repo, tmp_path: Path) -
     assert (found.data["ahead"], found.data["behind"]) == (1, 0)
 
 
+@pytest.mark.slow
 def test_status_of_unborn_and_detached_heads_and_of_conflicts(repo: Repo, tmp_path: Path) -> None:
     assert "no commits yet" in call(git_status, Repo(tmp_path / "new").workspace()).text
     repo.git("checkout", "-q", "-b", "side")
@@ -84,6 +86,7 @@ def test_many_names_are_counted_and_cut(repo: Repo) -> None:
     assert "new/45.txt" not in text
 
 
+@pytest.mark.slow
 def test_diff_shows_edits_and_the_new_files_of_the_session_alone(repo: Repo) -> None:
     repo.write("untracked.txt", "the user's\n")
     index = repo.index()
@@ -126,6 +129,7 @@ def test_outside_a_repository_the_diff_is_of_the_session(tmp_path: Path) -> None
     assert "git init" in error.value.hint
 
 
+@pytest.mark.slow
 def test_names_that_look_like_options_or_patterns_are_only_names(repo: Repo) -> None:
     at = repo.workspace()
     agent_writes(at, "--output=owned", "x\n")
@@ -137,6 +141,7 @@ def test_names_that_look_like_options_or_patterns_are_only_names(repo: Repo) -> 
     assert sorted(repo.committed()) == ["--output=owned", ":(top)*.py"]
 
 
+@pytest.mark.slow
 def test_nothing_that_the_repository_configures_is_started(repo: Repo) -> None:
     trap = repo.write("trap.sh", '#!/bin/sh\ntouch "$(dirname "$0")/owned"\ncat "$1" 2>/dev/null\n')
     trap.chmod(0o755)
@@ -169,6 +174,7 @@ def test_a_read_writes_nothing_into_the_repository(repo: Repo) -> None:
     assert state() == before
 
 
+@pytest.mark.slow
 def test_a_repository_of_another_user_is_explained(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
     at = repo.workspace()
     broker = Broker(repo.root)
@@ -216,6 +222,7 @@ def test_root_branch_and_head_are_read_without_git(repo: Repo, tmp_path: Path) -
     assert find_root(tmp_path) is None
 
 
+@pytest.mark.slow
 def test_importing_the_tools_does_not_import_gitpython() -> None:
     code = "import sys, tools.git.git_tools; sys.exit('git' in sys.modules)"
     assert (

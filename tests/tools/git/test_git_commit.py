@@ -17,6 +17,9 @@ from tools.core.workspace import Workspace
 from tools.git.commits.session_commit import CommitResult, commit_session
 from tools.git.git_tools import git_commit
 
+pytestmark = pytest.mark.slow
+
+
 LINES = "".join(f"line {number}\n" for number in range(1, 21))
 
 
@@ -294,7 +297,6 @@ def test_an_unfinished_operation_is_refused(repo: Repo, name: str, word: str) ->
     assert f"a {word} is in progress" in refusal(at)
 
 
-@pytest.mark.slow
 def test_a_stale_lock_is_named(repo: Repo) -> None:
     at = repo.workspace()
     agent_writes(at, "a.py", "agent\n")

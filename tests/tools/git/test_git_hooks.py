@@ -18,6 +18,8 @@ from tools.git.broker import Broker
 from tools.git.commits.session_commit import CommitResult, commit_session
 from tools.git.repository_programs import list_definitions, read_settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repo:
@@ -68,7 +70,6 @@ def test_a_hook_sees_exactly_what_will_be_committed_and_may_add_to_it(repo: Repo
     assert repo.git("log", "-1", "--format=%B").strip().endswith("Change-Id: I1")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [".githooks", ".husky/_"])
 def test_a_hook_in_the_work_tree_runs_unless_this_session_changed_it(repo: Repo, place: str) -> None:
     repo.hook("pre-commit", "echo ran >> .git/ran", folder=place)
@@ -114,7 +115,6 @@ def test_the_notice_of_untrusted_hooks_names_none_of_git_s_samples(repo: Repo) -
     assert names == ["pre-commit", ".git/hooks/helper.sh"]
 
 
-@pytest.mark.slow
 def test_an_interrupted_hook_is_stopped_and_nothing_is_lost(repo: Repo) -> None:
     repo.hook("pre-commit", "trap '' TERM; echo $$ > .git/pid; while :; do sleep 0.1; done")
     at = repo.workspace()
@@ -137,7 +137,6 @@ def test_an_interrupted_hook_is_stopped_and_nothing_is_lost(repo: Repo) -> None:
     assert not (repo.root / ".git/index.lock").exists()
 
 
-@pytest.mark.slow
 def test_a_process_that_a_hook_leaves_behind_does_not_hold_the_commit_up(repo: Repo) -> None:
     repo.hook("post-commit", "sleep 50 & echo $! > .git/pid")
     at = repo.workspace()

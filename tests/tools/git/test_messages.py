@@ -73,6 +73,7 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
+@pytest.mark.slow
 def test_what_a_change_does_is_told_by_its_symbols(repo: Repo) -> None:
     repo.write("cart.py", CART + "\n    def count(self):\n        return 0\n")
     assert message(repo, []) == "Add Cart.count\n"
@@ -92,6 +93,7 @@ def test_several_files_are_listed(repo: Repo) -> None:
     )
 
 
+@pytest.mark.slow
 def test_renames_removals_documents_and_data(repo: Repo) -> None:
     repo.write("order.py", "def cost():\n    return 2\n")
     assert message(repo, []) == "Rename price to cost\n"
@@ -104,6 +106,7 @@ def test_renames_removals_documents_and_data(repo: Repo) -> None:
     assert message(repo, []) == ""
 
 
+@pytest.mark.slow
 def test_the_log_of_a_repository_is_read(repo: Repo) -> None:
     for subject in CONVENTIONAL:
         repo.git("commit", "-q", "--allow-empty", "-m", subject)

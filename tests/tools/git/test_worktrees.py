@@ -24,6 +24,7 @@ def repo(tmp_path: Path) -> Repo:
     return repo
 
 
+@pytest.mark.slow
 def test_what_is_done_there_comes_back_whole_beside_the_users_own_changes(repo: Repo, tmp_path: Path) -> None:
     repo.write("a.txt", "ONE, a person's\ntwo\nthree\nfour\nfive\n")
     before = repo.index()
@@ -45,6 +46,7 @@ def test_what_is_done_there_comes_back_whole_beside_the_users_own_changes(repo: 
     assert repo.read("a.txt") == "something else\n"
 
 
+@pytest.mark.slow
 def test_nothing_is_left_after_a_failure_or_a_kill(repo: Repo, tmp_path: Path) -> None:
     git = Git.from_folder(repo.root)
     with pytest.raises(ZeroDivisionError), temporary_worktree(git, "HEAD", tmp_path / "trees"):
@@ -96,6 +98,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_and_not_while_it_live
     assert repo.git("status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_a_repository_that_a_command_put_there_is_not_obeyed(repo: Repo, tmp_path: Path) -> None:
     other = Repo(tmp_path / "other")
     other.write("a.txt", "x\n")

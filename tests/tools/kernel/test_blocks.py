@@ -28,6 +28,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
         yield kernel
 
 
+@pytest.mark.slow
 def test_what_a_block_defines_is_there_in_the_next(kernel: Kernel) -> None:
     kernel.text("import math\nside = 3\ndef area(r):\n    return round(math.pi * r * r, 2)")
     assert kernel.text("area(side)") == "=> 28.27"
@@ -94,6 +95,7 @@ def test_code_of_the_project_is_imported_from_the_workspace_and_from_src(kernel:
     assert kernel.text("import cart, shop_lib\ncart.total([shop_lib.ANSWER])") == "=> 42"
 
 
+@pytest.mark.slow
 def test_a_project_whose_files_are_called_like_library_modules_has_a_kernel(tmp_path: Path) -> None:
     root = tmp_path / "shop"
     root.mkdir()
@@ -176,6 +178,7 @@ def test_what_plain_python_writes_belongs_to_the_session(kernel: Kernel) -> None
     assert kernel.at.changes.originals["out/made.txt"] is None
 
 
+@pytest.mark.slow
 def test_a_commit_from_within_takes_in_what_the_block_wrote_before_it(kernel: Kernel) -> None:
     code = (
         "open('out/committed.txt', 'w').write('early')\n"
@@ -220,6 +223,7 @@ def test_no_code_and_a_senseless_limit_are_refused(kernel: Kernel) -> None:
     assert "timeout must be" in kernel.run("1", timeout=0).text
 
 
+@pytest.mark.slow
 def test_in_a_read_only_session_a_block_writes_nothing(tmp_path: Path) -> None:
     with Kernel(tmp_path / "shop", mode=Mode.READ_ONLY) as kernel:
         if kernel.at.sandbox.name == "unconfined":

@@ -131,6 +131,7 @@ def test_a_kernel_that_ended_between_blocks_is_told_of_by_the_next(kernel: Kerne
     goes_on(kernel)
 
 
+@pytest.mark.slow
 def test_ten_gigabytes_are_refused_and_the_state_kept(tmp_path: Path) -> None:
     with Kernel(tmp_path / "shop", memory=1024) as kernel:
         kernel.text("kept = 'kept'")
@@ -150,6 +151,7 @@ def test_a_gigabyte_of_output_is_bounded(kernel: Kernel) -> None:
     goes_on(kernel)
 
 
+@pytest.mark.slow
 def test_forks_and_children_that_are_left_do_not_keep_the_step(kernel: Kernel) -> None:
     code = f"import os, time\nif os.fork() == 0:\n    time.sleep({LONG})\nelse:\n    print('parent')"
     observation = kernel.run(code, timeout=60)
@@ -158,6 +160,7 @@ def test_forks_and_children_that_are_left_do_not_keep_the_step(kernel: Kernel) -
     goes_on(kernel)
 
 
+@pytest.mark.slow
 def test_a_fork_cannot_speak_for_the_kernel(kernel: Kernel) -> None:
     code = (
         "import os\n"
@@ -243,6 +246,7 @@ def test_who_asks_and_does_not_listen_is_not_answered_without_end(kernel: Kernel
     goes_on(kernel)
 
 
+@pytest.mark.slow
 def test_a_kernel_killed_in_a_tool_call_ends_the_call_with_it(kernel: Kernel) -> None:
     code = (
         "import os, signal, threading, time\n"

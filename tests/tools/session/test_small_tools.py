@@ -108,6 +108,7 @@ def test_argument_names_are_those_that_scripts_rely_on() -> None:
     assert [signatures[each.partition("(")[0]] for each in expected] == list(expected)
 
 
+@pytest.mark.slow
 def test_importing_the_tools_imports_nothing_heavy() -> None:
     heavy = (
         "git",

@@ -49,6 +49,7 @@ def test_bounds_of_the_sandbox_are_explained(tmp_path: Path) -> None:
     assert no_name.text.endswith("[sandbox: commands have no network]")
 
 
+@pytest.mark.slow
 def test_what_commands_do_not_see_is_explained(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"a.txt": ""})
     if at.sandbox.name == "unconfined":
@@ -94,6 +95,7 @@ def test_colours_and_progress_are_left_out(tmp_path: Path) -> None:
     assert text == "exit 0\nred\ndone"
 
 
+@pytest.mark.slow
 def test_python_leaves_no_byte_code_and_never_runs_stale_one(tmp_path: Path) -> None:
     at = workspace(tmp_path, {"m.py": "A = 1\n"})
     command = f"{sys.executable} -c 'import m; print(m.A)'"

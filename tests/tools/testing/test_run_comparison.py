@@ -13,6 +13,8 @@ from tests.tools.workspaces import workspace
 from tools.testing import run
 from tools.testing.run_comparison import count_lost_tests, describe_loss
 
+pytestmark = pytest.mark.slow
+
 
 def report(passed: int, failed: int = 0, skipped: int = 0, **more: Any) -> dict[str, Any]:
     outcome = "failed" if failed else "passed" if passed else "no-tests"

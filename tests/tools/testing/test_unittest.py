@@ -15,6 +15,9 @@ from tests.tools.workspaces import refused, workspace
 from tools.core.workspace import Workspace
 from tools.testing import run_tests
 
+pytestmark = pytest.mark.slow
+
+
 CALC = {
     "calc.py": "def add(a, b):\n    return a - b\n",
     "tests/test_calc.py": """\
@@ -61,7 +64,6 @@ def bare(folder: Path, monkeypatch: pytest.MonkeyPatch, files: Mapping[str, str]
     return workspace(folder, files)
 
 
-@pytest.mark.slow
 def test_unittest_is_counted_and_its_failures_are_placed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,14 +120,12 @@ def test_what_broke_or_was_skipped_before_it_began_takes_nothing_from_what_passe
     assert counts(run(at)[1]) == (2, 0, 1, 1)
 
 
-@pytest.mark.slow
 def test_targets_may_be_written_as_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = bare(tmp_path, monkeypatch, {**CALC, "tests/__init__.py": ""})
     assert counts(run(at, "tests/test_calc.py::Adding::test_zero")[1]) == (1, 0, 0, 0)
     assert counts(run(at, "tests.test_calc.Adding.test_add")[1]) == (0, 1, 0, 0)
 
 
-@pytest.mark.slow
 def test_an_import_error_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"tests/__init__.py": "", "tests/test_a.py": "import unittest\nimport nonexistent\n"}
     observation, report = run(bare(tmp_path, monkeypatch, files))
@@ -133,7 +133,6 @@ def test_an_import_error_is_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "No module named 'nonexistent'" in observation.text
 
 
-@pytest.mark.slow
 def test_zero_tests_are_no_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = bare(tmp_path, monkeypatch, {"tests/__init__.py": "", "tests/test_a.py": "import unittest\n"})
     assert run(at)[1].outcome == "no-tests"
@@ -149,7 +148,6 @@ def test_pytest_style_tests_without_pytest_are_refused_with_the_reason(
     assert at.facts["tests"].outcome == "no-runner"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "runner"),
     [

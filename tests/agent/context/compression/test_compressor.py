@@ -102,6 +102,7 @@ def test_no_request_passes_the_window_and_nothing_said_is_lost(tmp_path: Path, w
     assert {event.stage for event in it.events if isinstance(event, Compaction)} >= {"folding", "summary"}
 
 
+@pytest.mark.slow
 def test_what_was_left_out_can_be_had_back_by_reference_and_by_words(tmp_path: Path) -> None:
     last = [{"calls": [call("recall", find="SECRET_KNOB_3")]}]
     it, model = long_session(tmp_path, 40, 6_000, last)
@@ -200,6 +201,7 @@ def test_a_compaction_can_be_looked_at_and_taken_back(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.slow
 def test_a_giant_output_and_giant_prompts_fit_all_the_same(tmp_path: Path) -> None:
     """The last stages are code and cannot fail, whatever fills the window."""
     projection, facts = Projection([]), Facts()

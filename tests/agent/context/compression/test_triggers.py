@@ -66,6 +66,7 @@ class Session:
 # ── Giants ────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_a_log_far_longer_than_the_window_is_summed_up_at_once() -> None:
     """One that was imported, say: nothing of it was ever shortened."""
     it = Session(64_000)
@@ -105,6 +106,7 @@ def test_a_last_action_whose_arguments_exceed_the_window_fits(arguments: dict[st
     assert it.made[-1].tokens_after <= Budget(window=16_000).hard_limit
 
 
+@pytest.mark.slow
 def test_a_giant_last_prompt_keeps_its_beginning_and_end_as_far_as_there_is_room() -> None:
     it = Session(16_000)
     pasted = "line of a long log\n" * 20_000
@@ -120,6 +122,7 @@ def test_a_giant_last_prompt_keeps_its_beginning_and_end_as_far_as_there_is_room
     assert ORDER in it.compressor.render_state()
 
 
+@pytest.mark.slow
 def test_what_needs_little_room_leaves_it_to_what_needs_more() -> None:
     it = Session(16_000)
     it.add(Prompt(text="p" * 3_000), Prompt(text="q" * 400_000))

@@ -170,6 +170,7 @@ def said_by_people(messages: list[Message]) -> list[str]:
     return [m.text for m in messages if isinstance(m, UserMessage) and not isinstance(m, FoldMessage)]
 
 
+@pytest.mark.slow
 @given(logs(malformed=True))
 @settings(max_examples=150 * STRESS)
 def test_no_log_makes_an_invalid_request_at_any_of_its_prefixes(events: list[Event]) -> None:
@@ -181,6 +182,7 @@ def test_no_log_makes_an_invalid_request_at_any_of_its_prefixes(events: list[Eve
         assert projection._bytes == sum(slot.size for slot in projection.slots)
 
 
+@pytest.mark.slow
 def test_a_great_many_random_prefixes_are_valid() -> None:
     """Beside hypothesis, for numbers: 4,000 prefixes here, a million under PATCHWRIGHT_STRESS=250."""
     seed = random.Random(20_25)
@@ -194,6 +196,7 @@ def test_a_great_many_random_prefixes_are_valid() -> None:
             prefixes += 1
 
 
+@pytest.mark.slow
 @given(logs())
 def test_what_people_said_stays_whole_and_in_order(events: list[Event]) -> None:
     events = [event for event in events if not (isinstance(event, Compaction) and event.masked)]
@@ -201,11 +204,13 @@ def test_what_people_said_stays_whole_and_in_order(events: list[Event]) -> None:
     assert said_by_people(project(events).messages) == said
 
 
+@pytest.mark.slow
 @given(logs(malformed=True))
 def test_the_same_events_give_the_same_messages(events: list[Event]) -> None:
     assert shape(project(events).messages) == shape(project(events).messages)
 
 
+@pytest.mark.slow
 @given(logs(), st.data())
 def test_adding_events_changes_no_earlier_message_except_at_a_compaction(
     events: list[Event], data: st.DataObject
@@ -215,6 +220,7 @@ def test_adding_events_changes_no_earlier_message_except_at_a_compaction(
     assert shape(project(events).messages)[: len(early)] == shape(early)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12 * STRESS))
 def test_a_resumed_forked_or_rewound_session_sends_the_same(tmp_path: Path, seed: int) -> None:
     """What a projection has become step by step is what a new one makes of the log, from its last summary on."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from agent.context.projection import references
 
 PIECES = (
@@ -46,6 +48,7 @@ PIECES = (
 )
 
 
+@pytest.mark.slow
 def test_only_lines_and_words_with_a_cue_need_to_be_looked_at() -> None:
     choose = random.Random(7)
     found = 0

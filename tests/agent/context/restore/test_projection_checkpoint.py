@@ -165,6 +165,7 @@ def folder(ended: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(ended, tmp_path / "session"))
 
 
+@pytest.mark.slow
 def test_a_long_session_is_taken_up_with_few_of_its_events_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +216,7 @@ SPOILED: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_no_checkpoint_of_this_log_is_not_used(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +234,7 @@ def test_what_is_no_checkpoint_of_this_log_is_not_used(
         again.session.close()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_private_and_leads_nowhere_else(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,6 +132,7 @@ def taken_up(folder: Path) -> tuple[Facts, Compaction, list[str], list[str]]:
     return facts, made[0], texts, [message.text for message in resumed.messages]
 
 
+@pytest.mark.slow
 def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +175,7 @@ def test_the_far_past_of_a_log_that_was_never_shortened_is_left_unread(
     assert (len(known.constraints), len(known.notes), len(known.list_changed_files())) == (5, 4, 4)
 
 
+@pytest.mark.slow
 def test_facts_of_a_session_that_went_back_are_those_of_its_branch(tmp_path: Path) -> None:
     session, projection, facts = long_log(tmp_path, 120)
     session.rewind("e8")

@@ -261,6 +261,7 @@ def test_no_thread_is_left_behind_by_a_closed_client() -> None:
             assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_faster_than_its_reader_has_to_wait() -> None:
     """What is not taken yet is bounded, whatever the length of the answer; and none of it is lost."""
     piece, pieces = bytes(64 << 10), 1200  # 75 MB
@@ -292,6 +293,7 @@ def test_a_server_that_is_faster_than_its_reader_has_to_wait() -> None:
     assert size == pieces * len(piece)
 
 
+@pytest.mark.slow
 def test_a_client_that_is_closed_while_its_thread_waits_for_room_ends_the_thread() -> None:
     def serve(connection: socket.socket) -> None:
         request(connection)

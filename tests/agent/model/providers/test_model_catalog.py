@@ -62,6 +62,7 @@ def test_without_prices_the_cost_is_unknown() -> None:
     assert Listing(window=8, prices=()).compute_cost(Usage(input=1)) is None
 
 
+@pytest.mark.slow
 def test_litellm_is_found_without_being_imported(tmp_path: Path) -> None:
     program = f"""
 import sys

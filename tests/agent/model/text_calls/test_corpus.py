@@ -54,6 +54,7 @@ def test_no_beginning_of_a_text_runs_what_the_whole_does_not(case: Case, data: s
             assert (call.tool, dict(call.arguments)) in case.calls
 
 
+@pytest.mark.slow
 @given(st.sampled_from([case for case in CASES if case.calls]))
 def test_what_a_tool_has_returned_is_never_run(case: Case) -> None:
     output = f"before\n{case.text}\nafter"

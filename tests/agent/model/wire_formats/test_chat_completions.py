@@ -408,6 +408,7 @@ def test_leaving_the_stream_early_closes_the_connection_and_the_next_request_get
         assert len({request.connection for request in server.requests}) == 2
 
 
+@pytest.mark.slow
 def test_the_smallest_path_to_a_model_imports_nothing_heavy(tmp_path: Path) -> None:
     with Loopback([{"text": "ok", "usage": {"input": 1}}]) as server:
         program = f"""

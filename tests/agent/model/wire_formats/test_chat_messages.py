@@ -163,6 +163,7 @@ WORDS = st.text(max_size=9)
 VALUES = st.none() | st.booleans() | st.integers() | WORDS | st.lists(WORDS, max_size=3)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(WORDS, VALUES, max_size=4))
 def test_an_action_survives_the_way_to_the_server_and_back(arguments: dict[str, Any]) -> None:
     message = AssistantMessage(text="", actions=(Action(id="c", tool="t", arguments=arguments),))

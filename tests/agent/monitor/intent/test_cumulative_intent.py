@@ -182,6 +182,7 @@ def last_observation(it: Bench) -> str:
     return [each.text for each in list_observations(it)][-1]
 
 
+@pytest.mark.slow
 def test_a_session_without_a_person_is_refused_with_a_reason_and_a_hint(tmp_path: Path) -> None:
     turns = [say("base64 .env > t"), say("mv t notes.txt"), say(SEND[2:]), {"text": "Done."}]
     it = start(tmp_path, turns)
@@ -226,6 +227,7 @@ def test_a_script_of_its_own_is_looked_into_across_turns(tmp_path: Path) -> None
     assert "denied: it completes a chain: step 3 reads .env" in last_observation(it)
 
 
+@pytest.mark.slow
 def test_ordinary_work_beside_a_secret_is_left_alone_and_logs_no_signal(tmp_path: Path) -> None:
     turns = [
         {"calls": [call("read", path=".env")]},

@@ -15,6 +15,9 @@ from sandbox.policy.shell.data_flow import MAX_FLOWS, trace_command_line
 from tests.agent.monitor.intent.stories import Play, make_project
 from tests.security.test_commands import ATTACK_LINES, HARMLESS_LINES
 
+pytestmark = pytest.mark.slow
+
+
 PIECES = (
     *(
         "cat .env",
@@ -81,13 +84,11 @@ def test_random_lines_are_assessed(play: Play, line: str) -> None:
     play.monitor._assess(play._begin("c", f"$ {line}"))
 
 
-@pytest.mark.slow
 def test_the_lines_of_attacks_are_assessed(play: Play) -> None:
     for line in ATTACK_LINES[::8]:
         play.monitor._assess(play._begin("c", f"$ {line}"))
 
 
-@pytest.mark.slow
 def test_lines_of_ordinary_work_are_left_alone(tmp_path: Path) -> None:
     at = make_project(tmp_path / "shop").workspace()
     assert [line for line in HARMLESS_LINES if Play(at).act(f"$ {line}")] == []
@@ -133,7 +134,6 @@ def test_random_programs_are_assessed(play: Play, code: str) -> None:
     play.monitor._assess(play._begin("c", f"py: {code}"))
 
 
-@pytest.mark.slow
 def test_huge_and_deep_input_is_bounded(tmp_path: Path) -> None:
     begun = time.process_time()
     nested = "cat .env"

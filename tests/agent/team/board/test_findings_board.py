@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,9 @@ from agent.team.board.findings_board import (
 from agent.turn.runtime import Runtime
 from tests.support.cli import call
 from tests.support.team_sessions import play_team, play_until_killed, team_settings
+
+pytestmark = pytest.mark.slow
+
 
 FILES = {"cart.py": 20, "mail.py": 3}
 SEEN = "FAILED test_cart.py::test_total\n  assert 1 == 2\n"

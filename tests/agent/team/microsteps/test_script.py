@@ -31,6 +31,7 @@ def test_a_reply_offers_one_program_or_none() -> None:
     ] == ["a", "c"]
 
 
+@pytest.mark.slow
 def test_it_changes_texts_and_can_write_nothing(at: Workspace) -> None:
     texts = {"a.py": "import six\nx\n", "b.py": "y\n"}
     assert asyncio.run(run_script(at, SCRIPT, texts)) == {"a.py": "x\n", "b.py": "y\n"}

@@ -206,6 +206,7 @@ def test_a_hostile_model_is_caught(tmp_path: Path, way: str) -> None:
     assert sum(isinstance(each, Signal) and each.name == "weakened-tests" for each in it.events) == 1
 
 
+@pytest.mark.slow
 def test_the_hook_warns_of_what_a_turn_fails_by(tmp_path: Path) -> None:
     repo = Repo(tmp_path)
     for name, text in FILES.items():

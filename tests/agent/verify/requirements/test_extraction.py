@@ -120,6 +120,7 @@ def test_a_sentence_with_several_checks_is_a_group_and_nothing_is_required_twice
     assert found[0].text == "Delete a.py and create b.py"
 
 
+@pytest.mark.slow
 def test_a_hostile_text_is_read_in_bounded_time_and_number() -> None:
     texts = [
         "do not change " + "a.py, " * 20_000,

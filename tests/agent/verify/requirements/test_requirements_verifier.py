@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from agent.events import Event, ObservationEvent, Prompt, RequirementsEvent, VerdictEvent
 from agent.verify.optional_checks import attach_requirements, find_requirements
 from agent.verify.requirements.requirement import Requirement
@@ -93,6 +95,7 @@ def test_an_unmet_requirement_goes_back_to_the_model(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_stays_unmet_decides_the_outcome(tmp_path: Path) -> None:
     turns = [
         {"calls": [call("put", name="order.py")]},
@@ -195,6 +198,7 @@ def test_a_session_that_changes_nothing_has_no_requirements(tmp_path: Path) -> N
     assert "requirements" not in it.kinds()
 
 
+@pytest.mark.slow
 def test_all_tests_are_those_of_the_suite_and_named_ones_are_run(tmp_path: Path) -> None:
     it = start(tmp_path, [{"calls": [call("put", name="a.txt")]}, {"text": "Done."}, {"text": "No."}])
     (it.runtime.workspace.root / "test_b.py").write_text(

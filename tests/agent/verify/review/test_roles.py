@@ -35,6 +35,9 @@ from tests.support.repo import Repo
 from tools.builtin_tools import TOOLS as BUILTIN
 from tools.builtin_tools import UNTOLD
 
+pytestmark = pytest.mark.slow
+
+
 CART = "def total(prices):\n    return -sum(prices)\n"
 EDIT = {
     "calls": [call("edit", path="cart.py", old="-sum", new="sum")],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from cli.app import app
@@ -16,6 +17,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(app, list(words))
 
 
+@pytest.mark.slow
 def test_an_agent_is_made_trusted_and_shown(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     place = ("-C", str(tmp_path))
@@ -42,6 +44,7 @@ def test_an_agent_is_made_trusted_and_shown(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_users_agents_lie_beside_their_settings(tmp_path: Path) -> None:
     made = run("agents", "new", "mine", "--user", "-C", str(tmp_path))
     assert made.exit_code == 0

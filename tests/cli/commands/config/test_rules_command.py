@@ -12,6 +12,9 @@ from agent.exit_codes import Exit
 from cli.settings.layers import load_settings
 from tests.support.cli import call, git, run, script
 
+pytestmark = pytest.mark.slow
+
+
 ORDER = """
 [[rules]]
 name = "tested"

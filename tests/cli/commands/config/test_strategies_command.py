@@ -12,6 +12,7 @@ from agent.strategy.strategy_table import NOTES, STRATEGIES
 from cli.commands.config.strategies import list_strategies
 
 
+@pytest.mark.slow
 def test_each_strategy_is_listed_and_the_one_of_the_settings_is_marked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

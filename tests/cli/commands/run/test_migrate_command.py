@@ -167,6 +167,7 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     assert git(tmp_path, "log", "--format=%s").splitlines() == ["Remove the import of six", "Add six parts"]
 
 
+@pytest.mark.slow
 def test_what_it_needs_is_said_in_one_line(modules: Path) -> None:
     bare = run("migrate", INSTRUCTION, "--files", "*.py", cwd=modules)
     assert bare.code == Exit.CONFIGURATION

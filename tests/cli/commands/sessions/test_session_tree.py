@@ -19,6 +19,8 @@ from cli.app import app
 from tests.support.child_sessions import play, settings_for
 from tests.support.cli import call, git, script
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:

@@ -48,6 +48,7 @@ def failures(repository: Path) -> set[str]:
     return set(re.findall(r"^FAILED (\S+)", done.stdout, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_the_commits_are_the_same_every_time(tmp_path: Path) -> None:
     repository = create_demo_repository(tmp_path / "deep" / "ledger")
     assert repository == tmp_path / "deep" / "ledger"

@@ -54,6 +54,7 @@ def test_findings_come_as_json_too(project: Path, capsys: pytest.CaptureFixture[
     assert {"sandbox", "ripgrep", "data", "models", "terminal", "project", "tests"} <= set(names)
 
 
+@pytest.mark.slow
 def test_keys_are_named_and_never_shown(project: Path) -> None:
     assert found(project)["models"].verdict == "warn"
     models = found(project, ANTHROPIC_API_KEY="sk-secret-1")["models"]
@@ -62,6 +63,7 @@ def test_keys_are_named_and_never_shown(project: Path) -> None:
     assert "secret" not in repr(models)
 
 
+@pytest.mark.slow
 def test_it_says_how_often_opinions_agree_with_executed_checks(project: Path) -> None:
     home = Home.from_environment()
     for result in ("agree", "disagree", "agree"):
@@ -79,6 +81,7 @@ def test_without_git_the_main_job_cannot_be_done(
     assert run_doctor(project, as_json=True) == Exit.CONFIGURATION
 
 
+@pytest.mark.slow
 def test_a_missing_identity_says_the_two_commands(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "identity" not in found(project)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
@@ -90,6 +93,7 @@ def test_a_missing_identity_says_the_two_commands(project: Path, monkeypatch: py
     ]
 
 
+@pytest.mark.slow
 def test_a_data_folder_that_cannot_be_made_is_told(project: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     home = Home(data=tmp_path / "file" / "data", config=tmp_path / "c", cache=tmp_path / "k")
@@ -110,6 +114,7 @@ def test_a_project_without_tests_says_how_to_name_a_command(project: Path) -> No
     assert "tests.command" in found(project)["tests"].hint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "told"),
     [

@@ -13,6 +13,7 @@ from sandbox.errors import UserError
 from tests.agent.model.servers.test_server_probe import LLAMACPP, OLLAMA_DEFAULT, serve
 
 
+@pytest.mark.slow
 def test_what_a_server_says_is_shown_with_its_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

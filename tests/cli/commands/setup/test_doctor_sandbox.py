@@ -33,6 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_commands_see_what_it_lists(project: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bwrap()
     assert run_sandbox_report(project, as_json=True) == Exit.DONE
@@ -72,6 +73,7 @@ def test_the_page_gives_the_reason_for_each_place(
     assert "notes" not in page
 
 
+@pytest.mark.slow
 def test_what_a_project_may_not_show_is_refused_by_name(project: Path, home: Path) -> None:
     (project / "patchwright.toml").write_text('visible_paths = ["/"]\n')
     with pytest.raises(

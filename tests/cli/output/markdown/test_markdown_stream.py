@@ -85,6 +85,7 @@ def test_lists_code_tables_and_quotes_are_drawn() -> None:
     assert text.endswith("\nlast\n")
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="ab \n`-#>*|1.&;\t\x1b\u202e", max_size=200))
 def test_any_text_streams_without_a_control_reaching_the_terminal(text: str) -> None:
     shown = streamed([text], width=20)

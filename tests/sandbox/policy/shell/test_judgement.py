@@ -124,6 +124,7 @@ def test_always_allow_stores_what_was_meant(line: str, rule: str | None, tmp_pat
     assert suggest_rule(segment) == rule
 
 
+@pytest.mark.slow
 def test_no_banned_program_is_ever_suggested_alone(tmp_path: Path) -> None:
     for name in BANNED:
         for line in (name, f"{name} x", f"{name} -x y", f"{name} ./x"):

@@ -75,6 +75,7 @@ def root(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_edit_of_the_same_length_at_the_same_time_is_seen(root: Path, database: Path) -> None:
     path = root / "shop/item.py"
     os.utime(path, ns=(10**18, 10**18))
@@ -106,6 +107,7 @@ def test_files_that_are_renamed_removed_ignored_and_linked(root: Path, database:
         check(index)
 
 
+@pytest.mark.slow
 def test_the_same_content_twice_and_odd_files(root: Path, database: Path) -> None:
     put(
         root,
@@ -161,6 +163,7 @@ def test_branches_go_back_and_forth_without_reading_again(root: Path, database: 
         check(index)
 
 
+@pytest.mark.slow
 def test_many_changes_leave_few_segments_and_no_dead_texts(
     root: Path, database: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +189,7 @@ def test_many_changes_leave_few_segments_and_no_dead_texts(
         assert index.store.next_number() - 1 > len(index.counts), "no dead text was dropped"
 
 
+@pytest.mark.slow
 def test_a_database_that_is_damaged_or_of_another_version_is_made_again(root: Path, database: Path) -> None:
     with Index(root, database) as index:
         index.refresh()
@@ -200,6 +204,7 @@ def test_a_database_that_is_damaged_or_of_another_version_is_made_again(root: Pa
             check(index)
 
 
+@pytest.mark.slow
 def test_a_database_that_breaks_while_it_is_asked_is_made_again(root: Path, tmp_path: Path) -> None:
     put(root, {f"more{number}.py": f"def more_{number}(): pass\n" * 50 for number in range(40)})
 

@@ -44,6 +44,7 @@ SHOP = {
 }
 
 
+@pytest.mark.slow
 def test_each_question_has_its_answer(tmp_path: Path) -> None:
     at = workspace(tmp_path, SHOP)
 

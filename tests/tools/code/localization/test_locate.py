@@ -100,6 +100,7 @@ def test_reasons_say_what_in_the_text_counted(root: Path) -> None:
     assert "holds the words 'this coupon has expired already:'" in quoted.files[0].reasons
 
 
+@pytest.mark.slow
 def test_commits_that_spoke_of_the_same_point_to_what_they_changed(root: Path) -> None:
     git(root, "init", "-q")
     git(root, "add", "-A")
@@ -124,6 +125,7 @@ def test_commits_that_spoke_of_the_same_point_to_what_they_changed(root: Path) -
         assert localize_text(index, "where is the zeppelin").files == []
 
 
+@pytest.mark.slow
 def test_a_file_of_one_subject_comes_before_one_that_every_subject_changes(tmp_path: Path) -> None:
     put(
         tmp_path, {f"{name}.py": f"def {name}_step():\n    return 1\n" for name in ("alpha", "busy", "quiet")}
@@ -247,6 +249,7 @@ def test_what_the_likeliest_function_calls_comes_right_behind_its_file(root: Pat
     assert scores == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 def test_the_last_place_goes_to_what_the_past_speaks_for(root: Path) -> None:
     put(root, {**CROWD, "shop/quiet.py": "def nothing(value):\n    return value  # label\n" + FILLER})
     git(root, "init", "-q")

@@ -33,6 +33,7 @@ def ruff_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{RUFF.parent}{os.pathsep}{os.environ['PATH']}")
 
 
+@pytest.mark.slow
 def test_an_edit_tells_what_the_linter_newly_finds(tmp_path: Path) -> None:
     at = linted(tmp_path)
     put(at.root, {"a.py": "import os\nx = 1\n"})
@@ -47,6 +48,7 @@ def test_a_written_file_is_linted_too(tmp_path: Path) -> None:
     assert "a.py:1: F401 " in call(write, at, path="a.py", content="import os\n").text
 
 
+@pytest.mark.slow
 def test_of_many_files_the_first_three_are_linted(tmp_path: Path) -> None:
     at = linted(tmp_path)
     patch = "".join(f"*** Add File: {name}.py\n+x = undefined_{name}\n" for name in "abcde")

@@ -60,6 +60,7 @@ def test_a_file_written_whole_and_then_edited_has_its_endings_by_its_lines(tmp_p
 PIECES = st.lists(st.sampled_from(["a", "b", ""]), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @given(st.data(), PIECES)
 def test_every_ending_outside_of_the_splices_stays_where_it_is(
     data: st.DataObject, pieces: list[str]

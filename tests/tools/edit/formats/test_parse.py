@@ -136,6 +136,7 @@ PIECES = (
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=8)), max_size=14),
     st.sampled_from(["\n", "\r\n"]),
@@ -147,6 +148,7 @@ def test_any_text_is_read_or_refused(pieces: list[str], end: str) -> None:
         assert changes is None or (changes and all(change.path for change in changes))
 
 
+@pytest.mark.slow
 @given(st.text(alphabet='ab 1\n\t`~<>|:\\n"-+→#./*[](){}…', max_size=40))
 def test_the_cleaners_take_any_text(text: str) -> None:
     for clean in (strip_line_numbers, strip_fences, undo_escapes, strip_diff_marks):

@@ -226,6 +226,7 @@ def test_every_format_can_say_the_replacement_of_ordinary_lines(
     round_trip(render_diff(diff), diff, "diff")
 
 
+@pytest.mark.slow
 @given(
     PATHS,
     st.sampled_from(

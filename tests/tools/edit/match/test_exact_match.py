@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ pieces = st.text(alphabet="ab_ (\n", max_size=40)
 short = st.text(alphabet="ab_ (\n", min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @given(pieces, short)
 def test_sites_are_all_the_places_that_cut_no_identifier(text: str, old: str) -> None:
     everywhere = [match.start() for match in re.finditer(f"(?={re.escape(old)})", text)]
@@ -30,6 +32,7 @@ def test_sites_are_all_the_places_that_cut_no_identifier(text: str, old: str) ->
     ]
 
 
+@pytest.mark.slow
 @given(pieces, short)
 def test_sites_that_are_apart_can_be_replaced_together(text: str, old: str) -> None:
     found = find_occurrences(text, old)
@@ -41,6 +44,7 @@ def test_sites_that_are_apart_can_be_replaced_together(text: str, old: str) -> N
     assert all(any(each < offset < each + len(old) for each in chosen) for offset in left_out)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["", "a", "b", " a"]), max_size=8), st.data())
 def test_line_sites_are_those_of_whole_lines(lines: list[str], data: st.DataObject) -> None:
     wanted = data.draw(st.lists(st.sampled_from(["", "a", "b"]), min_size=1, max_size=3))

@@ -45,12 +45,14 @@ def test_words_of_the_file_are_not_dropped(base: str, ours: str, theirs: str) ->
 LINES = st.lists(st.sampled_from(["a", "b", "c", "(", ")", ",", " "]), max_size=8).map("".join)
 
 
+@pytest.mark.slow
 @given(LINES, LINES)
 def test_a_change_of_one_side_alone_is_that_side(base: str, other: str) -> None:
     assert merge_words(base, base, other) == other
     assert merge_words(base, other, other).split() == other.split()
 
 
+@pytest.mark.slow
 @given(LINES, LINES, st.integers(0, 8))
 def test_a_word_that_the_file_has_besides_is_in_the_result_or_nothing_is(
     base: str, theirs: str, at: int

@@ -54,6 +54,7 @@ def test_a_check_finds_what_it_is_for(repo: Repo, what: str) -> None:
     assert found(repo) == expected
 
 
+@pytest.mark.slow
 def test_the_first_commit_and_links_and_binary_files_and_changes_of_kind(repo: Repo) -> None:
     repo.write("a.py", "breakpoint()\n")
     repo.write("bin", b"\0\1\2")
@@ -128,6 +129,7 @@ def test_a_test_that_moved_is_not_gone(repo: Repo) -> None:
     assert found(repo) == []
 
 
+@pytest.mark.slow
 def test_a_change_between_two_commits_is_read_in_the_same_way(repo: Repo) -> None:
     repo.write("a.py", "x = 1\n")
     first = repo.commit_all()

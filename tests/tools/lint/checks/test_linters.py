@@ -112,6 +112,7 @@ def test_a_formatter_is_told_once_where_it_would_write_otherwise_and_not_of_old_
     assert found(repo) == [], "one that fails says nothing of the format"
 
 
+@pytest.mark.slow
 def test_the_nearest_folder_chooses_and_only_what_is_there_counts(
     repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,9 @@ from tools.repair.localize.coverage_spectrum import Spectrum, Test
 from tools.repair.localize.statement_ranking import Suspect, rank_statements
 from tools.repair.templates import Hints, Source
 
+pytestmark = pytest.mark.slow
+
+
 TEXT = """\
 def middle(first, second, third, limit):
     total = first + second * third

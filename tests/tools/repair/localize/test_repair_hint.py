@@ -53,6 +53,7 @@ def test_a_kind_of_change_is_named_by_the_first_word_of_its_name(
     assert Hint(said).weigh_template(template) == weight
 
 
+@pytest.mark.slow
 def test_the_kind_that_is_named_comes_first_and_the_others_after_it() -> None:
     hint = Hint("swapped arguments")
     suspects = rank_statements(SOURCES, [FAILING], SPECTRUM)

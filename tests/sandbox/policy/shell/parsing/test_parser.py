@@ -106,6 +106,7 @@ def test_what_is_not_whole_is_not_understood(line: str) -> None:
     assert reading.problems or explain_disagreement(reading)
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=" \t\n;&|<>(){}[]$`'\"\\*?~#!=-/.,abix01"))
 def test_reading_ends_and_never_crashes(line: str) -> None:
     reading = parse_source(encode_source(line))
@@ -113,6 +114,7 @@ def test_reading_ends_and_never_crashes(line: str) -> None:
         assert 0 <= command.start <= command.end <= len(reading.source)
 
 
+@pytest.mark.slow
 @given(st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=("Cs",))))
 def test_quoted_text_is_one_argument(text: str) -> None:
     quoted = "'" + text.replace("'", "'\\''") + "'"

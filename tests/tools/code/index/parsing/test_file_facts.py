@@ -119,6 +119,7 @@ def read(path: str, text: str) -> Facts:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SAMPLES)
 def test_every_language_tells_its_symbols_imports_and_calls(path: str) -> None:
     text, symbols, imports, calls = SAMPLES[path]
@@ -150,6 +151,7 @@ def test_a_keyword_is_a_name_where_it_is_a_member() -> None:
     assert find_name_lines("javascript", text, found.text_spans, "delete") == {"delete": [3]}
 
 
+@pytest.mark.slow
 def test_a_dollar_is_a_letter_where_the_language_says_so() -> None:
     text = "class $Item {}\nconst it = new $Item();\n$(it);\n"
     found = read("a.ts", text)
@@ -218,6 +220,7 @@ LINES = "\n" * 1_000
 """Without them a text of one long line is taken for data, and not read."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "text"),
     [

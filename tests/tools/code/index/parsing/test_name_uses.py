@@ -10,6 +10,9 @@ from tools.code.index.parsing.identifier_words import count_words
 from tools.code.index.parsing.name_uses import count_names
 from tools.code.languages import LANGUAGES
 
+pytestmark = pytest.mark.slow
+
+
 OTHER = "é"
 """A name behind a text makes it one that the expressions read; the line end keeps it apart."""
 

@@ -134,6 +134,7 @@ def test_where_likelihood_counts_the_likeliest_come_first_though_not_all_templat
     assert len(found) == pytest.approx(len(everything(PROGRAM)), rel=0.02)
 
 
+@pytest.mark.slow
 def test_no_condition_is_decided_before_it_is_asked() -> None:
     text = "class A:\n    def f(self, a, b):\n        if self.x is not None and a:\n            return b\n"
     conditions = {after.split("\n")[2] for after in results(text)}
@@ -145,6 +146,7 @@ def test_no_condition_is_decided_before_it_is_asked() -> None:
     assert not [each for each in conditions if re.search(r"if (not )?(str|repr)\([^()]*\):", each)]
 
 
+@pytest.mark.slow
 def test_a_comparison_is_turned_by_its_operator_not_by_a_word_before_it() -> None:
     conditions = {
         after.split("\n")[1] for after in results("def f(a, b):\n    if a != b:\n        return b\n")
@@ -203,6 +205,7 @@ def test_a_regular_expression_that_re_warns_of_warns_nobody_of_the_candidates() 
     assert not told
 
 
+@pytest.mark.slow
 def test_no_member_of_an_enumeration_is_made_one_more_or_less() -> None:
     text = "def f(count):\n    return g(count, Colour.RED), count == Colour.RED, count == self.WIDE\n"
     made = {each.change.text for each in everything(text) if each.template == "off_by_one"}
@@ -374,6 +377,7 @@ def test_every_template_has_candidates_or_waits_for_a_hint() -> None:
     assert unused == {"as_committed", "as_it_was"}, "these wait for a past"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -441,6 +445,7 @@ def test_the_fix_is_among_the_candidates_and_leaves_the_rest_as_it_was(before: s
     assert after in results(before)
 
 
+@pytest.mark.slow
 def test_pairs_come_by_the_product_of_their_priorities_and_never_overlap() -> None:
     source = "def f(a, b):\n    c = a - b\n    return c * 3\n"
     singles = everything(source)

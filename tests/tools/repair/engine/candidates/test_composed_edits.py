@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def applied(text: str, edits: list[Edit]) -> str:
     return text
 
 
+@pytest.mark.slow
 @given(chains())
 def test_the_edits_come_to_the_same_text_and_never_touch(
     chain: tuple[str, list[tuple[str, str, Change]], str],

@@ -12,6 +12,9 @@ import pytest
 
 from tools.repair.patchwright_worker.tracing import line_recorder
 
+pytestmark = pytest.mark.slow
+
+
 SCRIPT = """\
 import json, sys
 folder, root = sys.argv[1:]
