@@ -77,8 +77,13 @@ def find_by_words(question: Question) -> Lookup:
 
 
 def _read_first_paragraphs(text: str) -> list[str]:
-    """Return the first lines of a file from a `read`, without line numbers."""
+    """Return the first paragraphs of a file from a `read`, without line numbers, badges and fences."""
     lines = [line.partition("\t")[2] for line in text.splitlines()[1:] if "\t" in line]
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    return [line for line in lines[:MOST_README] if not line.lstrip().startswith(("<", "[![", "```"))]
+    lines = [line for line in lines if not line.lstrip().startswith(("<", "[![", "![", "```"))]
+    found: list[str] = []
+    for paragraph in "\n".join(lines).split("\n\n"):
+        added = paragraph.strip("\n").split("\n")
+        if found and len(found) + len(added) >= MOST_README:
+            break
+        found += [*([""] if found else []), *added]
+    return found[:MOST_README]

@@ -48,9 +48,12 @@ _GERUND_COURTESY = re.compile(
 )
 
 _REPAIR_VERB = (
-    r"(?:fix|repair|mend|heal|unbreak|solve|resolve|correct|rectify|cure|patch|debug and \w+"
+    r"(?:fix|repair|mend|heal|unbreak|solve|resolve|correct|rectify|cure|patch(?=\s+(?:the|this|that|it|up)\b)"
+    r"|debug and \w+"
     r"|sort\s+(?:it|this|that|them|out)|take care of|get rid of|eliminate|squash"
-    r"|(?:attempt|apply|make|write|do)\s+(?:a|the)\s+fix)"
+    r"|(?:attempt|apply|make|write|do)\s+(?:a|the)\s+fix|put\s+(?:it|this|that|the\s+\w+|\w+)\s+right(?!\s+\w)"
+    r"|make\s+(?:it|this|that)\s+right"
+    r"|(?:address|tackle|deal with|handle)(?=\s+(?:\S+\s+){0,3}(?:fail|bug|test|error|crash|regression)))"
 )
 _GERUND = r"(?:fixing|repairing|mending|correcting|resolving|solving|healing|unbreaking)"
 _ORDER = re.compile(
@@ -212,16 +215,18 @@ def _orders_repair(sentence: _Sentence) -> bool:
             continue
         if sentence.asks and _ALTERNATIVE.search(part):
             continue
-        if sentence.asks and polite == part and not _begins_sentence_order(part):
+        if sentence.asks and polite == part and not (number == 0 and _TAGGED.match(sentence.text)):
             continue
         if _orders_in_part(polite):
             return True
     return False
 
 
-def _begins_sentence_order(part: str) -> bool:
-    """Return whether a part of a question is an order all the same ("mind fixing it?", "fix it please?")."""
-    return bool(re.match(rf"(?:{_REPAIR_VERB})\b.*\b(?:please|pls|thanks)\b", part, re.IGNORECASE))
+_TAGGED = re.compile(
+    rf"(?:{_REPAIR_VERB})\b.*(?:\b(?:please|pls|thanks)\b|,\s*(?:(?:will|would|can|could) you|ok|okay|yes|right)$)",
+    re.IGNORECASE,
+)
+"""An order with a question mark: "fix it please?", "fix it, will you?"."""
 
 
 def _orders_in_part(part: str) -> bool:

@@ -44,6 +44,12 @@ QUESTIONS_LIKE_ORDERS = [
     "someone should fix test_total",
     "Fixing bugs is fun",
     "fix?",
+    "fix it, or is it hard?",
+    "put it in the right file",
+    "Fix class: who uses it?",
+    "fix() returns None, why?",
+    "resolve: what does it do?",
+    "correct, and why?",
 ]
 """None of them asks for a change now."""
 
