@@ -194,7 +194,7 @@ _OUTCOMES = {
 
 
 def _describe_diff(data: Data) -> str:
-    from cli.output.diff_view import count_diff_lines
+    from cli.output.diff.diff_parser import count_diff_lines
 
     added, removed = count_diff_lines(str(data["diff"]))
     return " ".join(part for part in (f"+{added}" if added else "", f"−{removed}" if removed else "") if part)

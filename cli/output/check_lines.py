@@ -8,7 +8,8 @@ from typing import Any
 from agent.events import Event, RequirementsEvent, RubricEvent, SpecCheckEvent
 from agent.session.log import Session
 from agent.verify.requirements.requirement import walk_tree
-from cli.output.diff_view import paint_diff
+from cli.output.diff.diff_layout import DiffLayout
+from cli.output.diff.diff_view import format_diff
 from cli.output.style.paint import MARKS, Paint, Style, get_mark
 from cli.output.style.terminal import wrap_words
 from sandbox.sanitize import sanitize_text
@@ -45,7 +46,7 @@ def collect_check_fields(session: Session, fields: dict[str, Any]) -> None:
 
 
 def format_findings(
-    findings: Sequence[Mapping[str, Any]], paint: Paint, *, width: int, unicode: bool
+    findings: Sequence[Mapping[str, Any]], paint: Paint, *, width: int, unicode: bool, colour: bool
 ) -> Iterator[str]:
     """Yield the findings about a task as painted lines, each with its proposed correction."""
     for each in findings:
@@ -58,7 +59,10 @@ def format_findings(
         if diff := str(each.get("diff") or ""):
             files = ", ".join(line[6:] for line in diff.splitlines() if line.startswith("+++ b/"))
             yield paint(sanitize_text(f"  proposed correction of {files}:"), "dim")
-            yield from paint_diff(diff, paint, limit=DIFF_LINES, width=width, indent="  ")
+            layout = DiffLayout(
+                colour=colour, width=width, indent=2, unicode=unicode, rest="/export shows all"
+            )
+            yield from format_diff(diff, layout, limit=DIFF_LINES)
 
 
 def format_rubric(

@@ -35,7 +35,8 @@ from cli.output.action_descriptions import (
     iterate_fixes,
     iterate_suspects,
 )
-from cli.output.diff_view import paint_diff
+from cli.output.diff.diff_layout import DiffLayout
+from cli.output.diff.diff_view import format_diff
 from cli.output.style.paint import MARKS, Style, make_painter
 from cli.output.style.terminal import measure_columns, truncate_text
 from cli.output.turn_summary import FailureTally, format_summary
@@ -44,7 +45,7 @@ from sandbox.sanitize import quote_name, sanitize_text
 Texts = Literal["steps", "all", "none"]
 """Which of the model's texts are written: those before its actions, the answers as well, or none."""
 
-DIFF_LINES = 60
+DIFF_LINES = 40
 """Maximum diff lines of one edit: a rewritten file would push everything else off the screen."""
 
 FAILURES = 5
@@ -88,6 +89,7 @@ class LineView:
         self.width = width
         self.actions = ActionTracker()
         self._write = write
+        self._colour = colour
         self._paint = make_painter(colour=colour)
         self._unicode = unicode
         self._texts = texts
@@ -156,7 +158,13 @@ class LineView:
                 from cli.output.check_lines import format_findings
 
                 return list(
-                    format_findings(event.findings, self._paint, width=self.width, unicode=self._unicode)
+                    format_findings(
+                        event.findings,
+                        self._paint,
+                        width=self.width,
+                        unicode=self._unicode,
+                        colour=self._colour,
+                    )
                 )
             case RequirementsEvent():
                 from cli.output.check_lines import format_requirements
@@ -232,9 +240,7 @@ class LineView:
             self._shown = report
             yield from self._format_failures(report)
         if diff := event.data.get("diff"):
-            yield from paint_diff(
-                str(diff), self._paint, limit=DIFF_LINES, width=self.width if self._wraps else 0, indent="  "
-            )
+            yield from format_diff(str(diff), self._lay_out_diff(), limit=DIFF_LINES)
         if isinstance(files := event.data.get("files"), list | tuple) and files:
             yield self._format_detail(", ".join(quote_name(str(each)) for each in files))
         if untrusted := event.data.get("untrusted"):  # not truncated: it ends with the remedy
@@ -243,6 +249,11 @@ class LineView:
             yield self._paint(self._format_detail(f"{score:.2f}  {where}  {code}"), "yellow")
         for where, why in iterate_fixes(event.data):
             yield self._paint(self._format_detail(f"{self._get_mark('good')} {where}  {why}"), "green")
+
+    def _lay_out_diff(self) -> DiffLayout:
+        rest = "Ctrl-O" if self._wraps else "git diff shows all"
+        width = self.width if self._wraps or self._colour else 0
+        return DiffLayout(colour=self._colour, width=width, indent=2, unicode=self._unicode, rest=rest)
 
     def _format_heading(self, event: ObservationEvent) -> str:
         """Format `● tool target  result (time)`; if it is too long, the target is truncated first."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent.events import DecisionEvent, Event, MessageEvent, ObservationEvent, Prompt, Steer
-from cli.output.diff_view import paint_diff
+from cli.output.diff.diff_layout import DiffLayout
+from cli.output.diff.diff_view import format_diff
 from cli.output.event_lines import LineView
 from cli.output.prompt_echo import format_prompt_echo
 from cli.output.style.paint import make_painter
@@ -24,6 +25,7 @@ class FullEventView:
         self._colour = colour
         self._unicode = unicode
         self._paint = make_painter(colour=colour)
+        self._layout = DiffLayout(colour=colour, width=width, indent=2, unicode=unicode, fill="spaces")
         self._written: list[str] = []
         self._view = LineView(
             self._written.append, colour=colour, width=width, unicode=unicode, texts="none", brief=True
@@ -60,7 +62,7 @@ class FullEventView:
                 yield from self._format_heading(event)
                 diff = event.data.get("diff")
                 if diff:
-                    yield from paint_diff(str(diff), self._paint, limit=MOST, width=self._width, indent="  ")
+                    yield from format_diff(str(diff), self._layout, limit=MOST)
                 elif event.tool != "plan":
                     rows = self._wrap_rows(event.text, 4)
                     yield from (self._paint(f"    {row}", "dim") for row in rows[:MOST])

@@ -38,6 +38,7 @@ class BlockSplitter:
     _held: int = 0  # their characters
     _tail: list[str] = field(default_factory=list)  # the incomplete line, in pieces
     _fence: str = ""  # opening line of the current fence, "" outside
+    _language: str = ""  # of the current fence
     _begun: bool = False  # a line of the fence was emitted
     _blank: bool = False  # the open block is followed by a blank line
 
@@ -66,7 +67,7 @@ class BlockSplitter:
         """The unfinished piece."""
         tail = "".join(self._tail)
         if self._is_in_margin_fence():
-            return Piece("code", tail, self._parse_fence_language(), not self._begun)
+            return Piece("code", tail, self._language, not self._begun)
         return Piece("block", "\n".join([*self._lines, *([""] if self._blank else []), tail]))
 
     def _feed_line(self, line: str) -> list[Piece]:
@@ -85,27 +86,30 @@ class BlockSplitter:
         self._blank = False
         if opening:
             self._fence, self._begun = line, False
+            self._language = _parse_language(opening[3])
         if starts:
             return done
         self._append_line(line)
         return done + (self._take_block() if self._held > LONGEST_BLOCK and not self._fence else [])
 
     def _feed_fence_line(self, line: str) -> list[Piece]:
+        ends = line.lstrip(" \t").startswith(("```", "~~~")) and self._is_closed_by(line)
+        if not self._is_in_margin_fence():
+            self._fence = "" if ends else self._fence
+            self._append_line(line)
+            return []
+        first, self._begun = not self._begun, True
+        if ends:
+            self._fence = ""
+            return [Piece("code", "", self._language, first=True)] if first else []
+        return [Piece("code", line, self._language, first)]
+
+    def _is_closed_by(self, line: str) -> bool:
+        """Return whether a line closes the open fence."""
         opening, closing = _FENCE.match(self._fence), _FENCE.match(line)
         assert opening is not None
         same = closing is not None and closing[2][0] == opening[2][0] and len(closing[2]) >= len(opening[2])
-        ends = same and closing is not None and not closing[3].strip()
-        streams = self._is_in_margin_fence()
-        language, first = self._parse_fence_language(), not self._begun
-        if ends:
-            self._fence = ""
-        if not streams:
-            self._append_line(line)
-            return []
-        if ends:
-            return [Piece("code", "", language, first=True)] if first else []
-        self._begun = True
-        return [Piece("code", line, language, first)]
+        return same and closing is not None and not closing[3].strip()
 
     def _split_long_line(self) -> list[Piece]:
         """Emit an overlong incomplete line up to its last space."""
@@ -123,11 +127,6 @@ class BlockSplitter:
         """Return whether a fence at the margin is open. (An indented one belongs to the list item above it.)"""
         return bool(self._fence) and not self._fence.startswith((" ", "\t"))
 
-    def _parse_fence_language(self) -> str:
-        opening = _FENCE.match(self._fence)
-        words = opening[3].split() if opening else []
-        return words[0].strip("{}.") if words else ""
-
     def _append_line(self, line: str) -> None:
         self._lines.append(line)
         self._held += len(line) + 1
@@ -135,6 +134,11 @@ class BlockSplitter:
     def _take_block(self) -> list[Piece]:
         block, self._lines, self._held = "\n".join(self._lines), [], 0
         return [Piece("block", block)]
+
+
+def _parse_language(info: str) -> str:
+    words = info.split()
+    return words[0].strip("{}.") if words else ""
 
 
 _FENCE = re.compile(r"^([ \t]*)(`{3,}|~{3,})(.*)$")

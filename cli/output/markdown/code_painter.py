@@ -1,8 +1,9 @@
-"""Line-by-line syntax highlighting: the lexer's state is kept between lines, so a line costs only its own length."""
+"""Line-by-line syntax highlighting: each line once, however long the code is that it belongs to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from cli.output.style.terminal import measure_columns
@@ -10,7 +11,7 @@ from cli.output.style.theme import apply_style
 from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
-    from pygments.lexer import Lexer
+    from cli.output.markdown.line_lexer import LineLexer
 
 LONGEST_LINE = 2_000
 """Maximum characters of a highlighted line: lexers are not made for minified files."""
@@ -24,48 +25,51 @@ class CodePainter:
 
     def __init__(self, language: str, *, colour: bool) -> None:
         self._lexer = _find_lexer(language) if colour and language else None
-        self._stack = ["root"]
 
     def paint_line(self, text: str, width: int) -> str:
         """Return the line, safe and coloured, broken at exactly `width` columns."""
-        return "\n".join(_break_rows(self._tokenize_line(text), width))
+        parts = self.tokenize_line(text)
+        if text.isascii() and sum([len(part) for _, part in parts]) <= width:
+            return _join_parts(parts)
+        return "\n".join(break_rows(parts, width))
 
     def preview_line(self, text: str, width: int) -> str:
         """Return an incomplete line like `paint_line`, without changing the lexer's state."""
-        stack = list(self._stack)
+        if self._lexer is None:
+            return self.paint_line(text, width)
+        stack = self._lexer.stack
         shown = self.paint_line(text, width)
-        self._stack = stack
+        self._lexer.stack = stack
         return shown
 
-    def _tokenize_line(self, text: str) -> Iterator[tuple[str, str]]:
-        """Yield (style, text) of each token of a line."""
-        if self._lexer is None or len(text) > LONGEST_LINE:
-            yield "", text
-            return
-        for kind, value in self._lex_line(text + "\n"):
-            if value := value.rstrip("\n"):
-                yield _find_style(kind), value
-
-    def _lex_line(self, line: str) -> Iterable[tuple[Any, str]]:
-        from pygments.lexer import ExtendedRegexLexer, LexerContext, RegexLexer
-
-        lexer = self._lexer
-        if not isinstance(lexer, RegexLexer):
-            assert lexer is not None
-            return list(lexer.get_tokens(line))
-        context = LexerContext(line, 0, stack=list(self._stack))
-        try:  # the extended lexer's loop over any lexer's table: it leaves the stack in the context
-            found = list(ExtendedRegexLexer.get_tokens_unprocessed(lexer, context=context))
-        except Exception:  # a lexer that needs more context: leave the line uncoloured
-            return [(None, line)]
-        self._stack = context.stack or ["root"]
-        return [(kind, value) for _, kind, value in found]
-
-
-def _break_rows(tokens: Iterable[tuple[str, str]], width: int) -> list[str]:
-    rows, row, taken = [], "", 0
-    for style, text in tokens:
+    def tokenize_line(self, text: str) -> list[tuple[str, str]]:
+        """Return (style, text) of the parts of a line, safe and without tabs; neighbours have different styles."""
         text = sanitize_text(text).replace("\t", "    ")
+        if self._lexer is None or len(text) > LONGEST_LINE:
+            return [("", text)]
+        parts: list[tuple[str, str]] = []
+        last, run = "", ""
+        for kind, value in self._lexer.lex_line(text + "\n"):
+            style = _STYLES.get(kind)
+            if style is None:
+                style = _find_style(kind)
+            if style == last:
+                run += value
+            else:
+                if run:
+                    parts.append((last, run))
+                last, run = style, value
+        if run := run.rstrip("\n"):
+            parts.append((last, run))
+        return parts
+
+
+def break_rows(parts: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """Return the coloured rows of a line, broken at exactly `width` columns."""
+    if sum(measure_columns(text) for _, text in parts) <= width:
+        return [_join_parts(parts)]
+    rows, row, taken = [], "", 0
+    for style, text in parts:
         while text:
             room = max(width, 2) - taken
             part = text if measure_columns(text) <= room else _cut_prefix(text, room)
@@ -80,6 +84,10 @@ def _break_rows(tokens: Iterable[tuple[str, str]], width: int) -> list[str]:
     return [*rows, row]
 
 
+def _join_parts(parts: Sequence[tuple[str, str]]) -> str:
+    return "".join([apply_style(text, style) if style else text for style, text in parts])
+
+
 def _cut_prefix(text: str, room: int) -> str:
     taken = 0
     for index, character in enumerate(text):
@@ -89,14 +97,25 @@ def _cut_prefix(text: str, room: int) -> str:
     return text
 
 
-def _find_lexer(language: str) -> Lexer | None:
+def _find_lexer(language: str) -> LineLexer | None:
     from pygments.lexers import get_lexer_by_name
     from pygments.util import ClassNotFound
 
+    from cli.output.markdown.line_lexer import LineLexer
+
     try:
-        return get_lexer_by_name(language, ensurenl=False, stripnl=False)
+        return LineLexer(get_lexer_by_name(language, ensurenl=False, stripnl=False))
     except (ClassNotFound, ImportError):
         return None
+
+
+@cache
+def find_language(path: str) -> str:
+    """Return the name of the lexer for a file's name, "" if there is none."""
+    from pygments.lexers import find_lexer_class_for_filename
+
+    found = find_lexer_class_for_filename(path) if path else None
+    return str(found.aliases[0]) if found is not None and found.aliases else ""
 
 
 def _find_style(kind: Any) -> str:

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
-from io import StringIO
-from typing import ClassVar
-
-from markdown_it import MarkdownIt
-from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement
-from rich.segment import Segment
-from rich.text import Text
-from rich.theme import Theme
 
 from cli.output.markdown.block_splitter import BlockSplitter, Piece
+from cli.output.markdown.code_block import CODE_INDENT, draw_code_line, draw_code_title
 from cli.output.markdown.code_painter import CodePainter
-from cli.output.style.theme import get_sgr_parameters, has_colours
+from cli.output.markdown.paragraph import READABLE_WIDTH, render_paragraph
 from sandbox.sanitize import sanitize_text
-
-READABLE_WIDTH = 100
-"""Maximum columns of prose: longer lines are hard to read, however wide the terminal is."""
 
 
 class MarkdownStream:
@@ -71,127 +59,22 @@ class MarkdownStream:
 
     def _render_piece(self, piece: Piece, *, live: bool = False) -> str:
         if piece.kind == "block":
-            what = _Markdown(sanitize_text(piece.text))
-            return render_to_text(what, self.width, colour=self._colour)
-        width = min(self.width, READABLE_WIDTH) - 2
-        text = piece.text
+            return self._render_block(piece.text)
+        width = self.width - len(CODE_INDENT)
         if live:
             painter = CodePainter(piece.language, colour=self._colour) if piece.first else self._code
-            text = painter.preview_line(text, width)
+            painted = painter.preview_line(piece.text, width)
         else:
-            text = self._code.paint_line(text, width)
-        return "\n".join(f"  {line}".rstrip() for line in text.split("\n"))
+            painted = self._code.paint_line(piece.text, width)
+        row = draw_code_line(painted, colour=self._colour)
+        title = draw_code_title(piece.language, self.width, colour=self._colour) if piece.first else ""
+        return f"{title}\n{row}" if title else row
 
+    def _render_block(self, text: str) -> str:
+        safe = sanitize_text(text)
+        drawn = render_paragraph(safe, min(self.width, READABLE_WIDTH), colour=self._colour)
+        if drawn is not None:
+            return drawn
+        from cli.output.markdown.rich_markdown import render_markdown
 
-CODE_THEME = "ansi_dark"
-"""Uses the terminal's own sixteen colours: readable on a light and on a dark background."""
-
-
-def render_to_text(what: RenderableType, width: int, *, colour: bool) -> str:
-    """Render a rich renderable as sanitized text with colours, without trailing spaces."""
-    console = _make_console(
-        min(width, READABLE_WIDTH), colour, get_sgr_parameters("cyan") if has_colours() else ""
-    )
-    file = StringIO()
-    console.file = file
-    console.print(_Inert(what))
-    return file.getvalue().strip("\n")
-
-
-@cache
-def _make_console(width: int, colour: bool, code: str) -> Console:
-    """code: SGR parameters of inline code, "" in a theme without colours"""
-    return Console(
-        file=StringIO(),
-        width=width,
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        no_color=not (colour and code),
-        legacy_windows=False,
-        theme=Theme({**_STYLES, "markdown.code": _convert_colour(code) if code else "bold"}),
-    )
-
-
-def _convert_colour(sgr: str) -> str:
-    """Return one of the sixteen colours in rich's syntax: "36" is color(6), "96" the bright one, color(14)."""
-    return f"color({int(sgr[-1]) + (8 if sgr.startswith('9') else 0)})"
-
-
-_STYLES = {
-    "markdown.h1": "bold underline",
-    "markdown.h2": "bold",
-    "markdown.h3": "bold",
-    "markdown.h4": "bold",
-    "markdown.code_block": "none",
-    "markdown.item.number": "none",
-    "markdown.item.bullet": "none",
-    "markdown.link_url": "underline",
-    "markdown.table.header": "bold",
-    "markdown.table.border": "dim",
-}
-
-
-class _Inert:
-    """Sanitizes every segment *after* parsing too: `&#8238;` only becomes a control character in the parser."""
-
-    def __init__(self, inner: RenderableType) -> None:
-        self._inner = inner
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        for line in console.render_lines(self._inner, options, pad=False):
-            for segment in _strip_trailing_space(line):
-                yield Segment(sanitize_text(segment.text), segment.style)
-            yield Segment.line()
-
-
-def _strip_trailing_space(line: list[Segment]) -> list[Segment]:
-    """Strip the padding at the end of a line, so that it can be copied."""
-    kept = [segment for segment in line if not segment.control]
-    while kept:
-        stripped = kept[-1].text.rstrip(" ")
-        if stripped:
-            kept[-1] = Segment(stripped, kept[-1].style)
-            break
-        kept.pop()
-    return kept
-
-
-class _Heading(Heading):
-    """Heading at the left margin: centred text is easily missed in a wide terminal."""
-
-    LEVEL_ALIGN: ClassVar[dict[str, JustifyMethod]] = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
-
-
-class _CodeBlock(CodeBlock):
-    """Code block indented by two columns, without a box, so that it can be copied; coloured like a fence outside."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        painter = CodePainter(self.lexer_name, colour=console.is_terminal)
-        for line in str(self.text).rstrip().split("\n"):
-            for row in painter.paint_line(line, options.max_width - 2).split("\n"):
-                yield Segment("  ")
-                yield from Text.from_ansi(row).render(console)
-                yield Segment.line()
-
-
-class _Markdown(Markdown):
-    """rich's Markdown with one shared parser: creating one takes longer than parsing a paragraph."""
-
-    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
-        **Markdown.elements,
-        "heading_open": _Heading,
-        "fence": _CodeBlock,
-        "code_block": _CodeBlock,
-    }
-
-    def __init__(self, markup: str) -> None:
-        self.markup = markup
-        self.parsed = _make_parser().parse(markup)
-        self.code_theme = self.inline_code_theme = CODE_THEME
-        self.justify, self.style, self.hyperlinks = None, "none", False
-        self.inline_code_lexer = None
-
-
-@cache
-def _make_parser() -> MarkdownIt:
-    return MarkdownIt().enable("strikethrough").enable("table")
+        return render_markdown(safe, self.width, colour=self._colour)

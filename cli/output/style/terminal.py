@@ -100,7 +100,17 @@ def wrap_hanging(line: str, width: int, indent: str) -> list[str]:
     return [*rows, row]
 
 
-_SGR = r"(\x1b\[[0-9;]*m)"
+def split_columns(text: str, width: int) -> list[str]:
+    """Break a text into rows of at most `width` columns, after a space near the end of a row, else exactly there."""
+    rows = []
+    while measure_columns(text) > width:
+        head = _cut_head(text, width, first=True)
+        rows.append(head)
+        text = text[len(head) :]
+    return [*rows, text]
+
+
+_SGR = r"(\x1b\[[0-9;]*[mK])"
 
 _PLAIN = ("\x1b[0m", "\x1b[m")
 

@@ -80,6 +80,31 @@ def choose_theme(theme: str) -> None:
     _chosen.update(THEMES["mono" if _UNWANTED else theme])
 
 
+_BACKGROUNDS = {"dark": "dark", "light": "light"}
+"""Of the themes that are made for one; otherwise the terminal may tell."""
+
+
+def get_background() -> str:
+    """Return "dark" or "light", "" if it is not known or there are no colours."""
+    if not has_colours():
+        return ""
+    named = next((name for name in _BACKGROUNDS if _chosen == THEMES[name]), "")
+    return named or _detect_background(os.environ)
+
+
+def get_hues() -> str:
+    """Return the hues that distinguish added from removed: "red-green" or "blue-orange"."""
+    return "blue-orange" if _chosen["green"] == THEMES["blue-orange"]["green"] else "red-green"
+
+
+def _detect_background(env: Mapping[str, str]) -> str:
+    """Return the background by COLORFGBG ("15;0": white on black), which several terminals set."""
+    number = env.get("COLORFGBG", "").rpartition(";")[2]
+    if not number.isdecimal():
+        return ""
+    return "dark" if int(number) in (0, 1, 2, 3, 4, 5, 6, 8) else "light"
+
+
 def has_colours() -> bool:
     """Return whether the theme has any colours."""
     return _chosen["red"] != THEMES["mono"]["red"]

@@ -72,20 +72,19 @@ async def _show_overview(chat: Conversation, which: str) -> None:
 
 async def _show_diff(chat: Conversation, which: str) -> None:
     from agent.context.window_usage import iter_replacements
-    from cli.output.diff_view import paint_diff
-    from cli.output.style.paint import make_painter
+    from cli.output.diff.diff_layout import DiffLayout
+    from cli.output.diff.diff_view import format_diff
     from tools.core.text import format_unified_diff
 
     event = await _find_compaction(chat, which)
-    paint = make_painter(colour=chat.front.terminal.colour)
+    terminal = chat.front.terminal
+    width = terminal.columns if chat.front.redraws else 0
+    layout = DiffLayout(
+        colour=terminal.colour, width=width, unicode=terminal.unicode, rest="patchwright trace shows all"
+    )
     lines = [_format_compaction(event)]
     for where, old, new in iter_replacements(event, chat.runtime.recall_index, chat.runtime.session.replayed):
-        lines += paint_diff(
-            format_unified_diff(where, old, new),
-            paint,
-            limit=DIFF_LINES,
-            width=chat.front.terminal.columns if chat.front.redraws else 0,
-        )
+        lines += format_diff(format_unified_diff(where, old, new), layout, limit=DIFF_LINES)
     chat.view.show_note("\n".join(lines))
 
 

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cli.output.diff_view import paint_diff
+from cli.output.diff.diff_layout import DiffLayout
+from cli.output.diff.diff_view import format_diff
 from cli.output.style.paint import make_painter
 from cli.tui.commands.slash_command import Command
 from sandbox.sanitize import sanitize_text
@@ -79,14 +80,10 @@ def _format_file_diff(chat: Conversation, path: str, old: bytes | None, new: byt
     if old is None or b"\0" in old[:8192] or b"\0" in new[:8192]:
         return f"{paint(sanitize_text(path), 'bold')}: changed (not shown: binary or too large)"
     text = format_unified_diff(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-    return "\n".join(
-        [
-            paint(sanitize_text(path), "bold"),
-            *paint_diff(
-                text, paint, limit=DIFF_LINES, width=chat.front.terminal.columns if chat.front.redraws else 0
-            ),
-        ]
-    )
+    terminal = chat.front.terminal
+    width = terminal.columns if chat.front.redraws else 0
+    layout = DiffLayout(colour=terminal.colour, width=width, unicode=terminal.unicode)
+    return "\n".join([paint(sanitize_text(path), "bold"), *format_diff(text, layout, limit=DIFF_LINES)])
 
 
 COMMANDS = (Command(name="/diff", argument="", help="what this session changed", run=diff),)

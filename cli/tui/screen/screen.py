@@ -51,7 +51,7 @@ MENU_ROWS = 6
 FRAME = 0.016
 """Minimum seconds between two redraws; faster updates are drawn together."""
 
-STREAMED = 0.03
+STREAMED = 0.05
 """Seconds between two redraws of a streaming answer: faster than reading speed."""
 
 SHARE = 6

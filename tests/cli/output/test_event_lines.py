@@ -191,9 +191,9 @@ def test_no_heading_is_wider_than_the_terminal(width: int, unicode: bool) -> Non
         assert unicode or not set(line) & set("●✔✗☐▸·−…")
 
 
-def test_colours_change_no_text() -> None:
+def test_colours_change_no_text() -> None:  # but for a diff, whose lines are numbered then
     events = [
-        *acted("edit", {"path": "a"}, diff=DIFF),
+        *acted("edit", {"path": "a"}),
         End(outcome="done", steps=1),
         ErrorEvent(fault="x", message="m", hint="h"),
     ]

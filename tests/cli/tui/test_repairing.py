@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,7 +38,7 @@ class Paper:
     def __init__(self, columns: int, rows: int) -> None:
         self.text = ""
         self.waiting = WaitingTime()
-        self.terminal = Screen(tty=True, dumb=False, colour=False, unicode=True, columns=columns, rows=rows)
+        self.terminal = Screen(tty=True, dumb=False, colour=True, unicode=True, columns=columns, rows=rows)
 
     def print(self, text: str) -> None:
         self.text += text
@@ -60,7 +61,8 @@ def printed(columns: int, rows: int) -> str:
         view.show_event(event)
         if isinstance(event, End):
             break
-    return steady(paper.text.lstrip("\n"))
+    shown = re.sub(r"\x1b\[[0-9;]*[mK]", "", paper.text)
+    return steady("\n".join(row.rstrip() for row in shown.lstrip("\n").split("\n")))
 
 
 def test_a_fault_is_found_and_mended_without_the_model(shop: Path) -> None:

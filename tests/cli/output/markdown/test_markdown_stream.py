@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
+from string import ascii_letters, digits
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pygments.lexers import get_lexer_by_name
 
+from cli.output.markdown import rule_table
 from cli.output.markdown.block_splitter import LONGEST_BLOCK, BlockSplitter
 from cli.output.markdown.code_painter import CodePainter
+from cli.output.markdown.line_lexer import LineLexer
 from cli.output.markdown.markdown_stream import MarkdownStream
+from cli.output.markdown.paragraph import render_paragraph
+from cli.output.markdown.rich_markdown import render_markdown
 from cli.output.style.theme import choose_theme
 
 ANSWER = """\
@@ -74,15 +81,125 @@ def test_lists_code_tables_and_quotes_are_drawn() -> None:
     text = streamed([ANSWER])
     assert text.startswith("Title\n\nSome prose with code, on two lines.\n")
     for part in (
-        "\n 1 one\n",
+        "\n1. one\n",
         "\n     x = 1\n",
-        "\n 2 two\n",
-        " • a\n",
+        "\n2. two\n",
+        "• a\n  ◦ b\n",
         "  def total(self):\n\n      return 1",
         "▌ quote",
     ):
         assert part in text
     assert text.endswith("\nlast\n")
+
+
+def test_numbers_are_those_that_were_written() -> None:
+    assert streamed(["3. a\n7. b\n8) c\n"]).split() == ["3.", "a", "7.", "b", "8)", "c"]
+    assert streamed(["1. a\n1. b\n1. c\n"]).split() == ["1.", "a", "2.", "b", "3.", "c"]
+
+
+def test_tasks_have_boxes_and_rules_are_lines() -> None:
+    assert streamed(["- [ ] open\n- [x] done\n- plain\n"]) == "☐ open\n☑ done\n• plain\n"
+    assert streamed(["a\n\n---\n\nb"], width=12) == f"a\n\n{'─' * 12}\n\nb\n"
+
+
+def test_headings_of_different_levels_look_different() -> None:
+    stream = MarkdownStream(width=60, colour=True)
+    rows = [stream.feed(f"{'#' * level} same\n\n").strip() for level in range(1, 7)]
+    assert len(set(rows)) == 6
+
+
+def test_an_address_is_shown_once() -> None:
+    assert streamed(["<https://a.example> and [text](https://b.example)"]) == (
+        "https://a.example and text (https://b.example)\n"
+    )
+
+
+def test_a_table_takes_the_width_that_it_needs_and_no_more() -> None:
+    table = "| a | n |\n|---|--:|\n| " + "word " * 25 + "| 1 |\n| b | 22 |\n"
+    wide = streamed([table], width=150).splitlines()
+    assert len(wide) == 6, "nothing is wrapped"
+    assert {len(row) for row in wide} == {133}
+    assert wide[3].endswith(" │  1 │")
+    narrow = streamed([table], width=50).splitlines()
+    assert {len(row) for row in narrow} == {50}
+    assert "├" in narrow[-3], "rows with wrapped cells are ruled off"
+
+
+def test_code_has_a_bar_and_the_name_of_its_language() -> None:
+    stream = MarkdownStream(width=30, colour=True)
+    rows = stream.feed("```python\nx = 1\n\ny = '" + "z" * 40 + "'\n```\n").splitlines()
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", row) for row in rows] == [
+        "╭ python",
+        "│ x = 1",
+        "│",
+        "│ y = '" + "z" * 23,
+        "│ " + "z" * 17 + "'",
+    ]
+
+
+WORDS = (
+    "a",
+    "word",
+    "`code`",
+    "**bold**",
+    "*em*",
+    "x_y",
+    "_i_",
+    "**two words**",
+    "1.",
+    "-",
+    "#",
+    "**",
+    "*",
+    "`",
+    "\n",
+)
+
+
+@pytest.mark.slow
+@given(
+    st.lists(
+        st.sampled_from((*WORDS, "**b**.", "(**d**)", "2 * 3", "a*b", "日本", "=", "---", "\n\n")),
+        max_size=14,
+    ),
+    st.sampled_from([12, 20, 60]),
+    st.booleans(),
+)
+def test_paragraphs_without_the_parser_look_as_with_it(words: list[str], width: int, colour: bool) -> None:
+    text = " ".join(words).replace(" \n", "\n").replace("\n ", "\n")
+    drawn = render_paragraph(text, width, colour=colour)
+    assert drawn is None or drawn == render_markdown(text, width, colour=colour)
+
+
+def test_usual_paragraphs_need_no_parser() -> None:
+    text = "The `total` is **one** too low: see snake_case names, 1.5 * 2 -- and so on.\nIt ends here."
+    assert render_paragraph(text.replace(" * ", " x "), 30, colour=True) is not None
+    assert render_paragraph("- item", 30, colour=True) is None
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "rust", "go", "c", "bash", "sql"])
+def test_rules_sorted_by_character_find_the_same_tokens(language: str) -> None:
+    lines = [f"{line}\n" for line in (ANSWER + Path(__file__).read_text("utf-8")).splitlines()]
+    found = []
+    for often in (10**9, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rule_table, "OFTEN", often)
+            patch.setattr(rule_table, "TABLES", {})
+            lexer = LineLexer(get_lexer_by_name(language, ensurenl=False, stripnl=False))
+            found.append([lexer.lex_line(line) for line in lines])
+    assert found[0] == found[1]
+    assert ["".join(text for _, text in tokens) for tokens in found[1]] == lines
+
+
+def test_characters_that_can_begin_a_match_are_found() -> None:
+    for pattern, first in {
+        r"def\b": "d", r"(?i)if|else": "eEiI", r"^( *)([rR]?)x": " rRx", r"(?<!\.)(a|b)": "ab",
+        r"[^\W\d]x": "_" + ascii_letters, r"\d+": digits, r"(?:)": None, r"a*": None, r"(a)?\1b": None,
+    }.items():  # fmt: skip
+        everything = frozenset(map(chr, range(128)))
+        assert rule_table.find_first_characters(re.compile(pattern)) == (
+            everything if first is None else set(first)
+        )
 
 
 @pytest.mark.slow
@@ -166,5 +283,5 @@ def _list_styled_words(line: str) -> list[tuple[str, str]]:
         (sgr, word)
         for sgr, text in zip(parts[::2], parts[1::2], strict=True)
         for word in text.split()
-        if word != "•"
+        if word not in "•╭│"
     ]

@@ -1,0 +1,1 @@
+"""Diffs for a terminal."""
