@@ -94,6 +94,16 @@ class ChatAssembler(Assembler):
         if isinstance(usage, dict):
             self._usage = usage
         for choice in (piece.get("choices") or [])[:1]:
+            delta = choice.get("delta")
+            if type(delta) is dict and len(delta) == 1 and not choice.get("finish_reason"):
+                text = delta.get("content")
+                if (
+                    text and type(text) is str
+                ):  # a word of the answer, as nearly every chunk is: no other field to read
+                    self.spoke = True
+                    self._text.append(text)
+                    yield TextDelta(text=text)
+                    continue
             yield from self._feed_choice(choice)
 
     def build_reply(self, usage: Usage) -> Reply:
