@@ -21,7 +21,7 @@ class DiffColours:
 
 def choose_diff_colours(env: Mapping[str, str] = os.environ) -> DiffColours | None:
     """Return faint backgrounds; None if the terminal has none, or it is not known whether it is dark or light."""
-    depth = _find_colour_depth(env)
+    depth = find_colour_depth(env)
     names = _BACKGROUNDS.get((get_hues(), get_background()))
     if not depth or names is None:
         return None
@@ -51,7 +51,7 @@ def _format_parameters(tone: Tone, depth: int) -> str:
 _TRUE_COLOUR = ("xterm-kitty", "alacritty", "foot", "wezterm", "xterm-ghostty", "ghostty", "contour")
 
 
-def _find_colour_depth(env: Mapping[str, str]) -> int:
+def find_colour_depth(env: Mapping[str, str] = os.environ) -> int:
     """Return the number of colours that the terminal is known to show: 16 million, 256, or 0 for fewer."""
     term = env.get("TERM", "")
     if env.get("COLORTERM") in ("truecolor", "24bit") or term.startswith(_TRUE_COLOUR):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Literal
 
 _TERMINAL: Mapping[str, str] = {
     "bold": "1",
@@ -92,13 +93,28 @@ def get_background() -> str:
     return named or _detect_background(os.environ)
 
 
+def set_background(background: Literal["dark", "light"]) -> None:
+    """Note the background that the terminal has told."""
+    _told[:] = [background]
+
+
+def forget_background() -> None:
+    """Forget what the terminal told."""
+    _told.clear()
+
+
+_told: list[str] = []
+
+
 def get_hues() -> str:
     """Return the hues that distinguish added from removed: "red-green" or "blue-orange"."""
     return "blue-orange" if _chosen["green"] == THEMES["blue-orange"]["green"] else "red-green"
 
 
 def _detect_background(env: Mapping[str, str]) -> str:
-    """Return the background by COLORFGBG ("15;0": white on black), which several terminals set."""
+    """Return the background that the terminal told, or by COLORFGBG ("15;0": white on black), which several set."""
+    if _told:
+        return _told[0]
     number = env.get("COLORFGBG", "").rpartition(";")[2]
     if not number.isdecimal():
         return ""

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from prompt_toolkit.application import Application
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding.key_processor import KeyPress
 
 
 class Keyboard(Vt100Input):
@@ -20,11 +21,18 @@ class Keyboard(Vt100Input):
     keys.
     """
 
-    def __init__(self, before: Callable[[], None]) -> None:
-        """before: called when another program is about to get the terminal"""
+    def __init__(self, before: Callable[[], None], take_reply: Callable[[str], str] = str) -> None:
+        """before: called when another program is about to get the terminal; take_reply: returns keys without replies"""
         super().__init__(sys.stdin)
         self._before = before
+        self._take_reply = take_reply
         self._lent = False
+
+    def read_keys(self) -> list[KeyPress]:
+        """Return the keys typed since the last call, without replies of the terminal."""
+        self.vt100_parser.feed(self._take_reply(self.stdin_reader.read()))
+        keys, self._buffer = self._buffer, []
+        return keys
 
     def cooked_mode(self) -> AbstractContextManager[None]:
         """Return a context of the terminal's own line editing, for another program; a no-op while the keys are lent."""

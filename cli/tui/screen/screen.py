@@ -38,6 +38,7 @@ from cli.tui.input.pastes import Pastes
 from cli.tui.questions.question_frame import format_whole_question
 from cli.tui.questions.question_prompt import QuestionPrompt
 from cli.tui.questions.waiting_time import WaitingTime
+from cli.tui.screen.background_query import BackgroundQuery
 from cli.tui.screen.live_region import ASKED_ROWS, LiveRegion, make_style
 from cli.tui.screen.reflow import ReflowingApplication
 from cli.tui.screen.terminal_writer import TerminalWriter
@@ -107,7 +108,8 @@ class Screen:
         self._gone = False  # the terminal was closed: nothing can be shown
         self._app: ReflowingApplication[None] | None = None
         self._output = TerminalWriter()
-        self._keyboard = Keyboard(self._output.drain_briefly)
+        self._background = BackgroundQuery()
+        self._keyboard = Keyboard(self._output.drain_briefly, self._background.take_reply)
         self._output.emptied = self._invalidate
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
@@ -325,7 +327,7 @@ class Screen:
             self._output.flush()
 
     def _finish_redraw(self) -> None:
-        self._output.write_raw(_END)
+        self._output.write_raw(_END if self.drawn.is_set() else _END + self._background.ask())
         self._output.flush()
         self._drawing = time.monotonic() - self._began
         self.drawn.set()
