@@ -125,7 +125,7 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
     from agent.model.providers.model_catalog import Catalog
 
     endpoint = ENDPOINTS[provider]
-    base = _complete_base(endpoint, context.api_base or _find_base(endpoint, context.env))
+    base = _complete_base(endpoint, context.api_base or find_base(endpoint, context.env))
     at_home = base == endpoint.base
     variable, key = _find_key(endpoint.keys, context.env)
     if at_home and endpoint.keys and not key:
@@ -255,7 +255,8 @@ def _complete_base(endpoint: Endpoint, base: str) -> str:
     return base.rstrip("/") + "/v1"
 
 
-def _find_base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
+def find_base(endpoint: Endpoint, env: Mapping[str, str]) -> str:
+    """Return the address of a provider: that of its variable in `env`, else its usual one."""
     for variable in endpoint.base_variables:
         if value := env.get(variable, "").strip():
             return _normalize_ollama_host(value) if "OLLAMA_HOST" in endpoint.base_variables else value
@@ -319,4 +320,9 @@ def _build_missing_key_error(name: str, variables: tuple[str, ...]) -> UserError
 
 
 def _build_unknown_model_error(name: str) -> UserError:
-    return UserError(Fault.CONFIGURATION, f"unknown model {name!r}", f"Name one as {_FORMS}")
+    import difflib
+
+    provider, slash, model = name.partition("/")
+    near = difflib.get_close_matches(provider.lower(), [*ENDPOINTS, *LITELLM], n=1) if slash else []
+    hint = f"Did you mean {near[0]}/{model}?" if near else f"Name one as {_FORMS}"
+    return UserError(Fault.CONFIGURATION, f"unknown model {name!r}", hint)

@@ -54,12 +54,6 @@ def doctor(
 
 Health = Literal["good", "warn", "bad"]
 
-LOCAL_SERVERS = (("ollama", 11434), ("lmstudio", 1234), ("vllm", 8000), ("llamacpp", 8080))
-"""Local model servers and their default ports."""
-
-PATIENCE = 0.2
-"""Seconds to connect to a local port: an open one answers in under a millisecond."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -109,7 +103,7 @@ def collect_findings(folder: Path, home: Home, env: Mapping[str, str]) -> list[F
             _check_data_folder(home),
             _check_model_keys(env),
             _check_edit_formats(home, root, env),
-            *asyncio.run(_find_local_servers()),
+            *asyncio.run(_find_local_servers(env)),
             *_report_opinions(home),
             _check_terminal(),
             _check_project(folder, root),
@@ -288,40 +282,16 @@ def _check_edit_formats(home: Home, root: Path | None, env: Mapping[str, str]) -
     return Finding(name="edits", verdict="good", detail=f"{model} writes {formats}: {why}")
 
 
-async def _find_local_servers() -> list[Finding]:
-    import asyncio
+async def _find_local_servers(env: Mapping[str, str]) -> list[Finding]:
+    from agent.model.servers.local_servers import find_local_servers, list_ports
 
-    answers = await asyncio.gather(*(_list_models_on(port) for _, port in LOCAL_SERVERS))
     found = []
-    for (program, port), names in zip(LOCAL_SERVERS, answers, strict=True):
-        if names:
-            shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-            hint = f"patchwright run --model {program}/{names[0]} …"
-            found.append(Finding(name=f"port {port}", verdict="good", detail=f"models: {shown}", hint=hint))
+    for each in await find_local_servers(list_ports(env)):
+        more = len(each.models) - 5
+        shown = ", ".join(each.models[:5]) + (f" and {more} more" if more > 0 else "")
+        hint = f"patchwright run --model {each.names[0]} …"
+        found.append(Finding(name=f"port {each.port}", verdict="good", detail=f"models: {shown}", hint=hint))
     return found
-
-
-async def _list_models_on(port: int) -> list[str]:
-    """Return the ids that a local server lists at /v1/models; none without a valid answer."""
-    import asyncio
-    import json
-
-    request = f"GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\n\r\n"
-    try:
-        async with asyncio.timeout(PATIENCE):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        try:
-            async with asyncio.timeout(PATIENCE * 5):
-                writer.write(request.encode())
-                answer = await reader.read(1 << 20)
-                while len(answer) < 1 << 20 and (more := await reader.read(1 << 16)):
-                    answer += more
-        finally:
-            writer.close()
-        listed = json.loads(answer.partition(b"\r\n\r\n")[2])
-        return [str(model["id"]) for model in listed["data"]]
-    except (OSError, TimeoutError, ValueError, KeyError, TypeError):  # no server, or not a model server
-        return []
 
 
 def _report_opinions(home: Home) -> list[Finding]:

@@ -14,8 +14,8 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
+from agent.model.servers import local_servers
 from agent.verify.review.agreement import count_opinion
-from cli.commands.setup import doctor
 from cli.commands.setup.doctor import Finding, collect_findings, run_doctor
 from tests.support.cli import git
 
@@ -184,7 +184,7 @@ def port() -> Iterator[int]:
 def test_models_of_a_local_server_are_listed(
     project: Path, port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "LOCAL_SERVERS", (("ollama", port), ("vllm", 1)))
+    monkeypatch.setattr(local_servers, "USUAL_PORTS", (("ollama", port), ("vllm", 1)))
     server = found(project)[f"port {port}"]
     assert server.hint == "patchwright run --model ollama/qwen3:8b …"
     run_doctor(project, as_json=False)
