@@ -25,7 +25,12 @@ def find_workspace_root(working: Path, *, need_git: bool, without: str = _WITHOU
 def resolve_folder(folder: Path) -> Path:
     """Return a folder's real path. Raises UserError if it does not exist."""
     if not folder.is_dir():
-        raise UserError(Fault.USAGE, f"no such folder: {str(folder)!r}")
+        wrong = "this is a file, not a folder" if folder.exists() else "no such folder"
+        raise UserError(
+            Fault.USAGE,
+            f"{wrong}: {str(folder)!r}",
+            "Name the folder of your project with -C, or go there first.",
+        )
     try:
         return folder.resolve()
     except FileNotFoundError:

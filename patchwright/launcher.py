@@ -4,9 +4,20 @@ import sys
 
 from patchwright.version import VERSION
 
+LEAST_PYTHON = (3, 11)
+
 
 def main() -> int:
     """Run the command line. Every exit but success leaves by `SystemExit` with its own code."""
+    version = sys.version_info[:2]
+    if version < LEAST_PYTHON:  # of a checkout: an installer would have refused
+        print(
+            f"patchwright: this needs Python {LEAST_PYTHON[0]}.{LEAST_PYTHON[1]} or later,"
+            f" and {sys.executable} is {version[0]}.{version[1]}\n"
+            "  Install it with a newer one: uv tool install --python 3.13 patchwright",
+            file=sys.stderr,
+        )
+        return 6
     if sys.argv[1:] == ["--version"]:
         print(f"patchwright {VERSION}")
         return 0

@@ -7,6 +7,7 @@ they are called. Only the module of the command that is called is imported: turn
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
@@ -67,15 +68,23 @@ class CommandGroup(TyperGroup):
         super().__init__(**attributes)
         self.commands = _LazyCommands()  # type: ignore[assignment]  # read-only
 
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run the program. Raises UserError for a mistake in the command line, with the way to mend it."""
+        from typer._click.exceptions import UsageError
+
+        try:
+            sys.exit(super().main(*arguments, **{**options, "standalone_mode": False}) or 0)
+        except UsageError as error:
+            from cli.commands.usage_errors import convert_usage_error
+
+            raise convert_usage_error(error) from None
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is called. Raises UserError for words that are a task and no command."""
-        if args and " " in args[0].strip() and args[0] not in self.commands:
-            from shlex import quote
+        """Return the command that is called. Raises UserError for a word that is none."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            from cli.commands.usage_errors import build_command_error
 
-            from sandbox.errors import Fault, UserError
-
-            hint = f"To have it done: patchwright run {quote(args[0])}"
-            raise UserError(Fault.USAGE, f"no such command: {args[0]!r}", hint)
+            raise build_command_error(args[0], list(self.commands))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from sandbox.errors import Fault, UserError
+
 
 class Output(StrEnum):
     """Formats of standard output of `run`."""
@@ -70,9 +72,31 @@ ApiBase = Annotated[
 ]
 Mode = Annotated[ModeOption | None, typer.Option("--mode", help="Permission mode of the session.")]
 Sandbox = Annotated[SandboxOption | None, typer.Option("--sandbox", help="Sandbox for commands.")]
+
+
+def check_command_line(command: str | None) -> str | None:
+    """Return a shell's command line. Raises UserError if a quote in it is not closed."""
+    import shlex
+
+    try:
+        shlex.split(command or "", comments=True)
+    except ValueError as error:
+        raise UserError(
+            Fault.USAGE,
+            f"--tests is no command line: {str(error).lower()} in {command!r}",
+            "Close the quote, and put all of it in others: --tests \"pytest -k 'cart and total'\"",
+        ) from None
+    return command
+
+
 Tests = Annotated[
     str | None,
-    typer.Option("--tests", metavar="COMMAND", help="Command that runs the tests; detected if not given."),
+    typer.Option(
+        "--tests",
+        metavar="COMMAND",
+        help="Command that runs the tests; detected if not given.",
+        callback=check_command_line,
+    ),
 ]
 NoCommit = Annotated[bool, typer.Option("--no-commit", help="Leave the changes uncommitted.")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="Format of standard output.")]

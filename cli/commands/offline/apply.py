@@ -87,7 +87,11 @@ def _read_edits(patch: str, name: str) -> str:
     try:
         content = sys.stdin.buffer.read() if patch == "-" else Path(patch).read_bytes()
     except OSError as error:
-        raise UserError(Fault.USAGE, f"cannot read {name}: {error.strerror}") from None
+        raise UserError(
+            Fault.USAGE,
+            f"cannot read {name}: {error.strerror}",
+            "Give the path of a file, or - for standard input.",
+        ) from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

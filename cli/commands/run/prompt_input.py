@@ -16,6 +16,10 @@ STDIN_PATIENCE = 0.3
 stays silent (a CI job, a harness that never closes it) must not hang the run."""
 
 
+LARGEST = 4_000_000
+"""Bytes of piped text: a million tokens, more than the window of almost every model."""
+
+
 def read_prompt(given: str | None) -> str:
     """Return the prompt: the argument, standard input, or both (piped text follows the argument)."""
     if given is None or given == "-":
@@ -36,7 +40,14 @@ def read_prompt(given: str | None) -> str:
 
 
 def _read_stdin() -> str:
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    content = sys.stdin.buffer.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise UserError(
+            Fault.USAGE,
+            f"more than {LARGEST // 1_000_000} MB were piped in, which no model can read at once",
+            'Store them in a file and name it: patchwright run "find the first error in build.log"',
+        )
+    return content.decode("utf-8", "replace")
 
 
 def _has_piped_input() -> bool:

@@ -192,7 +192,11 @@ def import_session(folder: Path, source: str) -> int:
             with Path(source).open("rb") as file:
                 made = import_from_stream(file, sessions)
         except OSError as error:
-            raise UserError(Fault.USAGE, f"cannot read {source!r}: {error.strerror}") from None
+            raise UserError(
+                Fault.USAGE,
+                f"cannot read {source!r}: {error.strerror}",
+                "Give the path of a file that `patchwright session export` wrote.",
+            ) from None
     made.close()
     print(made.id)
     return 0

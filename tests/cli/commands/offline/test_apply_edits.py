@@ -134,7 +134,7 @@ def test_the_file_is_found_from_here_and_its_paths_from_the_folder(tmp_path: Pat
         ("nothing here\n", (), "standard input cannot be read as edits: no edit found"),
         (BLOCK, ("--format", "diff"), "a unified diff was asked for"),
         (BLOCK, ("-C", "nowhere"), "no such folder: 'nowhere'"),
-        (BLOCK, ("--bogus",), "No such option"),
+        (BLOCK, ("--bogus",), "no such option"),
     ],
 )
 def test_bad_usage_is_one_clear_message(
