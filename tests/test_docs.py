@@ -186,7 +186,7 @@ def test_the_example_of_the_settings_page_holds_settings() -> None:
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(text)
     settings = load_settings(home, None, {}, {}).session
-    assert (settings.model, settings.tools.tests.command) == ("openai/gpt-5.1", "python -m pytest -q")
+    assert (settings.model, settings.tools.tests.command) == ("openai/gpt-5.5", "python -m pytest -q")
 
 
 def test_the_settings_page_lists_every_setting_with_its_default() -> None:

@@ -39,6 +39,16 @@ def format_working(activity: AgentActivity, width: int, paint: Paint, *, unicode
     return lines
 
 
+def format_heads(activity: AgentActivity, *, unicode: bool) -> list[tuple[str, str]]:
+    """Return (mark and name, state and cost) of each agent, for a list to choose from."""
+    rows = []
+    for depth, row in activity.list_tree():
+        name = f"{'  ' * depth}{_get_mark(_choose_mark(row)[0], unicode)} {row.name}"
+        facts = (describe_state(row), _describe_files(row), *_list_amounts(row))
+        rows.append((name, _join([each for each in facts if each], unicode)))
+    return rows
+
+
 def describe_state(row: AgentRow) -> str:
     """Return the state of an agent in a word or two."""
     return "at work" if row.state == "working" else row.state if row.state == "cut off" else row.outcome

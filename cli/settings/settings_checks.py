@@ -9,6 +9,7 @@ from typing import Any
 from agent.monitor.discipline_settings import Level
 from agent.monitor.workflow_rules import RULES
 from agent.strategy.strategy_table import STRATEGIES
+from cli.settings.footer_template import check_template
 from cli.settings.permission_rules import build_rules
 from cli.settings.settings_files import locate_setting, read_settings_file
 from cli.settings.settings_types import (
@@ -76,6 +77,9 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         _check_rules(session.discipline.named, format_place("discipline.named"))
         _check_strategy(session.strategy.name, format_place("strategy.name"))
         _check_keys(settings.terminal.keys, format_place)
+        check_template(
+            settings.terminal.footer, f"setting 'terminal.footer'{format_place('terminal.footer')}"
+        )
         _check_servers(session.tools.language_servers, format_place)
         _check_mcp(session.tools.mcp, format_place)
         resolve_visible_paths(session.access.visible_paths)

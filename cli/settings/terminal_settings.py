@@ -22,6 +22,8 @@ class TerminalSettings:
 
     notify: how it calls when it waits or is done after a while
     pause: seconds without a key after which the keys answer a question that came while something was typed
+    footer: template of the line below the prompt, "" for the built-in one
+    links: whether paths are links to their files in terminals that open them
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -30,6 +32,8 @@ class TerminalSettings:
     editing: Editing = "emacs"
     notify: Notify = "bell"
     pause: float = 0.8
+    footer: str = ""
+    links: bool = True
     plain: bool = False
     """Lines only, nothing redrawn: for screen readers."""
     keys: dict[str, list[str]] = field(default_factory=dict)
@@ -55,6 +59,7 @@ def read_terminal_settings(config: Path, *, plain: bool) -> TerminalSettings:
     pause = said.get("pause")
     if isinstance(pause, int | float) and not isinstance(pause, bool) and pause >= 0:
         found.pause = float(pause)
+    found.links = said.get("links") is not False
     found.plain = plain or said.get("plain") is True
     keys = said.get("keys")
     for action, each in keys.items() if isinstance(keys, Mapping) else ():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -62,11 +62,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One row of a picker, safe to show. `preview`: details, computed when the row is selected."""
+    """One row of a picker, safe to show.
+
+    preview: details, computed when the row is selected
+    current: it is what is used now; marked, and selected at first
+    """
 
     label: str
     about: str = ""
     preview: Callable[[], str] | None = None
+    current: bool = False
 
 
 Styled = Sequence[tuple[str, str]]
@@ -184,8 +189,17 @@ class Frontend(Protocol):
         """Return the user's answer; that of `otherwise` if the terminal is gone."""
         ...
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
-        """Return the index of the chosen row; None if none was chosen."""
+    async def pick(
+        self, title: str, choices: Sequence[Choice], later: Awaitable[Sequence[Choice]] | None = None
+    ) -> int | None:
+        """Return the index of the chosen row; None if none was chosen.
+
+        later: more rows, numbered after the others, which are added once they are known
+        """
+        ...
+
+    def send_control(self, sequence: str) -> bool:
+        """Send a control sequence that draws nothing to the terminal; return False if it takes none."""
         ...
 
     async def show_pages(self, title: str, pages: Pages) -> None:

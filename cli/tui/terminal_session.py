@@ -158,6 +158,7 @@ def _make_frontend(opening: Opening, hosts: list[PendingSession]) -> Screen | Pl
             vi=settings.editing == "vi",
             alert=settings.notify,
             pause=settings.pause,
+            images=opening.home.cache / "pasted",
         )
         return screen
     from cli.tui.screen.plain_frontend import PlainFrontend

@@ -34,6 +34,7 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
         )
         from cli.tui.conversation.header import find_runner
         from cli.tui.conversation.opened_session import OpenedSession
+        from cli.tui.start.first_run import is_first_run
 
         asked = Invocation(
             folder=folder,
@@ -55,6 +56,7 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
             home=home,
             notice=NO_MODEL,
             runner=find_runner(runtime.workspace),
+            is_first=is_first_run(home, settings, runtime.session.folder, os.environ),
         )
 
     terminal = read_terminal_settings(home.config, plain=bool(flags.get("plain")))

@@ -76,9 +76,18 @@ _UNWANTED = bool(os.environ.get("NO_COLOR"))
 _chosen = dict(THEMES["mono" if _UNWANTED else "terminal"])
 
 
+_name = ["mono" if _UNWANTED else "terminal"]
+
+
 def choose_theme(theme: str) -> None:
     """Use a theme from now on in the whole process; `mono` if NO_COLOR is set."""
-    _chosen.update(THEMES["mono" if _UNWANTED else theme])
+    _name[0] = "mono" if _UNWANTED else theme
+    _chosen.update(THEMES[_name[0]])
+
+
+def get_theme() -> str:
+    """Return the name of the theme in use."""
+    return _name[0]
 
 
 _BACKGROUNDS = {"dark": "dark", "light": "light"}

@@ -1,11 +1,12 @@
-"""/agents: the agents of the session as a tree; open a transcript, steer or stop one."""
+"""/agents: the agents of the session, to choose from; open a transcript, steer or stop one."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from cli.tui.commands.choices.agent_choices import pick_agent
+from cli.tui.commands.choices.transcripts import show_child
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
@@ -37,7 +38,10 @@ async def agents(chat: Conversation, argument: str) -> None:
         team.steer(name, text.strip())
         chat.show_message(f"{name} gets it after its present step")
     elif argument:
-        await _show_transcript(chat, _get_row(team, argument))
+        row = _get_row(team, argument)
+        await show_child(chat, row.child, row.name)
+    elif chat.front.redraws and team.activity.rows:
+        await pick_agent(chat, team)
     else:
         _show_tree(chat, team)
 
@@ -54,21 +58,6 @@ def _show_tree(chat: Conversation, team: Team) -> None:
         lines.append(f"{format_count(count, 'finding')} shared among them, the last ones:")
         lines += [f"  {sanitize_text(format_finding(each))}" for each in team.activity.last_findings]
     chat.view.show_note("\n".join(lines) if lines else NONE)
-
-
-async def _show_transcript(chat: Conversation, row: AgentRow) -> None:
-    """Show an agent's session as it stands in its log."""
-    from agent.session.log import read_events
-    from cli.tui.screen.transcript import Transcript
-
-    terminal = chat.front.terminal
-    folder = chat.runtime.session.folder.parent / row.child
-    try:
-        events = await asyncio.to_thread(lambda: list(read_events(folder)))
-    except FileNotFoundError:
-        raise UserError(Fault.USAGE, f"the log of {row.name} is gone: {row.child}") from None
-    pages = Transcript(events, width=terminal.columns, colour=terminal.colour, unicode=terminal.unicode)
-    await chat.front.show_pages(f"{row.name} (session {row.child})", pages)
 
 
 def _find_team(chat: Conversation) -> Team | None:

@@ -25,6 +25,8 @@ from cli.tui.commands import (
     session_commands,
     undo_commands,
 )
+from cli.tui.commands.choices import process_choices
+from cli.tui.commands.screen import copy_command, theme_command
 from cli.tui.commands.slash_command import Command
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ _ALL: tuple[Command, ...] = (
     *permission_commands.COMMANDS,
     *mcp_command.COMMANDS,
     *agents_command.COMMANDS,
+    *process_choices.COMMANDS,
+    *copy_command.COMMANDS,
+    *theme_command.COMMANDS,
     *diff_command.COMMANDS,
     *undo_commands.COMMANDS,
     *git_commands.COMMANDS,
@@ -52,12 +57,12 @@ _NAMED = {each.name: each for each in _ALL}
 GROUPS: Mapping[str, tuple[Command, ...]] = {
     title: tuple(_NAMED[f"/{name}"] for name in names.split())
     for title, names in {
-        "Work": "plan requirements agents attempts team tests localize repair review init memory",
+        "Work": "plan requirements agents processes attempts team tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model cost context compact state",
         "Reach": "mode approval mcp",
-        "Session": "sessions resume fork rename trace export clear",
-        "Program": "settings help quit",
+        "Session": "sessions resume fork rename copy trace export clear",
+        "Program": "theme settings help quit",
     }.items()
 }
 """Commands by heading, in the order of /help."""
@@ -68,7 +73,7 @@ __all__ = ["BY_NAME", "COMMANDS", "GROUPS", "Command", "parse_command"]
 
 BY_NAME = {each.name: each for each in COMMANDS} | {"/exit": help_commands.QUIT}
 
-_SETTINGS = {"/theme": ("terminal.theme", "dark"), "/vim": ("terminal.editing", "vi")}
+_SETTINGS = {"/vim": ("terminal.editing", "vi")}
 """Commands of other agents that are a setting here, and a value of it."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent.events import Signal
 from agent.session.usage_report import UsageItem
 from cli.output.amounts import format_duration, format_price, format_tokens
+from cli.tui.commands.choices.model_choices import describe_offer, list_offers, pick_model
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError
 from tools.core.text import format_count
@@ -19,18 +19,21 @@ if TYPE_CHECKING:
 
 
 async def model(chat: Conversation, argument: str) -> None:
-    """Show the model, or switch to another one."""
-    if not argument:
-        chat.show_message(
-            f"model: {chat.runtime.model.name}\nswitch: /model PROVIDER/NAME, or /model offline"
-        )
+    """Switch to a model, chosen from a list if it is not named."""
+    name = argument or await pick_model(chat)
+    if name is None or name == chat.runtime.model.name:
         return
-    await chat.switch_model(argument)
+    await chat.switch_model(name)
     chat.runtime.session.append(Signal(name="model", detail=f"model: {chat.runtime.model.name}"))
 
 
 async def attempts(chat: Conversation, argument: str) -> None:
-    """Run one turn of several attempts, of which the best is applied."""
+    """Run one turn of several attempts, of which the best is applied; without a task, show those made so far."""
+    if not argument:
+        from cli.tui.commands.choices.attempt_choices import show_attempts
+
+        await show_attempts(chat)
+        return
     first, _, rest = argument.partition(" ")
     settings = chat.settings.session.strategy
     count, task = (int(first), rest.strip()) if first.isdecimal() else (settings.attempts, argument)
@@ -80,56 +83,29 @@ def _format_item(item: UsageItem) -> str:
 
 def _list_models(chat: Conversation) -> Iterator[tuple[str, str]]:
     """Yield the available models: of the settings, used before, and of providers with an API key."""
-    settings, seen = chat.settings.session, {chat.runtime.model.name}
-    named = [settings.model, settings.models.fast, settings.models.plan, settings.models.judge]
-    own = [
-        (name, "in your settings") for name in (*named, *settings.models.fallback, *settings.models.catalog)
-    ]
-    for name, about in (
-        *own,
-        *_list_used_models(chat),
-        *_list_offered_models(chat),
-        ("offline", "the engine that needs no model"),
-    ):
-        if name and name not in seen:
-            seen.add(name)
-            yield name, about
+    from agent.model.model_offers import OFFLINE
 
-
-def _list_used_models(chat: Conversation) -> Iterator[tuple[str, str]]:
-    from agent.session.session_index import load_session_summaries
-
-    for each in load_session_summaries(chat.home, chat.runtime.workspace.root):
-        yield each.model, "used in this project"
-
-
-def _list_offered_models(chat: Conversation) -> Iterator[tuple[str, str]]:
-    """Yield the catalog's models of providers whose key is in the environment."""
-    from agent.model.providers.endpoints import BARE, ENDPOINTS
-    from agent.model.providers.model_catalog import Catalog
-
-    there = {name for name, each in ENDPOINTS.items() if any(os.environ.get(key) for key in each.keys)}
-    for name, window in Catalog(chat.home.cache).iter_tool_models() if there else ():
-        bare = next((each for start, each in BARE.items() if name.startswith(start)), "")
-        provider = name.partition("/")[0] if "/" in name else bare
-        if provider in there:
-            yield name if "/" in name else f"{provider}/{name}", f"window of {format_tokens(window)} tokens"
+    for each in (*list_offers(chat), OFFLINE):
+        if each.name != chat.runtime.model.name:
+            yield each.name, describe_offer(each)
 
 
 COMMANDS = (
     Command(
         name="/model",
         argument="[NAME]",
-        help="show or switch the model",
+        help="choose the model of this session",
+        details="Without a name: a list to choose from. Local servers are asked meanwhile.",
         run=model,
         choices=_list_models,
         while_working=False,
     ),
     Command(
         name="/attempts",
-        argument="[N] TASK",
+        argument="[[N] TASK]",
         help="several attempts at a task; apply the best",
-        details="Each attempt is a session in its own worktree, which sees your files but not this conversation.\n"
+        details="Without a task: those made so far, to open one.\n"
+        "Each attempt is a session in its own worktree, which sees your files but not this conversation.\n"
         "The one that the tests rate best is applied; /undo reverts it. Models, temperatures and hints for\n"
         "them: settings strategy.models, strategy.temperatures, strategy.hints.",
         run=attempts,

@@ -23,7 +23,10 @@ LISTED_SESSIONS = 15
 
 
 async def sessions(chat: Conversation, argument: str) -> None:
-    """List this project's sessions, the newest first."""
+    """Choose among this project's sessions; without a live region, or during a turn, list them."""
+    if chat.front.redraws and not chat.runtime.is_turn_running:
+        await _pick_session(chat, "Which session?", with_current=True)
+        return
     found = await asyncio.to_thread(_list_known_sessions, chat)
     width = chat.front.terminal.columns
     lines = []
@@ -49,15 +52,17 @@ async def resume(chat: Conversation, argument: str) -> None:
         _check_session(chat, argument)
         chat.switch_session(argument)
         return
-    found = [
-        each
-        for each in await asyncio.to_thread(_list_known_sessions, chat)
-        if each.id != chat.runtime.session.id
-    ]
+    await _pick_session(chat, "Go on with which session?", with_current=False)
+
+
+async def _pick_session(chat: Conversation, title: str, *, with_current: bool) -> None:
+    current = chat.runtime.session.id
+    known = await asyncio.to_thread(_list_known_sessions, chat)
+    found = [each for each in known if with_current or each.id != current]
     if not found:
-        raise UserError(Fault.USAGE, "this project has no other session")
-    chosen = await chat.front.pick("Go on with which session?", [_make_choice(each) for each in found])
-    if chosen is not None:
+        raise UserError(Fault.USAGE, "this project has no other session", "Start one: /clear")
+    chosen = await chat.front.pick(title, [_make_choice(each, current) for each in found])
+    if chosen is not None and found[chosen].id != current:
         chat.switch_session(found[chosen].id)
 
 
@@ -106,11 +111,13 @@ def _check_session(chat: Conversation, session: str) -> None:
         raise UserError(Fault.USAGE, "that is this session")
 
 
-def _make_choice(summary: SessionSummary) -> Choice:
+def _make_choice(summary: SessionSummary, current: str) -> Choice:
     when = time.strftime("%d %b %H:%M", time.localtime(summary.updated))
+    spent = format_money(summary.cost) if summary.cost else ""
     return Choice(
         label=sanitize_text(summary.title or "(nothing asked yet)"),
-        about=f"{when} · {summary.outcome}",
+        about=" · ".join(filter(None, (when, summary.outcome, spent))),
+        current=summary.id == current,
         preview=lambda: _preview_session(summary),
     )
 

@@ -19,6 +19,7 @@ from cli.settings.settings_types import Settings
 from cli.tui.conversation.access_cycle import cycle_access
 from cli.tui.conversation.footer import format_footer, list_context_share
 from cli.tui.conversation.footer_facts import FooterSource
+from cli.tui.conversation.footer_template import format_own_footer
 from cli.tui.conversation.plan_mode import ChatPlanMode
 from cli.tui.conversation.session_history import SessionHistory
 from cli.tui.conversation.work_task import WorkTask
@@ -34,6 +35,7 @@ from sandbox.secrets.child_environment import redact
 
 if TYPE_CHECKING:
     from cli.tui.commands.command_table import Command
+    from cli.tui.start.first_run import FirstRun
 
 MakeModel = Callable[[str], Model]
 
@@ -43,6 +45,7 @@ class Chat:
 
     next: the session to open when this conversation ends: its id, "" for a new one; None to leave
     note: text sent to the model with the next prompt
+    setup: offer to a user who has set up nothing yet
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Chat:
         self.planning = ChatPlanMode(self)
         self.note = ""
         self.next: str | None = None
+        self.setup: FirstRun | None = None
         self._make_model = make_model
         self._queued: list[str] = []
         # Commands submitted while another one ran, and texts submitted after them.
@@ -104,7 +108,7 @@ class Chat:
             return
         if text.startswith("/") and self._run_command(text):
             return
-        if self._person.take_answer(text):
+        if self._person.take_answer(text) or self._takes_setup(text):
             self._echo_input(text)
             return
         if text.startswith("!") and text[1:].strip():
@@ -128,6 +132,9 @@ class Chat:
         else:
             self._echo_input(text)
             self._start_work(self._run_turns(text, self._strategy), THINKING)
+
+    def _takes_setup(self, text: str) -> bool:
+        return self.setup is not None and not self.is_working and self.setup.take_answer(text)
 
     def resume_session(self) -> None:
         """Return to plan mode, and continue the interrupted turn, if the session ended in one."""
@@ -245,7 +252,10 @@ class Chat:
 
     def format_footer(self, columns: int) -> Styled:
         """Return the footer of the screen."""
-        return format_footer(self._footer.collect(is_working=self.is_working), columns)
+        facts = self._footer.collect(is_working=self.is_working)
+        if template := self.settings.terminal.footer:
+            return format_own_footer(self, template, facts, columns)
+        return format_footer(facts, columns)
 
     def describe_input(self) -> str:
         """Return what an empty prompt is for."""

@@ -26,6 +26,7 @@ class OpenedSession:
     make_model: makes a model from the name that a user gives to /model; raises UserError
     notice: line shown first when no model was named
     runner: of the project's tests, "" for none
+    is_first: whether the user has set up nothing yet, and is offered what there is
     """
 
     runtime: Runtime
@@ -34,22 +35,28 @@ class OpenedSession:
     home: Home
     notice: str = ""
     runner: str = ""
+    is_first: bool = False
 
 
 def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
     """Start the conversation: show the last prompt and answer and the warnings, continue an unfinished turn."""
     runtime = opened.runtime
     chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
-    unnamed = not chat.settings.session.model and runtime.model.name == "offline"
+    unnamed = not opened.is_first and not chat.settings.session.model and runtime.model.name == "offline"
     chat.show_message(format_facts(runtime, opened.runner), "dim")
     if prompts := runtime.session.list_prompts():
         chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")
         chat.view.echo_prompt(prompts[-1].text)
         chat.view.show_last_answer(*_find_last_answer(chat))
-    elif not unnamed:
+    elif not unnamed and not opened.is_first:
         chat.show_message(choose_tip(datetime.date.today()), "dim")
     if cut_off := read_resume_notice(runtime):
         chat.show_message(cut_off, "yellow")
+    if opened.is_first:
+        from cli.tui.start.first_run import FirstRun
+
+        chat.setup = FirstRun(chat)
+        chat.setup.start()
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings, *opened.settings.notices)):
         chat.show_message(line, "yellow")

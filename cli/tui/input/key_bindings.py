@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import get_app
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import (
     Condition,
     Filter,
@@ -27,6 +28,8 @@ from cli.tui.input.tab_completion import TabCompletion
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
+    from prompt_toolkit.buffer import Buffer
+
     from cli.tui.input.pastes import Pastes
     from cli.tui.questions.question_prompt import QuestionPrompt
 
@@ -42,6 +45,7 @@ class KeyCallbacks:
     unfold: show the whole session, nothing folded; rewind: go back to an earlier prompt
     recall: remove and return the last queued text, "" if none; asking: the open question; show: print all of it
     cycle: go on to the next of plan, ask and auto
+    paste_image: put the clipboard's image into the prompt
     """
 
     submit: Callable[[str], None]
@@ -53,6 +57,7 @@ class KeyCallbacks:
     cycle: Callable[[], None]
     asking: Callable[[], QuestionPrompt | None]
     show: Callable[[], None]
+    paste_image: Callable[[Buffer], None]
 
 
 def build_key_bindings(
@@ -163,6 +168,17 @@ def _bind_send_keys(
     def open_editor(event: KeyPressEvent) -> None:
         event.current_buffer.open_in_editor()
 
+    def paste_image(event: KeyPressEvent) -> None:
+        deeds.paste_image(event.current_buffer)
+
+    def expand_pastes(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        whole = pastes.unfold_prompt(buffer.text)
+        if whole != buffer.text:
+            buffer.document = Document(whole)
+
+    add("image", free, paste_image)
+    add("expand", free, expand_pastes)
     add("send", free & ~has_selection, enter)
     add("newline", free, insert_newline)
     add("editor", free, open_editor)

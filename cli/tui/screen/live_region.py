@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.filters import Condition, is_done
@@ -13,7 +14,7 @@ from prompt_toolkit.styles import Attrs, Style
 
 from cli.output.style.paint import get_mark
 from cli.output.style.terminal import Terminal, truncate_text
-from cli.output.style.theme import get_sgr_parameters, has_colours
+from cli.output.style.theme import get_sgr_parameters, get_theme, has_colours
 from cli.tui.frontend import Styled
 from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.working_line import WorkingLine
@@ -29,7 +30,12 @@ ASKED_ROWS = 3
 
 
 def make_style() -> Style:
-    """Return the style of the live region, in the colours of the theme."""
+    """Return the style of the live region, in the colours of the theme; the same object until another is chosen."""
+    return _make_style(get_theme())
+
+
+@cache
+def _make_style(theme: str) -> Style:
     dim = _translate_style("dim")
     return Style.from_dict(
         {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
@@ -25,25 +26,51 @@ PREVIEW = 5
 
 
 async def run_picker(
-    title: str, choices: Sequence[Choice], keyboard: Input, output: Output, terminal: Callable[[], Terminal]
+    title: str,
+    choices: Sequence[Choice],
+    keyboard: Input,
+    output: Output,
+    terminal: Callable[[], Terminal],
+    later: Awaitable[Sequence[Choice]] | None = None,
 ) -> int | None:
-    """Show the picker; return the index of the chosen row, None if the user left."""
-    return (
-        await _Picker(title, choices, terminal)
-        .make_application(keyboard, output)
-        .run_async(set_exception_handler=False)
-    )
+    """Show the picker; return the index of the chosen row, None if the user left. later: see `Frontend.pick`"""
+    picker = _Picker(title, choices, terminal, waits=later is not None)
+    app = picker.make_application(keyboard, output)
+    adding = asyncio.create_task(picker.add_later(app, later)) if later is not None else None
+    try:
+        return await app.run_async(set_exception_handler=False)
+    finally:
+        if adding is not None:
+            adding.cancel()
 
 
 class _Picker:
-    def __init__(self, title: str, choices: Sequence[Choice], terminal: Callable[[], Terminal]) -> None:
+    """`waits`: more rows may come."""
+
+    def __init__(
+        self, title: str, choices: Sequence[Choice], terminal: Callable[[], Terminal], *, waits: bool
+    ) -> None:
         self._title = title
-        self._choices = choices
+        self._choices = list(choices)
         self._terminal = terminal
         self._typed = Buffer(multiline=False, on_text_changed=lambda _: self._narrow())
         self._found = list(range(len(choices)))
-        self._at = 0
+        self._at = next((number for number, each in enumerate(choices) if each.current), 0)
         self._previews: dict[int, str] = {}
+        self._waits = waits
+
+    async def add_later(self, app: Application[int | None], later: Awaitable[Sequence[Choice]]) -> None:
+        """Add rows once they are known; a row to which the user has moved stays selected."""
+        try:
+            self._choices += await later
+        finally:
+            self._waits = False
+        selected = self._found[self._at] if self._found else None
+        at_top = self._at == 0 and self._typed.text
+        self._narrow()
+        if selected in self._found and not at_top:
+            self._at = self._found.index(selected)
+        app.invalidate()
 
     def make_application(self, keyboard: Input, output: Output) -> Application[int | None]:
         prompt = Window(
@@ -112,9 +139,15 @@ class _Picker:
             self._at = min(max(wrapped, 0), last)
 
     def _narrow(self) -> None:
-        texts = [f"{each.label} {each.about}" for each in self._choices]
-        query = self._typed.text
-        self._found = rank_matches(query, texts) if query.strip() else list(range(len(texts)))
+        query = self._typed.text.strip()
+        self._found = rank_matches(query, [each.label for each in self._choices]) if query else []
+        named = set(self._found)
+        self._found += [
+            number
+            for number, each in enumerate(self._choices)
+            if number not in named
+            and all(word in f"{each.label} {each.about}".lower() for word in query.lower().split())
+        ]
         self._at = 0
 
     def _count_rows(self) -> int:
@@ -125,11 +158,14 @@ class _Picker:
             return [("class:dim", "  nothing matches")]
         room, columns = self._count_rows(), self._terminal().columns
         first = min(max(self._at - room // 2, 0), max(len(self._found) - room, 0))
+        shown = [self._choices[each] for each in self._found[first : first + room]]
+        aligned = min(max(measure_columns(each.label) for each in shown), columns // 2)
         lines: StyleAndTextTuples = []
         for place in range(first, min(first + room, len(self._found))):
             choice = self._choices[self._found[place]]
-            sign = "› " if place == self._at else "  "
-            about = f"  {choice.about}" if choice.about else ""
+            sign = "› " if place == self._at else "* " if choice.current else "  "
+            gap = " " * max(aligned - measure_columns(choice.label), 0)
+            about = f"{gap}  {choice.about}" if choice.about else ""
             label = truncate_text(
                 choice.label, max(columns - 3 - min(measure_columns(about), columns // 3), 8)
             )
@@ -158,6 +194,6 @@ class _Picker:
         return [("class:dim", "\n".join(lines))]
 
     def _format_help(self) -> StyleAndTextTuples:
-        count = f"{len(self._found)} of {len(self._choices)}"
+        count = f"{len(self._found)} of {len(self._choices)}{' …' if self._waits else ''}"
         text = f"{count} · type to narrow · ↑↓ move · Enter takes · Esc leaves"
         return [("class:dim", truncate_text(text, self._terminal().columns - 1))]

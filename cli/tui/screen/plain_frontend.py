@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from cli.output.style.terminal import Terminal
@@ -146,11 +146,17 @@ class PlainFrontend:
             said = await self._read_answer()
         return _parse_answer(said, question)
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+    async def pick(
+        self, title: str, choices: Sequence[Choice], later: Awaitable[Sequence[Choice]] | None = None
+    ) -> int | None:
+        choices = [*choices, *(await later if later is not None else ())]
         rows = [f"{number}. {each.label}  {each.about}".rstrip() for number, each in enumerate(choices, 1)]
         self.print("\n".join([title, *rows, "number, or nothing? "]))
         said = await self._read_answer()
         return int(said) - 1 if said.isdecimal() and 1 <= int(said) <= len(choices) else None
+
+    def send_control(self, sequence: str) -> bool:
+        return False
 
     async def show_pages(self, title: str, pages: Pages) -> None:
         """Print the whole text from its beginning."""

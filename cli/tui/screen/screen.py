@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import CompleteEvent, Completer, Completion, ThreadedCompleter
-from prompt_toolkit.document import Document
+from prompt_toolkit.completion import Completer, ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.layout import (
@@ -27,13 +26,16 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
+from prompt_toolkit.styles import DynamicStyle
 from prompt_toolkit.widgets import SearchToolbar
 
 from cli.output.style.terminal import Terminal
+from cli.tui.clipboard.image_key import ImagePaste
 from cli.tui.frontend import Answer, Choice, InputHandler, Pages, Question
 from cli.tui.input.input_history import PrivateHistory
 from cli.tui.input.key_bindings import KeyCallbacks, build_key_bindings
 from cli.tui.input.keyboard import Keyboard
+from cli.tui.input.lazy_completer import LazyCompleter
 from cli.tui.input.pastes import Pastes
 from cli.tui.questions.question_frame import format_whole_question
 from cli.tui.questions.question_prompt import QuestionPrompt
@@ -84,8 +86,12 @@ class Screen:
         vi: bool = False,
         alert: str = "bell",
         pause: float = 0.0,
+        images: Path | None = None,
     ) -> None:
-        """pause: seconds without a key after which keys answer a question that was asked while the user typed"""
+        """
+        pause: seconds without a key after which keys answer a question that was asked while the user typed
+        images: folder for pasted images
+        """
         self.drawn = asyncio.Event()
         """Set once the prompt is drawn: slow work may begin."""
         self._pending: list[str] = []
@@ -113,7 +119,8 @@ class Screen:
         self._output.emptied = self._invalidate
         self._search = SearchToolbar(ignore_case=True)
         self._pastes = Pastes()
-        self._completer = _LazyCompleter(completer)
+        self._images = ImagePaste(images, self.print)
+        self._completer = LazyCompleter(completer)
         self._buffer = Buffer(
             completer=ThreadedCompleter(self._completer),
             complete_while_typing=Condition(self._can_complete),
@@ -129,7 +136,7 @@ class Screen:
         self._app = ReflowingApplication(
             layout=self._build_layout(),
             key_bindings=build_key_bindings(self._make_key_callbacks(host), self._pastes, self._keys),
-            style=make_style(),
+            style=DynamicStyle(make_style),
             input=self._keyboard,
             output=self._output,
             editing_mode=EditingMode.VI if self._vi else EditingMode.EMACS,
@@ -200,8 +207,7 @@ class Screen:
         if self._gone or self._alert == "off":
             return
         sign = f"\x1b]9;Patchwright: {text}\x07" if self._alert == "osc9" else "\a"
-        self._output.write_raw(sign)
-        self._output.flush()
+        self.send_control(sign)
 
     async def ask(self, question: Question) -> Answer:
         if self._gone:
@@ -223,13 +229,24 @@ class Screen:
             self._typed = float("-inf")  # typing the answer does not hold back the next question
             self._invalidate()
 
-    async def pick(self, title: str, choices: Sequence[Choice]) -> int | None:
+    async def pick(
+        self, title: str, choices: Sequence[Choice], later: Awaitable[Sequence[Choice]] | None = None
+    ) -> int | None:
         if self._gone or not choices:
             return None
         from cli.tui.screen.picker import run_picker
 
         async with self._lend_terminal():
-            return await run_picker(title, choices, self._keyboard, self._output, lambda: self.terminal)
+            return await run_picker(
+                title, choices, self._keyboard, self._output, lambda: self.terminal, later
+            )
+
+    def send_control(self, sequence: str) -> bool:
+        if self._gone:
+            return False
+        self._output.write_raw(sequence)
+        self._output.flush()
+        return True
 
     async def show_pages(self, title: str, pages: Pages) -> None:
         if self._gone:
@@ -278,6 +295,7 @@ class Screen:
             cycle=host.cycle_access,
             asking=lambda: None if self._is_question_held() else self._live.asking,
             show=self._print_question,
+            paste_image=self._images.insert_image,
         )
 
     def _record_typing(self) -> None:
@@ -393,27 +411,6 @@ class Screen:
 
 _AGAIN = 0.05
 """Seconds until completions are requested again."""
-
-
-class _LazyCompleter(Completer):
-    """Completer created on first use, so that drawing the prompt does not wait for it. None: not available yet.
-
-    asked: number of calls
-    """
-
-    def __init__(self, make: Callable[[], Completer | None]) -> None:
-        self.asked = 0
-        self._make = make
-        self._completer: Completer | None = None
-
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """See `Completer`."""
-        self.asked += 1
-        if self._completer is None:
-            self._completer = self._make()
-        if self._completer is not None:
-            yield from self._completer.get_completions(document, complete_event)
-
 
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 """Synchronised output (DEC mode 2026): terminals that support it show a redraw at once; the others ignore it."""

@@ -34,7 +34,6 @@ class TerminalWriter(Vt100_Output):
             sys.stdout,
             _read_size,
             term=os.environ.get("TERM"),
-            default_color_depth=_choose_colour_depth(),
             enable_cpr=False,
         )
         self.emptied: Callable[[], None] = lambda: None
@@ -43,6 +42,10 @@ class TerminalWriter(Vt100_Output):
         self._taken.set()
         self._own = _reopen_terminal()
         self._loop = asyncio.get_running_loop()
+
+    def get_default_color_depth(self) -> ColorDepth:
+        """Return the colours of the theme in use, which may change."""
+        return ColorDepth.DEPTH_4_BIT if has_colours() else ColorDepth.DEPTH_1_BIT
 
     @property
     def is_drained(self) -> bool:
@@ -150,7 +153,3 @@ def _reopen_terminal() -> int | None:
 def _read_size() -> Size:
     terminal = Terminal.from_stream(sys.stdout)
     return Size(rows=terminal.rows, columns=terminal.columns)
-
-
-def _choose_colour_depth() -> ColorDepth:
-    return ColorDepth.DEPTH_4_BIT if has_colours() else ColorDepth.DEPTH_1_BIT

@@ -23,7 +23,7 @@ def test_attempts_are_shown_while_they_run_and_the_best_is_applied(
     ]
     with talk(shop, turns, "--tests", "true", columns=columns, rows=rows) as terminal:
         at_rest(terminal)
-        ask(terminal, "/attempts", "needs a task")
+        ask(terminal, "/attempts", "has made no attempts")
         terminal.type("/attempts 2 mend the cart\r")
         terminal.wait("attempt 1: step 2")
         terminal.wait("is applied: 2 attempts")
@@ -32,6 +32,13 @@ def test_attempts_are_shown_while_they_run_and_the_best_is_applied(
         assert "attempt 2: passed" in terminal.everything
         assert " - 1" not in (shop / "cart.py").read_text()
         assert max(map(len, terminal.text.split("\n"))) <= columns
+        terminal.type("/attempts\r")
+        terminal.wait("› attempt 2")
+        terminal.wait("  attempt 1")
+        terminal.type("1\r")
+        terminal.wait("mend the cart" if columns > 50 else "PgDn" if columns > 50 else "↑↓")
+        terminal.type("q")
+        at_rest(terminal)
         ask(terminal, "/undo", "cart.py")
         leave(terminal)
     assert " - 1" in (shop / "cart.py").read_text()

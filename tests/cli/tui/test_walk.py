@@ -162,7 +162,10 @@ def test_every_command(columns: int, rows: int, shop: Path) -> None:
         said("/settings", "terminal.notify")
         assert "--tests" in terminal.everything.rpartition("❯ /settings\n")[2]
         said("/rename the first try", "this session is called")
-        said("/sessions", "the first try")
+        terminal.type("/sessions\r")
+        terminal.wait("Which session?")
+        terminal.wait("the first try")
+        cleared(terminal, "\x1b")
         said("/compact", "context: summary")
         said(f"/model {second}", "model: scripted:")
         said("/export out.md", "written:")

@@ -222,7 +222,10 @@ def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
         terminal.wait("Ok.")
         terminal.wait(lambda: ready(terminal))
         terminal.type("/sessions\r")
-        terminal.wait("$0.0123  first question")
+        terminal.wait("› first question")
+        terminal.wait("done · $0.0123")
+        terminal.type("\x1b")
+        terminal.wait(lambda: ready(terminal))
         terminal.type("/cost\r")
         terminal.wait("1 call: 900 tokens in, 90 out; $0.0123")
         terminal.wait("all by main (scripted:")
@@ -231,8 +234,8 @@ def test_sessions_help_and_cost_are_listed(shop: Path) -> None:
         assert "\nChanges\n  /diff  " in terminal.everything
         terminal.type("/udno\r")
         terminal.wait("no command '/udno'. Did you mean /undo?")
-        terminal.type("/theme dark\r")
-        terminal.wait("no command '/theme': it is a setting. Like this: /settings terminal.theme dark")
+        terminal.type("/vim\r")
+        terminal.wait("no command '/vim': it is a setting. Like this: /settings terminal.editing vi")
 
 
 @pytest.mark.slow

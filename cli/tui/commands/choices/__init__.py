@@ -1,0 +1,1 @@
+"""Rows of the pickers: what a command offers, and what Enter does with it."""

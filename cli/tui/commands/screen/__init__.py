@@ -1,0 +1,1 @@
+"""Slash commands for what is on the screen: its theme, and copies of it."""

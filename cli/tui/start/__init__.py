@@ -1,0 +1,1 @@
+"""The first conversation of a user who has set nothing up."""

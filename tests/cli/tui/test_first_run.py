@@ -1,0 +1,131 @@
+"""The first conversation with nothing set up: what there is is offered, nothing is stored unasked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from agent.app_dirs import Home
+from tests.support import cli
+from tests.support.talking import at_rest, leave, logs
+from tests.support.terminal import Terminal
+
+pytestmark = pytest.mark.slow
+
+OFFER = "Nothing is set up yet. Which model?"
+
+
+class OneModel(BaseHTTPRequestHandler):
+    """A server that lists one model."""
+
+    def do_GET(self) -> None:
+        body = json.dumps({"data": [{"id": "tiny:1b"}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests print nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), OneModel)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def start(root: Path, columns: int = 80, rows: int = 40, **env: str) -> Terminal:
+    return Terminal(cli.PATCHWRIGHT, cwd=root, env=cli.environment(env), columns=columns, rows=rows)
+
+
+def settings() -> str:
+    path = Home.from_environment().config / "settings.toml"
+    return path.read_text() if path.exists() else ""
+
+
+def test_a_key_a_server_or_none_is_chosen_and_stored_only_if_asked(shop: Path, server: str) -> None:
+    env = {"OLLAMA_HOST": server, "ANTHROPIC_API_KEY": "sk-ant-never-shown"}
+    with start(shop, CI="", **env) as terminal:
+        terminal.wait(OFFER)
+        terminal.wait("1  anthropic/claude-sonnet-5")
+        terminal.wait("its key is in ANTHROPIC_API_KEY")
+        terminal.wait("2  ollama/tiny:1b")
+        terminal.wait("3  offline")
+        assert "sk-ant" not in terminal.everything
+        terminal.type("2\r")
+        terminal.wait("ollama/tiny:1b it is.")
+        at_rest(terminal)
+        assert settings() == ""
+        terminal.type("n\r")
+        terminal.wait("not stored")
+        at_rest(terminal)
+        leave(terminal)
+    assert settings() == ""
+    [log] = logs()
+    assert '"kind":"prompt"' not in log.read_text()
+    log.unlink()
+    with start(shop, CI="", **env) as terminal:
+        terminal.wait("3  offline")
+        terminal.type("3\r")
+        terminal.wait("offline it is.")
+        terminal.type("y\r")
+        terminal.wait("stored in")
+        at_rest(terminal)
+        leave(terminal)
+    assert settings() == 'model = "offline"\n'
+    for log in logs():
+        log.unlink()
+    with start(shop, CI="", **env) as terminal:  # it is remembered
+        at_rest(terminal)
+        leave(terminal)
+    assert OFFER not in terminal.everything
+
+
+def test_what_is_typed_at_once_is_a_prompt(shop: Path) -> None:
+    with start(shop, CI="") as terminal:
+        terminal.wait("opening …")
+        terminal.type("1 line too many?\r")
+        terminal.wait("this needs a model")
+        at_rest(terminal)
+        leave(terminal)
+    [log] = logs()
+    assert '"text":"1 line too many?"' in log.read_text()
+    assert settings() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "env"),
+    [((), {"CI": "true"}), (("--model", "offline"), {}), ((), {"PATCHWRIGHT_MODEL": "offline"})],
+)
+def test_it_is_not_offered_where_something_is_set_or_nobody_could_answer(
+    arguments: tuple[str, ...], env: Mapping[str, str], shop: Path
+) -> None:
+    argv = [*cli.PATCHWRIGHT, *arguments]
+    with Terminal(argv, cwd=shop, env=cli.environment({"CI": "", **env})) as terminal:
+        at_rest(terminal)
+        leave(terminal)
+    assert OFFER not in terminal.everything
+
+
+def test_what_is_missing_is_told_in_a_line_each(tmp_path: Path) -> None:
+    root = tmp_path / "bare"
+    root.mkdir()
+    cli.git(root, "init", "-q")
+    (root / "notes.txt").write_text("nothing to test\n")
+    with start(root, columns=160, CI="") as terminal:
+        terminal.wait("1  offline")
+        terminal.wait("To use a model: export ANTHROPIC_API_KEY=…")
+        terminal.wait("! tests: ")
+        at_rest(terminal)
+        leave(terminal)
