@@ -65,6 +65,10 @@ _SILENT = {"plan", "finish", "propose"}
 """Tools with their own view: the plan, and the summary that ends a turn."""
 
 
+def _leave_unlinked(line: str) -> str:
+    return line
+
+
 class LineView:
     """Writer of events as lines; text streamed by `show_delta` is not written again with its message.
 
@@ -88,6 +92,8 @@ class LineView:
     ) -> None:
         self.width = width
         self.actions = ActionTracker()
+        self.link: Callable[[str], str] = _leave_unlinked
+        """Turns the paths of a finished line into links."""
         self._write = write
         self._colour = colour
         self._paint = make_painter(colour=colour)
@@ -242,11 +248,11 @@ class LineView:
         if diff := event.data.get("diff"):
             yield from format_diff(str(diff), self._lay_out_diff(), limit=DIFF_LINES)
         if isinstance(files := event.data.get("files"), list | tuple) and files:
-            yield self._format_detail(", ".join(quote_name(str(each)) for each in files))
+            yield self.link(self._format_detail(", ".join(quote_name(str(each)) for each in files)))
         if untrusted := event.data.get("untrusted"):  # not truncated: it ends with the remedy
             yield self._paint(f"  {sanitize_text(str(untrusted))}", "yellow")
         for where, code, score in iterate_suspects(event.data, SUSPECTS):
-            yield self._paint(self._format_detail(f"{score:.2f}  {where}  {code}"), "yellow")
+            yield self.link(self._paint(self._format_detail(f"{score:.2f}  {where}  {code}"), "yellow"))
         for where, why in iterate_fixes(event.data):
             yield self._paint(self._format_detail(f"{self._get_mark('good')} {where}  {why}"), "green")
 
@@ -281,7 +287,9 @@ class LineView:
             else ""
         )
         style: Style = "red" if event.failed else "yellow" if bad else "green"
-        return f"{self._paint(sign, style)} {self._paint(tool, 'bold')}{about}{self._paint(tail, 'dim')}"
+        return self.link(
+            f"{self._paint(sign, style)} {self._paint(tool, 'bold')}{about}{self._paint(tail, 'dim')}"
+        )
 
     def _format_failure(self, event: ObservationEvent) -> Iterator[str]:
         lines = [line for line in event.text.splitlines() if line.strip()] or ["failed"]
@@ -300,7 +308,7 @@ class LineView:
     def _format_failures(self, report: Mapping[str, object]) -> Iterator[str]:
         listed = list(iterate_failures(report, FAILURES))
         for test, message in listed:
-            yield self._paint(self._format_detail(test), "red")
+            yield self.link(self._paint(self._format_detail(test), "red"))
             if message:
                 yield self._paint(self._format_detail(f"  {message}"), "dim")
         every = report.get("failures")

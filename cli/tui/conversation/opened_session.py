@@ -6,12 +6,14 @@ import contextlib
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent.app_dirs import Home
 from agent.events import End, MessageEvent, ObservationEvent, Prompt
 from agent.model.protocol import Model
 from agent.turn.runtime import Runtime
 from cli.output.notices import read_resume_notice
+from cli.output.style.path_links import PathLinks, can_link, can_link_lines
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.chat import Chat
 from cli.tui.conversation.header import choose_tip, format_facts
@@ -43,6 +45,8 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
     runtime = opened.runtime
     chat = Chat(front, runtime, home=opened.home, make_model=opened.make_model, settings=opened.settings)
     unnamed = not opened.is_first and not chat.settings.session.model and runtime.model.name == "offline"
+    if front.redraws and front.terminal.colour and chat.settings.terminal.links and can_link():
+        chat.view.use_links(PathLinks(Path(runtime.workspace.root), lines=can_link_lines()).link)
     chat.show_message(format_facts(runtime, opened.runner), "dim")
     if prompts := runtime.session.list_prompts():
         chat.show_message(f"session {runtime.session.id}, turn {len(prompts) + 1}", "dim")

@@ -91,6 +91,10 @@ class SessionView:
         self._started, self._waited, self._tokens = 0.0, 0.0, 0  # of the turn
         self._doing = ""
 
+    def use_links(self, link: Callable[[str], str]) -> None:
+        """Turn the paths of actions and test runs into links by `link`."""
+        self._lines.link = link
+
     def echo_prompt(self, text: str) -> None:
         """Print the user's text permanently; a long one is cut after `ECHOED_LINES` lines."""
         lines = sanitize_text(text).split("\n")
@@ -320,7 +324,7 @@ class SessionView:
         if self._folds:
             line = self._format_folds()
             self._folds.clear()
-            self._print_block("lines", f"{line}\n")
+            self._print_block("lines", f"{self._lines.link(line)}\n")
 
     def _format_folds(self) -> str:
         terminal = self._front.terminal
