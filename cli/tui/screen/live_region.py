@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit.filters import Condition, is_done
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, StyleAndTextTuples
-from prompt_toolkit.layout import ConditionalContainer, FormattedTextControl, Window
+from prompt_toolkit.layout import AnyContainer, ConditionalContainer, FormattedTextControl, Window
+from prompt_toolkit.layout.screen import Screen
 from prompt_toolkit.styles import Attrs, Style
 
 from cli.output.style.paint import get_mark
@@ -119,19 +120,22 @@ class LiveRegion:
     queued: Sequence[str] = ()
     asking: QuestionPrompt | None = None
     drawn: str = field(default="", init=False)
+    _upper_rule: AnyContainer | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.working = WorkingLine(waiting=self.waiting)
 
     def build_upper_parts(self) -> list[ConditionalContainer]:
         """Build the parts above the prompt, each as high as its text."""
+        upper_rule = self.build_rule()
+        self._upper_rule = upper_rule.content
         return [
-            make_part(self._format_answer, self._draw_answer),
+            make_part(self._format_answer, lambda: bool(self.drawn)),
             make_part(self._format_activity, lambda: bool(self.working.doing) and self.asking is None),
             make_part(self._format_queued, lambda: bool(self.queued)),
             make_part(lambda: "", lambda: self.asking is None or self.terminal().rows >= LOW),
             make_part(self._format_question, lambda: bool(self.asking)),
-            self.build_rule(),
+            upper_rule,
         ]
 
     def build_rule(self) -> ConditionalContainer:
@@ -153,11 +157,16 @@ class LiveRegion:
             return []
         return [("class:placeholder", truncate_text(self.purpose(), self.terminal().columns - 4))]
 
-    def _draw_answer(self) -> bool:
+    def refresh(self) -> None:
+        """Take the present end of the output, before the region is measured and drawn."""
         # a question needs the rows of a small window; nothing is streamed meanwhile
         is_hidden = self.asking is not None and self.terminal().rows < TALL
         self.drawn = self.draw() if self.draw and not is_hidden else ""
-        return bool(self.drawn)
+
+    def find_fixed_row(self, drawn: Screen | None) -> int:
+        """Return the row of the region, as it was drawn, from which on it seldom changes; 0 if it is not known."""
+        places = drawn.visible_windows_to_write_positions if drawn is not None else {}
+        return max(places[self._upper_rule].ypos - 1, 0) if self._upper_rule in places else 0
 
     def _format_answer(self) -> AnyFormattedText:
         return ANSI(self.drawn)
