@@ -71,9 +71,22 @@ def list_agents(folder: Path, *, as_json: bool) -> int:
     if as_json:
         _print_json([_describe(each) for each in catalog.agents.values()])
         return int(Exit.DONE)
+    from cli.output.tables import Column, print_table
+
     width = max(len(name) for name in catalog.agents)
-    for each in catalog.agents.values():
-        print(sanitize_text(f"{each.name:<{width}}  {each.description}  ({each.source})").replace("\n", " "))
+    rows = [
+        [
+            sanitize_text(text).replace("\n", " ")
+            for text in (f"{each.name:<{width}}", each.description, str(each.source))
+        ]
+        for each in catalog.agents.values()
+    ]
+    columns = [
+        Column(title="agent", style=lambda text: "bold"),
+        Column(title="for", wraps=True),
+        Column(title="from", wraps=True, style=lambda text: "dim"),
+    ]
+    print_table(columns, rows, [f"{name}  {description}  ({source})" for name, description, source in rows])
     _print_notices(catalog)
     return int(Exit.DONE)
 

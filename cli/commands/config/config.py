@@ -175,10 +175,12 @@ def print_path() -> int:
 
 def print_key_actions() -> int:
     """Print one row per action that a key can be bound to."""
+    from cli.output.tables import Column, print_table
     from cli.settings.key_actions import ACTIONS, MEANING
 
-    for action, bound in ACTIONS.items():
-        print(f"{action:<10} {', '.join(bound):<22} {MEANING[action]}")
+    rows = [(action, ", ".join(bound), MEANING[action]) for action, bound in ACTIONS.items()]
+    columns = [Column(title="action"), Column(title="keys"), Column(title="does", wraps=True)]
+    print_table(columns, rows, [f"{action:<10} {keys:<22} {meaning}" for action, keys, meaning in rows])
     return 0
 
 

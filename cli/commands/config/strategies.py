@@ -50,8 +50,20 @@ def list_strategies(folder: Path, *, as_json: bool) -> int:
         rows = [{"name": name, "chosen": name == chosen, **asdict(NOTES[name])} for name in STRATEGIES]
         print(json.dumps(rows))
         return int(Exit.DONE)
+    from cli.output.tables import Column, print_table
+
+    lines, table = [], []
     for name in STRATEGIES:
         note = NOTES[name]
-        print(f"{name}{' (strategy.name)' if name == chosen else ''}: {note.summary}")
-        print(f"  costs: {note.cost}\n  pays:  {note.pays}")
+        lines.append(f"{name}{' (strategy.name)' if name == chosen else ''}: {note.summary}")
+        lines.append(f"  costs: {note.cost}\n  pays:  {note.pays}")
+        mark = "\n(strategy.name)" if name == chosen else ""
+        table.append((name + mark, note.summary, note.cost, note.pays))
+    columns = [
+        Column(title="strategy", style=lambda text: "bold"),
+        Column(title="does", wraps=True),
+        Column(title="costs", wraps=True),
+        Column(title="pays", wraps=True),
+    ]
+    print_table(columns, table, lines)
     return int(Exit.DONE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,17 +56,47 @@ def list_sessions(folder: Path, *, all_projects: bool, flat: bool, as_json: bool
         return 0
     if not found:
         print("no sessions yet" if root is None else sanitize_text(f"no sessions in {root}"), file=sys.stderr)
-    for depth, each in tree:
-        print("  " * depth + format_session_line(each, with_project=all_projects))
+    _print_tree(tree, with_project=all_projects)
     return 0
+
+
+def _print_tree(tree: Sequence[tuple[int, SessionSummary]], *, with_project: bool) -> None:
+    from cli.output.tables import Column, print_table
+
+    lines = ["  " * depth + format_session_line(each, with_project=with_project) for depth, each in tree]
+    columns = [
+        Column(title="session"),
+        Column(title="last used", style=lambda text: "dim"),
+        Column(title="outcome", style=lambda text: "green" if text == "done" else "yellow"),
+        Column(title="steps", right=True),
+        Column(title="cost", right=True),
+        *([Column(title="project", wraps=True)] if with_project else []),
+        Column(title="title", wraps=True),
+    ]
+    rows = [
+        (
+            "  " * depth + each.id,
+            _format_time(each),
+            sanitize_text(each.outcome),
+            str(each.steps),
+            "" if each.cost is None else f"${each.cost:.4f}",
+            *([sanitize_text(str(each.project))] if with_project else []),
+            sanitize_text(each.title),
+        )
+        for depth, each in tree
+    ]
+    print_table(columns, rows, lines)
+
+
+def _format_time(summary: SessionSummary) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
 
 
 def format_session_line(summary: SessionSummary, *, with_project: bool = False) -> str:
     """Format a session on one line: id, time, outcome, steps, cost, title."""
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.updated))
     cost = "" if summary.cost is None else f"  ${summary.cost:.4f}"
     where = f"  {summary.project}" if with_project else ""
     steps = f"{summary.steps} step{'' if summary.steps == 1 else 's'}"
     return sanitize_text(
-        f"{summary.id}  {when}  {summary.outcome:<12}  {steps:>9}{cost}{where}  {summary.title}"
+        f"{summary.id}  {_format_time(summary)}  {summary.outcome:<12}  {steps:>9}{cost}{where}  {summary.title}"
     )
