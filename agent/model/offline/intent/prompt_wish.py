@@ -103,8 +103,9 @@ _BESIDE = re.compile(
 
 _INTERROGATIVE = re.compile(
     r"(?:(?:and|but|so|well|ok|okay|hey|hi|please|also|wtf|now)\b[\s,:]*)*"
-    r"(?:what(?:'s|s)?|which|who(?:'s|m|se)?|where(?:'s)?|when|why|how|is|are|am|was|were|does|did|has|can|could"
+    r"(?:what(?:'s|s)?|which|who(?:'s|m|se)?|where(?:'s)?|why|how|is|are|am|was|were|does|did|has|can|could"
     r"|(?:do|have|had)(?=\s+(?:i|you|u|we|they|it|the|this|that|these|those|there|any|all|some|my|our|your|tests?)\b)"
+    r"|when(?=\s+(?:was|were|did|is|are|does|do|will|has|have|should|can)\b)"
     r"|isn't|aren't|doesn't|don't (?:i|you|we|they|the)|didn't|can't|couldn't|shouldn't|won't|wasn't|weren't|hasn't"
     r"|can|could|should|would|will|may|might|must|any idea|wtf|in (?:which|what)|to (?:which|what)|since when"
     r"|for what)\b",
@@ -141,6 +142,8 @@ _SPARED = re.compile(
     r"|\bjust (?:looking|asking|curious)\b",
     re.IGNORECASE,
 )
+LONG = 80
+"""Words from which on a prompt is likely to hold a report, whose middle is no part of the request."""
 _CURIOUS = re.compile(r"\b(?:understand|know|explain|why|how)\b", re.IGNORECASE)
 
 
@@ -161,10 +164,10 @@ def classify_prompt(prompt: str) -> Wish:
         return "question"
     if any(_orders_repair(each) for each in sentences) or (FOREIGN_REPAIR.search(text) and not asks):
         return _weigh_other_work(sentences, "repair")
+    if asks_for_repair(prompt) and "?" not in text and not _CURIOUS.search(sentences[0].text):
+        return "repair"  # a report of a bug has sentences of all kinds
     if asks:
         return "question"
-    if asks_for_repair(prompt) and not _CURIOUS.search(text):
-        return "repair"
     if _names_other_work(sentences) or FOREIGN_WORK.search(text):
         return "other"
     return "other" if any(_repairs_no_code(each) for each in sentences) else "unclear"
@@ -178,7 +181,10 @@ def orders_repair(prompt: str) -> bool:
 
 def forbids_changes(prompt: str) -> bool:
     """Return whether a prompt forbids changes of the code, in one of the languages that are understood."""
-    text = remove_quoted_text(prompt)
+    text = remove_quoted_text(prompt).strip()
+    if len(text.split()) > LONG:  # the report of a bug: what it says of writing is not said of this work
+        first, *_, last = paragraphs if len(paragraphs := text.split("\n\n")) > 1 else (text, "")
+        text = f"{first}\n{last}"
     return asks_to_change_nothing(prompt) or bool(_SPARED.search(text) or FOREIGN_NO_CHANGE.search(text))
 
 

@@ -10,6 +10,7 @@ import pytest
 from agent.model.offline.intent.chosen_wish import ANSWER_CHOSEN, REPAIR_CHOSEN, decide_wish
 from agent.model.offline.intent.prompt_wish import classify_prompt, forbids_changes
 from agent.model.offline.intent.question_topics import find_names, read_question
+from agent.verify.prompt_intent import asks_for_passing_tests
 from cli.tui.conversation.plan_mode import ASKED
 
 Row = tuple[str, str, str]
@@ -117,6 +118,21 @@ def test_a_repair_that_may_not_be_written_is_asked_for_as_a_suggestion() -> None
         question = read_question(prompt)
         assert question is not None
         assert question.topic == "fix"
+
+
+def test_a_report_of_a_bug_is_a_wish_whatever_sentences_it_holds() -> None:
+    report = "word " * 90
+    for prompt in (
+        "there is a bug: the receipt is wrong. When I pay, it fails. How it is computed I do not know.",
+        "Bug: cart total\n\nHow to reproduce: call total([1]). Expected 1, got 0.",
+        f"Fix: the total\n\n{report} and you do not write the file.\n\nThanks",
+    ):
+        assert classify_prompt(prompt) == "repair", prompt
+
+
+def test_no_question_is_verified_by_a_run_of_the_tests() -> None:
+    questions = [prompt for kind, _, prompt in ROWS if kind == "question"]
+    assert [each for each in questions if asks_for_passing_tests(each)] == []
 
 
 def test_what_the_person_has_chosen_decides() -> None:
