@@ -81,7 +81,9 @@ class ChatPlanMode:
         return False
 
     async def handle_turn_end(self, end: End) -> None:
-        """Ask the user how to proceed with the plan after a turn in plan mode."""
+        """Ask the user how to proceed with the plan after a turn in plan mode; the offline engine makes none."""
+        if self._chat.runtime.model.name == "offline":
+            return
         if not self.on or end.outcome not in ("done", "nothing-to-do", "not-achieved"):
             return
         plan = [item.text for item in self._chat.runtime.workspace.plan if item.status != "done"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.model.offline.intent.chosen_wish import ANSWER_CHOSEN
+from cli.tui.conversation.plan_mode import ASKED
 from tests.support import cli
 from tests.support.talking import AT_SIZES, ask, at_rest, leave, log_of
 from tests.support.terminal import Terminal
@@ -33,9 +34,22 @@ def test_the_person_says_what_is_meant(shop: Path, columns: int, rows: int) -> N
         terminal.wait("looked up")
         at_rest(terminal)
         ask(terminal, "where is total defined?", "cart.py:1")  # no question about a question
+        terminal.type("/plan\r")
+        terminal.wait("plan ·")
+        at_rest(terminal)
+        ask(terminal, "look at total", "looked up")  # in plan mode it can only be a question
         leave(terminal)
     assert (shop / "cart.py").read_bytes() == before
     events = log_of(shop)
-    assert [each["outcome"] for each in events if each["kind"] == "end"] == ["interrupted", "done", "done"]
-    assert [each["text"] for each in events if each["kind"] == "steer"] == [ANSWER_CHOSEN]
+    assert [each["outcome"] for each in events if each["kind"] == "end"] == [
+        "interrupted",
+        "done",
+        "done",
+        "done",
+    ]
+    assert [each["text"] for each in events if each["kind"] == "steer"] == [
+        ANSWER_CHOSEN,
+        ASKED,
+        ANSWER_CHOSEN,
+    ]
     assert "edit" not in {each["tool"] for each in events if each["kind"] == "action"}
