@@ -204,8 +204,16 @@ def _create_server_model(
     )
     if facts.window and known is None:
         made.window = facts.window  # until the server is asked, or if it does not say
+    made.program = facts.program
     always = (known is not None and not known.tools) or facts.tools is False
-    return TextTools(made, always=always, on_notice=context.on_notice, on_refusal=remember_refusal)
+    return TextTools(
+        made,
+        always=always,
+        on_notice=context.on_notice,
+        on_refusal=remember_refusal,
+        start=facts.format,
+        on_kept=lambda form: remember(ServerFacts(program=made.program, format=form)),
+    )
 
 
 def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: str, *, at_home: bool) -> Wire:

@@ -106,7 +106,7 @@ class Request:
 
     shared: characters at the beginning of `system` that are the same in every folder, None if all are; what a model
         is told beside them goes behind them, so that a server's prefix cache holds from folder to folder
-    temperature: in place of the usual one, where the wire format takes it
+    temperature: in place of the usual one; schema: that the answer has to fit; where the wire format takes them
     """
 
     system: str
@@ -115,6 +115,7 @@ class Request:
     max_output: int | None = None
     shared: int | None = None
     temperature: float | None = None
+    schema: Mapping[str, Any] | None = None
 
     def split_system(self) -> tuple[str, str]:
         """Return the part of the system prompt that all folders share, and the rest, "" if there is none."""

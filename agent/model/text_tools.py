@@ -8,11 +8,12 @@ with tool calls is searched, too, since weak ones forget how to call.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
+from agent.model.call_format import CallFormat, FormatChoice
 from agent.model.protocol import (
     AssistantMessage,
     Delta,
@@ -29,6 +30,7 @@ from agent.model.protocol import (
     compute_price,
     prepare_model,
 )
+from agent.model.servers.server_facts import takes_schema
 from agent.model.stream_filter import StreamFilter
 from agent.model.wire_formats.wire_protocol import encode_json
 from tools.core.action import Action
@@ -41,6 +43,7 @@ class TextTools:
     always: never try to send tools
     on_notice: receives one line when the model turns out to need the protocol
     on_refusal: called when the endpoint refuses tools
+    start, on_kept: the form of calls that the model was seen to get right, "" for none; see `FormatChoice`
     """
 
     def __init__(
@@ -50,11 +53,14 @@ class TextTools:
         always: bool = False,
         on_notice: Callable[[str], None] = lambda text: None,
         on_refusal: Callable[[], None] = lambda: None,
+        start: str = "",
+        on_kept: Callable[[str], None] = lambda form: None,
     ) -> None:
         self.inner = model
+        known = next((each for each in _FORMATS if each == start), "text" if always else "tools")
+        self._format = FormatChoice("text" if always and known == "tools" else known, on_kept)
         self.name = model.name
         self.window = model.window
-        self.as_text = always
         self._on_notice = on_notice
         self._on_refusal = on_refusal
         self._told = False
@@ -70,8 +76,14 @@ class TextTools:
         """See `prepare_model`."""
         await prepare_model(self.inner)
         self.window = self.inner.window
-        if getattr(self.inner, "takes_tools", None) is False:
-            self.as_text = True
+        self._format.takes_schema = takes_schema(getattr(self.inner, "program", ""))
+        if getattr(self.inner, "takes_tools", None) is False and not self.as_text:
+            self._format.give_up_tools()
+
+    @property
+    def as_text(self) -> bool:
+        """Whether the tools are described in words, and calls are looked for in the text."""
+        return self._format.current != "tools"
 
     def price(self, usage: Usage) -> float | None:
         """Return the US dollars of a call with this usage, None if not known."""
@@ -95,18 +107,48 @@ class TextTools:
                 return
             except ToolsRefused:  # raised before any text: nothing has been shown
                 self._on_notice(f"{self.name} takes no tools: they are described to it in words")
-                self.as_text = True
+                self._format.give_up_tools()
                 self._on_refusal()
         if not request.tools:
             async with aclosing(self.inner.stream(request)) as stream:  # type: ignore[type-var]
                 async for delta in stream:
                     yield delta
             return
+        if self._format.current == "json":
+            async for delta in self._stream_object(request):
+                yield delta
+            return
         async with aclosing(
             self._stream_extracting_calls(request, self._translate_request(request), sure=False)
         ) as deltas:
             async for delta in deltas:
                 yield delta
+
+    async def _stream_object(self, request: Request) -> AsyncGenerator[Delta, None]:
+        """Yield the reply to a request whose answer is one JSON object; its text is shown once it is known."""
+        from agent.model.json_mode import build_guide, build_schema, read_reply
+
+        messages = self._translated.translate_messages(request.messages)
+        guided = request.add_guide(build_guide(request.tools))
+        sent = replace(guided, messages=messages, tools=(), schema=build_schema(request.tools))
+        self._returned.add_messages(request.messages)
+        async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
+            async for delta in stream:
+                if isinstance(delta, Reply):
+                    search = _CallExtractor(request.tools, self._returned, sure=False)
+                    found = read_reply(delta, request.tools) or search.add_calls(delta)
+                    if found.text:
+                        yield TextDelta(text=found.text)
+                    self._judge(found, request)
+                    yield found
+                elif not isinstance(delta, TextDelta):
+                    yield delta
+
+    def _judge(self, reply: Reply, request: Request) -> None:
+        """Change the form of calls where the model gets the present one wrong again and again."""
+        names = {tool.name for tool in request.tools}
+        if (changed := self._format.judge(reply, names)) is not None:
+            self._on_notice(f"{self.name} writes calls that cannot be read: {_FORMATS[changed]}")
 
     async def _stream_extracting_calls(
         self, request: Request, sent: Request, *, sure: bool
@@ -137,6 +179,7 @@ class TextTools:
         if sure and len(found.actions) > len(reply.actions) and not self._told:
             self._told = True
             self._on_notice(f"{self.name} writes its tool calls as text; they are understood")
+        self._judge(found, request)
         yield found
 
     def _translate_request(self, request: Request) -> Request:
@@ -146,6 +189,14 @@ class TextTools:
             self._system = (request.system, request.tools, guided)
         messages = self._translated.translate_messages(request.messages)
         return replace(request, system=guided.system, shared=guided.shared, messages=messages, tools=())
+
+
+_FORMATS: Mapping[CallFormat, str] = {
+    "tools": "the endpoint's own form is used again",
+    "json": "the server now enforces their form",
+    "text": "the tools are described in words",
+}
+"""Forms of calls, and the notice of a change to each."""
 
 
 class _CallExtractor:

@@ -96,6 +96,7 @@ class HttpModel:
         self._ask_server = ask_server
         self._on_learned = on_learned
         self.takes_tools: bool | None = None
+        self.program = ""
         self._idle_timeout = idle_timeout
         self._patience = patience
         self._use_wire(wire)
@@ -114,7 +115,7 @@ class HttpModel:
         ask, self._ask_server = self._ask_server, None
         if ask is None or self._window_known or (facts := await ask()) is None:
             return
-        self.takes_tools = facts.tools
+        self.takes_tools, self.program = facts.tools, facts.program
         if facts.window:
             self.window, self._window_known = facts.window, True
         self._on_learned(facts)

@@ -25,6 +25,7 @@ class ServerFacts:
     program: of the server ("llama.cpp", "ollama", "vllm", "lmstudio"), "" if it does not show
     window: tokens of a request and its answer, 0 if not known
     tools: whether the endpoint takes tools; None if not known
+    format: of its calls that the model got right (`agent.model.call_format`), "" if not known
     learned: seconds since the epoch
     """
 
@@ -33,6 +34,7 @@ class ServerFacts:
     window_source: str = ""
     tools: bool | None = None
     tools_source: str = ""
+    format: str = ""
     learned: float = 0.0
 
     def update(self, newer: ServerFacts) -> ServerFacts:
@@ -40,9 +42,16 @@ class ServerFacts:
         found = replace(self, program=newer.program or self.program, learned=newer.learned)
         if newer.window:
             found = replace(found, window=newer.window, window_source=newer.window_source)
+        if newer.format:
+            found = replace(found, format=newer.format)
         if newer.tools is not None:
             found = replace(found, tools=newer.tools, tools_source=newer.tools_source)
         return found
+
+
+def takes_schema(program: str) -> bool:
+    """Return whether a server of this program makes a reply fit a JSON schema (`response_format`)."""
+    return program in ("llama.cpp", "ollama", "vllm", "lmstudio")
 
 
 class ServerMemory:
@@ -88,7 +97,7 @@ def _build_key(base: str, model: str) -> str:
 
 def _parse_facts(entry: Mapping[str, Any]) -> ServerFacts | None:
     kinds: dict[str, Any] = {"window": int, "learned": int | float, "tools": bool | None}
-    kinds |= dict.fromkeys(("program", "window_source", "tools_source"), str)
+    kinds |= dict.fromkeys(("program", "window_source", "tools_source", "format"), str)
     if set(entry) - set(kinds) or not all(isinstance(value, kinds[name]) for name, value in entry.items()):
         return None  # of another version, or damaged
     return ServerFacts(**entry)

@@ -31,6 +31,7 @@ class ChatDialect:
     images: accepts images; else a note says that there was one
     sticky: key that routes requests with the same beginning to the same cache, "" if the endpoint accepts
     none
+    schemas: makes a reply fit a schema
     splits: what the system prompt says of the folder goes with the first message, since templates of open models
         render the tools after the system message: the server's prefix cache then holds from folder to folder
     """
@@ -44,6 +45,7 @@ class ChatDialect:
     images: bool = True
     sticky: str = ""
     splits: bool = False
+    schemas: bool = True
 
 
 _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
@@ -56,6 +58,8 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "prompt_cache_key": {"sticky": ""},
     "cache_control": {"mark": False},
     "image": {"images": False},
+    "response_format": {"schemas": False},
+    "json_schema": {"schemas": False},
 }
 """Words in an endpoint's refusal (400 or 422), and the dialect change that each leads to."""
 
@@ -90,11 +94,16 @@ class ChatWire:
             options["temperature"] = dialect.temperature
         if request.temperature is not None and not dialect.sticky:  # newer models of OpenAI refuse it
             options["temperature"] = request.temperature
+        if request.schema is not None and dialect.schemas:
+            form = {"name": "reply", "strict": True, "schema": request.schema}
+            options["response_format"] = {"type": "json_schema", "json_schema": form}
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
         messages = [fixed.system] if fixed.system else []
-        form = self._form if dialect.images else ""  # hundreds of messages, nearly all encoded before
-        messages += [message.wire.get(form) or self._encode_message(message) for message in request.messages]
+        encoding = self._form if dialect.images else ""  # hundreds of messages, nearly all encoded before
+        messages += [
+            message.wire.get(encoding) or self._encode_message(message) for message in request.messages
+        ]
         if rest:
             self._place_rest(rest, request.messages, messages)
         if (
