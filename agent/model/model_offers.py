@@ -55,10 +55,11 @@ def list_known_offers(selection: ModelSelection, used: Iterable[str] = ()) -> li
         *models.fallback,
         *models.catalog,
     )
-    known = [*((each, "your settings") for each in named), *((each, "used here before") for each in used)]
     keys = find_key_variables(selection.env)
-    known += [
-        (model, f"key in {variable}") for variable, model in DEFAULTS.items() if variable in keys.values()
+    known = [
+        *((each, "your settings") for each in named),
+        *((model, f"key in {variable}") for variable, model in DEFAULTS.items() if variable in keys.values()),
+        *((each, "used here before") for each in used),
     ]
     found = {name: _build_offer(name, source, selection) for name, source in reversed(known) if name}
     offers = {name: found[name] for name, _ in known if name}

@@ -34,7 +34,10 @@ class Option:
     why: str
 
 
-OFFLINE = Option("offline", "no model: an engine that mends failing tests")
+OFFLINE = Option("offline", "no model: mends failing tests")
+
+MOST_KEYS = 3
+"""Providers with a key that are offered; /model lists all."""
 
 
 def is_first_run(home: Home, settings: Settings, session: Path, env: Mapping[str, str]) -> bool:
@@ -87,13 +90,13 @@ class FirstRun:
         task.add_done_callback(self._tasks.discard)
 
     async def _offer(self) -> None:
-        from agent.model.model_factory import choose_default_model
-        from agent.model.model_offers import find_key_variables, find_server_offers
+        from agent.model.model_offers import find_server_offers
+        from agent.model.providers.endpoints import DEFAULTS
 
-        options = []
-        if default := choose_default_model(os.environ):
-            provider = default.partition("/")[0]
-            options.append(Option(default, f"its key is in {find_key_variables(os.environ)[provider]}"))
+        keys = {
+            variable: model for variable, model in DEFAULTS.items() if os.environ.get(variable, "").strip()
+        }
+        options = [Option(model, f"key in {variable}") for variable, model in list(keys.items())[:MOST_KEYS]]
         servers = await find_server_offers(os.environ)
         options += [Option(each.name, each.source) for each in servers[:1]]
         if self._over:
@@ -112,7 +115,8 @@ class FirstRun:
             "\nNothing is set up yet. Which model?\n"
             + "\n".join(rows)
             + more
-            + "\nA number and Enter chooses; any other text is a prompt. /model lists all."
+            + "\nA number and Enter chooses; any other text is a prompt"
+            + f" for {self._chat.runtime.model.name}. /model lists all."
         )
 
     async def _use(self, option: Option) -> None:

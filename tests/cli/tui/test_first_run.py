@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,6 +13,7 @@ import pytest
 
 from agent.app_dirs import Home
 from tests.support import cli
+from tests.support.golden import compare
 from tests.support.talking import at_rest, leave, logs
 from tests.support.terminal import Terminal
 
@@ -59,7 +61,7 @@ def test_a_key_a_server_or_none_is_chosen_and_stored_only_if_asked(shop: Path, s
     with start(shop, CI="", **env) as terminal:
         terminal.wait(OFFER)
         terminal.wait("1  anthropic/claude-sonnet-5")
-        terminal.wait("its key is in ANTHROPIC_API_KEY")
+        terminal.wait("key in ANTHROPIC_API_KEY")
         terminal.wait("2  ollama/tiny:1b")
         terminal.wait("3  offline")
         assert "sk-ant" not in terminal.everything
@@ -90,6 +92,21 @@ def test_a_key_a_server_or_none_is_chosen_and_stored_only_if_asked(shop: Path, s
         at_rest(terminal)
         leave(terminal)
     assert OFFER not in terminal.everything
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(50, 20), (80, 24), (160, 50)])
+def test_the_offer_looks_as_it_did(columns: int, rows: int, shop: Path, server: str) -> None:
+    env = {"OLLAMA_HOST": server, "ANTHROPIC_API_KEY": "sk-ant-never-shown"}
+    with start(shop, columns, rows, CI="", **env) as terminal:
+        terminal.wait("/model lists")
+        terminal.wait("! tests: ")
+        at_rest(terminal)
+        text = terminal.everything
+        shown = text[text.index("Nothing is set up") : text.index("\n! tests")]
+        compare(
+            re.sub(r"port \d+|^\s+\d{4,5}$", "port (number)", shown, flags=re.M), f"first-{columns}x{rows}"
+        )
+        leave(terminal)
 
 
 def test_what_is_typed_at_once_is_a_prompt(shop: Path) -> None:
