@@ -32,6 +32,7 @@ from agent.model.protocol import (
 )
 from agent.model.servers.server_facts import takes_schema
 from agent.model.stream_filter import StreamFilter
+from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.wire_protocol import encode_json
 from tools.core.action import Action
 from tools.core.untrusted_output import enclose_in_tag
@@ -157,7 +158,7 @@ class TextTools:
         self._returned.add_messages(request.messages)
         search = _CallExtractor(request.tools, self._returned, sure=sure)
         gate = StreamFilter((tool.name for tool in request.tools), search.has_call)
-        text: list[str] = []
+        text = TextPieces()
         reply: Reply | None = None
         async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
             async for delta in stream:

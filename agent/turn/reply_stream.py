@@ -31,6 +31,7 @@ from agent.model.protocol import (
     Request,
     TextDelta,
 )
+from agent.model.text_pieces import TextPieces
 from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
@@ -146,7 +147,7 @@ class _Received:
     """
 
     def __init__(self, asked: str) -> None:
-        self.text: list[str] = []
+        self.text = TextPieces()
         self.reply: Reply | None = None
         self.loops = False
         self._thought = 0
@@ -158,7 +159,7 @@ class _Received:
             self.text.append(delta.text)
             if (kept := self._in_text.feed(delta.text)) is not None:
                 self.loops = True
-                self.text = ["".join(self.text)[:kept]]
+                self.text[:] = ["".join(self.text)[:kept]]
         elif isinstance(delta, Reply):
             self.reply = delta
         else:

@@ -19,6 +19,7 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
 )
+from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import Assembler, Json, Stop, parse_token_count
 from tools.core.action import Action
@@ -80,8 +81,8 @@ class ChatAssembler(Assembler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
+        self._text = TextPieces()
+        self._reasoning = TextPieces()
         self._calls: list[_Call] = []
         self._at: dict[int, _Call] = {}
         self._stop: Stop = "other"
