@@ -150,6 +150,7 @@ def _reset_guideline(own: Path) -> int:
 async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], model: str, old: str) -> str:
     """Print the facts that were lacking and the edit; return the edited guideline."""
     from agent.context.compression import guideline_tuning
+    from cli.output.diff.print_diff import print_diff
 
     lacking = []
     for pair in pairs:
@@ -173,15 +174,10 @@ async def _propose_guideline(home: Home, sessions: Path, pairs: Sequence[str], m
             await asked.close()
     for each in lacking:
         print(sanitize_text(f"# lacked: {each.kind} {each.word} (from {each.tool})"))
-    print(
-        sanitize_text(
-            guideline_tuning.diff_guidelines(old, new)
-            or "# nothing to propose: the shortened runs lacked nothing"
-        ),
-        end="",
-    )
-    if not lacking:
-        print()
+    if diff := guideline_tuning.diff_guidelines(old, new):
+        print_diff(diff)
+    else:
+        print("# nothing to propose: the shortened runs lacked nothing")
     return new
 
 
