@@ -7,8 +7,10 @@ The floor is `python -c pass` for starting, and `cat` on the same kind of termin
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -259,11 +261,35 @@ def streamed(times: int) -> None:
             )
 
 
+def scrolled(times: int) -> None:
+    """How many lines of a streamed answer stand in the scrollback more than once, or not at all."""
+    from tests.support.terminal import Terminal as ModelledTerminal
+
+    answer = make_answer(60_000)
+    numbered = re.compile(r"Sentence \d+ |def f\d+\(|return x \+ \d+ ")
+    with server([{"text": answer}, {"text": "NO MORE"}]) as (url, _), repository() as (root, env):
+        argv = [COMMAND, "--model", "openai/test", "--api-base", url]
+        with ModelledTerminal(argv, cwd=root, env=env, columns=100, rows=24) as terminal:
+            terminal.wait("openai/test")
+            terminal.type("go\r")
+            terminal.wait("THE END")
+            terminal.wait("done")
+            shown = Counter(numbered.findall(terminal.everything))
+    expected = set(numbered.findall(answer))
+    again = sum(count - 1 for count in shown.values())
+    print(f"scrollback  {len(expected)} lines: {again} written again, {len(expected - shown.keys())} missing")
+
+
 def main() -> None:
-    """All of them, or those that are named (ready, resume, stream); a number is how often each is repeated."""
+    """All of them, or those that are named (ready, resume, stream, scroll); a number is how often each is repeated."""
     times = next((int(each) for each in sys.argv[1:] if each.isdecimal()), 5)
     named = [each for each in sys.argv[1:] if not each.isdecimal()]
-    for name, measure in (("ready", prompt_ready), ("resume", resumed), ("stream", streamed)):
+    for name, measure in (
+        ("ready", prompt_ready),
+        ("resume", resumed),
+        ("stream", streamed),
+        ("scroll", scrolled),
+    ):
         if not named or name in named:
             measure(times)
     print(TARGETS)
