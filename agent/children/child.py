@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, suppress
 
 from agent.budget.purse import Purse
 from agent.children.executor import Execution
+from agent.children.gather import finish_anyway
 from agent.children.places import OpenPlace
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import ChildEvent, End
@@ -47,6 +48,7 @@ class Child:
         self._save_patch = save_patch
         self._resources = resources
         self._turn: asyncio.Task[End] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._record(
             ChildEvent(
                 child=self.id,
@@ -145,7 +147,14 @@ class Child:
         self._execution.stop()
 
     async def close(self) -> None:
-        """End the turn, if one runs, release the session and its files, and give back what is left of its budget."""
+        """End the turn, if one runs, release the session and its files, and give back what is left of its budget.
+
+        A cancellation meanwhile is raised when that is done: what it cut off would be left behind.
+        """
+        self._closing = self._closing or asyncio.create_task(self._release())
+        await finish_anyway(self._closing)
+
+    async def _release(self) -> None:
         if self._turn is not None:
             await self._stop_turn()
         try:

@@ -1,4 +1,4 @@
-"""Waiting for several child sessions at once, so that none outlives an interruption or a failure of another."""
+"""Waiting for child sessions, so that none outlives an interruption or a failure of another."""
 
 from __future__ import annotations
 
@@ -19,3 +19,16 @@ async def gather_all(awaited: Sequence[Awaitable[Result]]) -> list[Result]:
             if not task.cancelling():  # a second cancellation would cut off its cleaning up
                 task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def finish_anyway(task: asyncio.Task[Result]) -> Result:
+    """Wait for a task to its end, also when the caller is cancelled meanwhile; that is raised afterwards."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()

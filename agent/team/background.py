@@ -27,6 +27,7 @@ class BackgroundAgents:
         self._tasks: dict[str, asyncio.Task[Report]] = {}
         self._arrived: list[str] = []
         self._delivered: set[str] = set()
+        self._delivering = asyncio.Lock()
         self._closing = False
 
     @property
@@ -97,23 +98,27 @@ class BackgroundAgents:
 
     async def _deliver(self, child: str) -> Observation | None:
         """Bring in the work of an agent that has reported; None if it has to work on."""
-        done = self._tasks[child]
+        async with self._delivering:  # two calls may wait for one agent
+            done = self._tasks[child]
+            if not done.done():
+                return None
+            observation = await self._finish_task(child, done)
+            self._forget_arrival(child)
+            if observation is not None:
+                self._delivered.add(child)
+            return observation
+
+    async def _finish_task(self, child: str, done: asyncio.Task[Report]) -> Observation | None:
+        name = self._get_name(child)
         if done.cancelled():
-            observation = Observation(text=f"{self._get_name(child)}: ended with the session", failed=True)
-        elif (error := done.exception()) is not None:
-            observation = Observation(text=f"{self._get_name(child)}: {error}", failed=True)
-        else:
-            report = done.result()
-            if child not in self._delivered:  # a report that is asked for again is not brought in again
-                finished = await self._finish(child, report)
-                if self._tasks.get(child) is not done:  # it works on
-                    self._forget_arrival(child)
-                    return None
-                report = finished or report
-            observation = self._build(report)
-        self._forget_arrival(child)
-        self._delivered.add(child)
-        return observation
+            return Observation(text=f"{name}: ended with the session", failed=True)
+        if (error := done.exception()) is not None:
+            return Observation(text=f"{name}: {error}", failed=True)
+        report = done.result()
+        if child in self._delivered:  # what is asked for again is not brought in again
+            return self._build(report)
+        finished = await self._finish(child, report)
+        return None if finished is None else self._build(finished)
 
     def _forget_arrival(self, child: str) -> None:
         self._arrived = [each for each in self._arrived if each != child]

@@ -333,7 +333,11 @@ class Team:
         row = self.activity.find_row(name)
         found = self._runtime.running_children.get(row.child) if row is not None else None
         if found is None:
-            known = ", ".join(map(self._get_name, self._runtime.running_children)) or "none"
+            rows = self.activity.rows
+            known = (
+                ", ".join(rows[each].name for each in self._runtime.running_children if each in rows)
+                or "none"
+            )
             raise UserError(Fault.USAGE, f"no agent {name!r} is at work here", f"At work: {known}.")
         return found
 

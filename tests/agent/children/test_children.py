@@ -356,3 +356,22 @@ def test_a_killed_parent_leaves_whole_logs_and_finds_its_children(shop: Path, tm
     resumed = CliRunner().invoke(app, ["resume", session, "-p", "go on", "-C", str(shop), "--no-commit"])
     assert "cut off with this session: child " in resumed.stderr
     assert (shop / "count").read_text() == "x\n"
+
+
+def test_a_cancellation_while_children_end_leaves_no_worktree(shop: Path, parent: SessionSettings) -> None:
+    """All end at once, one worktree is removed after the other, and none of it is cut off."""
+    spec = ChildSpec(prompt="work", place="worktree")
+
+    async def story(runtime: Runtime, children: Children) -> None:
+        begun = [await children.start(spec) for _ in range(6)]
+        ending = [asyncio.ensure_future(each.close()) for each in begun]
+        await asyncio.sleep(0.05)
+        for each in ending:
+            each.cancel()
+        await asyncio.wait(ending)
+        assert list((Home.from_environment().cache / "worktrees").glob("patchwright-*")) == []
+        assert children.open_children == []
+        assert runtime.running_children == {}
+
+    play(shop, parent, story)
+    assert git(shop, "worktree", "list").count("\n") == 1

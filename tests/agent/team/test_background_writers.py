@@ -119,7 +119,7 @@ def test_a_conflict_goes_to_the_agent_and_then_to_the_session(
     )
     turns = [
         {"calls": [*begin("one")["calls"], *edit(LINE, "gross", "REQUIREMENTS.md")["calls"]]},
-        {"calls": [call("delegate", child="one-1")]},
+        {"calls": [call("delegate", child="one-1")] * 2},
         {"text": "Done.", "expect": [told, "It is net."]},
         {"text": "Done."},
     ]

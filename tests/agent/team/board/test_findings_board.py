@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.events import ObservationEvent
+from agent.events import ObservationEvent, Prompt
 from agent.session.log import read_events
 from agent.team.attach import SessionTeam
+from agent.team.board.board_log import open_logged_board
 from agent.team.board.findings_board import (
     LONGEST_NOTE,
     MOST_FINDINGS,
@@ -144,6 +145,21 @@ def test_a_kill_loses_no_finding_and_they_come_back_as_data(shop: Path, tmp_path
         assert len(team.team.board.findings) == 1
 
     play_team(shop, team_settings(tmp_path, turns, agents), story, session=session)
+
+
+def test_the_roles_of_a_team_have_a_board_of_their_turn(shop: Path, tmp_path: Path) -> None:
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        session = runtime.session
+        found = SharedFinding(author="a", note="It is here.", place="cart.py:1")
+        assert open_logged_board(session, "team").admit(found, count_lines=FILES.get) == ""
+        assert open_logged_board(session, "team").findings == [], "what was not recorded is not there"
+        open_logged_board(session, "team").record(found)
+        assert open_logged_board(session, "team").findings == [found]
+        assert open_logged_board(session).findings == []
+        begin = session.append(Prompt(text="The next turn"))
+        assert open_logged_board(session, "team", after=begin.id).findings == []
+
+    play_team(shop, team_settings(tmp_path, [{"text": "hello"}], {}), story)
 
 
 @given(st.lists(findings, max_size=90))
