@@ -10,6 +10,7 @@ from cli.output.amounts import format_money
 from cli.output.style.paint import MARKS, Paint, Style
 from cli.output.style.terminal import truncate_text
 from sandbox.sanitize import sanitize_text
+from tools.core.text import format_count
 
 
 @dataclass(slots=True)
@@ -93,12 +94,14 @@ class AttemptTable:
         column = 0 if unicode else 1
         between, dots = MARKS["between"][column], MARKS["ellipsis"][column]
         mark, style = _get_mark(row, self.choice)
+        role = row.attempt.hint if row.attempt.strategy == "team" else ""
         if row.ended is not None:
-            parts = [describe_candidate(row.ended), *_format_cost(row.ended)]
+            told = _describe_role(row.ended, role) if role else describe_candidate(row.ended)
+            parts = [told, *_format_cost(row.ended)]
         else:
             steps = f"step {row.steps + 1}"
-            parts = [f"attempt {row.attempt.number}: {steps}", row.doing]
-        parts += describe_variation(row.attempt)
+            parts = [f"{role or f'attempt {row.attempt.number}'}: {steps}", row.doing]
+        parts += [each for each in describe_variation(row.attempt) if each != role]
         text = sanitize_text(between.join(filter(None, parts))).replace("\n", " ")
         return paint(truncate_text(f"{MARKS[mark][column]} {text}", width, ellipsis=dots), style)
 
@@ -109,6 +112,15 @@ def _get_mark(row: _Row, choice: ChoiceEvent | None) -> tuple[str, Style]:
     if choice is not None and choice.attempt == row.attempt.number:
         return "good", "green"
     return "quiet", "dim"
+
+
+def _describe_role(candidate: CandidateEvent, role: str) -> str:
+    """Return one line about a role of a team: most of them change nothing that could be checked."""
+    checked = "" if candidate.verification.startswith("not-needed") else candidate.verification
+    changed = format_count(len(candidate.files), "file") if candidate.patch else ""
+    return "; ".join(
+        filter(None, [f"{role}: {checked or candidate.outcome}", changed, f"{candidate.seconds:.0f} s"])
+    )
 
 
 def _format_cost(candidate: CandidateEvent) -> list[str]:

@@ -77,12 +77,15 @@ def size_team(scores: Mapping[str, float], commits: Sequence[Sequence[str]]) -> 
     sources = [path for path in files if not _is_test(path)]
     groups = _group_files(sources, commits)
     tested = len(files) - len(sources)
-    told = f"{len(sources)} files in {len({PurePosixPath(path).parent for path in sources})} folders"
+    folders = {PurePosixPath(path).parent for path in sources}
+    told = f"{format_count(len(sources), 'file')} in {format_count(len(folders), 'folder')}"
     if len(groups) <= 1:
         why = "are changed together" if len(sources) > 1 else "is one place"
         return TeamSize(children=1, reason=f"single: {told} {why}")
     children = min(len(groups), MOST_CHILDREN)
-    reason = f"{children} children: {told}, {len(groups)} independent groups, {tested} test files"
+    reason = (
+        f"{children} children: {told}, {len(groups)} independent groups, {format_count(tested, 'test file')}"
+    )
     return TeamSize(children=children, reason=reason)
 
 

@@ -57,6 +57,21 @@ def test_a_row_follows_its_attempt() -> None:
     assert rows(table) == []
 
 
+def test_a_role_of_a_team_has_its_name() -> None:
+    table = AttemptTable()
+    for number, role in enumerate(("plan", "cart"), 1):
+        table.handle_event(
+            AttemptEvent(number=number, child=role, strategy="team", hint=role, model="openai/b")
+        )
+    unchecked = CandidateEvent(attempt=1, outcome="done", verification="not-needed: no file was changed")
+    table.handle_event(unchecked)
+    assert rows(table) == ["· plan: done; 0 s · openai/b", "▸ cart: step 1 · openai/b"]
+    table.handle_event(
+        CandidateEvent(attempt=2, verification="passed: 2 passed", patch="out:1", files=["a.py"])
+    )
+    assert rows(table)[1] == "· cart: passed: 2 passed; 1 file; 0 s · openai/b"
+
+
 def test_an_export_lists_the_attempts_with_their_sessions() -> None:
     page = render_markdown(iter([Prompt(text="do it"), *BEGUN, *ENDED, CHOICE, End(outcome="done")]))
     assert page.index("- **attempt 2: passed") < page.index("- attempt 1: failed") < page.index("**done**")

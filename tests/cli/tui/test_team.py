@@ -46,16 +46,18 @@ def test_the_roles_of_a_team_are_seen_steered_stopped_and_opened(columns: int, r
     with talk(shop, own, "--tests", "true", columns=columns, rows=rows, **env) as terminal:
         at_rest(terminal)
         terminal.type(f"/team {TASK}\r")
-        terminal.wait("attempt 1: step 2")
+        terminal.wait("▸ brief: step 2")
         terminal.type("/agents steer brief-1 the status is fine\r")
         terminal.wait("gets it after its present step")
         terminal.type("/agents\r")
         terminal.wait("▸ brief-1 · at work")
-        terminal.wait("attempt 3: step 1")
+        terminal.wait("▸ tester: step 1")
         terminal.type("/agents stop tester-3\r")
         terminal.wait("stopping tester-3")
         terminal.wait("Mend the total")
         terminal.wait("no tests were written for it")
+        for row in ("· plan: done; ", "· tester: interrupted; ", "· cart: passed: "):
+            terminal.wait(row)
         at_rest(terminal)
         terminal.type("/agents\r")
         for row in ("✔ plan-2 · done", "✗ tester-3 · interrupted", "✔ cart-4 · done", "✔ reviewer-5 · done"):

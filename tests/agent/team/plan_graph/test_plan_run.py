@@ -111,7 +111,7 @@ def test_sequential_work_stays_single_and_independent_work_is_bounded() -> None:
     assert single.reason == "single: 2 files in 2 folders are changed together"
     many = size_team({"a/x.py": 1.0, "b/y.py": 0.9, "tests/test_x.py": 0.8, "far.py": 0.1}, [])
     assert (many.children, many.edges) == (2, 2)
-    assert many.reason.startswith("2 children: 2 files in 2 folders, 2 independent groups, 1 test files")
+    assert many.reason.startswith("2 children: 2 files in 2 folders, 2 independent groups, 1 test file")
     assert many.enlarge(0, "mail") is many
     larger = many.enlarge(3, "mail")
     assert (larger.children, larger.reason) == (3, "3 children: 3 failing tests at mail")
