@@ -40,6 +40,7 @@ SESSIONS = CHECKOUT / "docs/sessions.md"
 USER_RULES = CHECKOUT / "docs/rules.md"
 AGENTS = CHECKOUT / "docs/agents.md"
 AGENT_HOOKS = CHECKOUT / "docs/agent-hooks.md"
+COMING_FROM = CHECKOUT / "docs/coming-from.md"
 COMMANDS = CHECKOUT / "docs/commands.md"
 SKILLS = CHECKOUT / "docs/skills.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
@@ -59,6 +60,7 @@ PAGES = (
     USER_RULES,
     AGENTS,
     AGENT_HOOKS,
+    COMING_FROM,
     COMMANDS,
     SKILLS,
     OFFLINE,
@@ -88,6 +90,7 @@ ENDS = {
     "rules": {0},
     "agents": {0},
     "skill": {0},
+    "import": {3},
     "agent-hooks": {0},
     "symbols": {0},
     "localize": {0},

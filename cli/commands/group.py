@@ -40,6 +40,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "setup.demo": ("demo",),
     "setup.trust": ("trust",),
     "setup.init": ("init",),
+    "config.import_": ("import",),
     "offline.policy": ("policy",),
     "config.rules": ("rules",),
     "config.agents": ("agents",),
@@ -55,7 +56,7 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
-    "Project": "init doctor demo config rules agents skill agent-hooks strategies trust completion",
+    "Project": "init import doctor demo config rules agents skill agent-hooks strategies trust completion",
     "Expert": "apply kernel functions policy context replay schema",
 }
 """Commands by heading, in the order of `patchwright --help`."""

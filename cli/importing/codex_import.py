@@ -1,0 +1,92 @@
+"""What users set up for Codex: `~/.codex/config.toml`, prompts and skills."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from cli.importing.import_plan import ImportPlan, add_servers
+from sandbox.errors import UserError
+from sandbox.fs.regular_file import SETTINGS, read_regular_file
+
+_APPROVALS = {
+    "untrusted": "ask",
+    "on-request": "auto",
+    "on-failure": "auto",
+    "never": "never",
+}
+_EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
+_TAKEN = {
+    "model",
+    "model_provider",
+    "model_providers",
+    "model_reasoning_effort",
+    "approval_policy",
+    "sandbox_mode",
+    "sandbox_workspace_write",
+    "mcp_servers",
+    "projects",
+}
+
+
+def read_codex(root: Path) -> ImportPlan:
+    """Return what can be taken over."""
+    plan = ImportPlan()
+    folder = Path(os.environ.get("CODEX_HOME") or Path("~/.codex").expanduser())
+    source = str(folder / "config.toml")
+    settings = _read_toml(folder / "config.toml", plan)
+    provider = str(settings.get("model_provider") or "openai")
+    model = settings.get("model")
+    if provider == "openai":
+        plan.set_model("model", model, source)
+    else:
+        _add_provider(plan, settings, provider, model, source)
+    if (effort := _EFFORTS.get(str(settings.get("model_reasoning_effort")))) is not None:
+        plan.set_value("models.effort", effort)
+    if (approval := _APPROVALS.get(str(settings.get("approval_policy")))) is not None:
+        plan.set_value("approval", approval)
+    mode = settings.get("sandbox_mode")
+    if mode == "read-only":
+        plan.set_value("mode", "read-only")
+    elif mode == "danger-full-access":
+        plan.left.append(f"{source}: sandbox_mode {mode}: it lifts every bound; set `mode` to full yourself")
+    write = settings.get("sandbox_workspace_write")
+    if isinstance(write, dict) and write.get("network_access"):
+        plan.left.append(f"{source}: network_access: name the hosts that commands may reach in `network`")
+    if isinstance(write, dict) and write.get("writable_roots"):
+        plan.left.append(f"{source}: writable_roots: commands write in the workspace only")
+    add_servers(plan, settings.get("mcp_servers"), source)
+    plan.leave_unknown(settings, _TAKEN, source)
+    plan.add_files(folder / "prompts", "commands")
+    plan.add_files(folder / "skills", "skills", "")
+    if (folder / "AGENTS.md").is_file():
+        plan.left.append(f"{folder / 'AGENTS.md'}: put what holds for a project into its AGENTS.md")
+    return plan
+
+
+def _add_provider(
+    plan: ImportPlan, settings: dict[str, Any], provider: str, model: object, source: str
+) -> None:
+    providers = settings.get("model_providers")
+    found = providers.get(provider) if isinstance(providers, dict) else None
+    base = found.get("base_url") if isinstance(found, dict) else None
+    if isinstance(base, str) and isinstance(model, str):
+        plan.set_value("model", f"openai/{model}")
+        plan.set_value("api_base", base)
+        plan.left.append(f"{source}: the key of {provider!r}: export it as OPENAI_API_KEY")
+    else:
+        plan.left.append(f"{source}: the model {model!r} of {provider!r}: set `model` to a name of ours")
+
+
+def _read_toml(path: Path, plan: ImportPlan) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        content = read_regular_file(path, SETTINGS)
+        return tomllib.loads((content or b"").decode("utf-8"))
+    except UserError as error:
+        plan.left.append(error.message)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        plan.left.append(f"{path}: it is no TOML: {error}")
+    return {}
