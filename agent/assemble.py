@@ -66,7 +66,7 @@ def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: H
             folder=session.folder,
         )
         runtime = _build_runtime(place, request, models, model, session)
-        if place.model != "offline" and has_hook_files(home, root):
+        if has_hook_files(home, root):
             from agent.extension.hooks.hook_monitor import attach_hooks
 
             attach_hooks(runtime, home)
@@ -159,8 +159,8 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
 def _load_skills(
     place: SessionEnvironment, request: SessionRequest, toolbox: Toolbox
 ) -> SessionSkills | None:
-    """Load the skills, and offer their tool; None where there are none, or no model reads them."""
-    if place.model == "offline" or not has_skills(place.home, place.root):
+    """Load the skills, and offer their tool; None where there are none."""
+    if not has_skills(place.home, place.root):
         return None
     from agent.extension.skills.session_skills import SessionSkills, make_skill_tool
     from agent.extension.skills.skill_catalog import load_skills

@@ -21,6 +21,14 @@ def is_trusted(home: Home, root: Path, place: str, found: Sequence[Definition]) 
     return any(each is not None and store.read_trusted_digest(each / place) == digest for each in roots)
 
 
+def has_trust(home: Home, root: Path, place: str) -> bool:
+    """Return whether the user trusts any such definitions: where not, what is there need not be read."""
+    from sandbox.fs.repository import find_main_work_tree
+
+    store, roots = TrustStore(home.config), [root, find_main_work_tree(root)]
+    return any(each is not None and store.read_trusted_digest(each / place) for each in roots)
+
+
 def describe_untrusted(number: int, what: str, root: Path) -> str:
     """Return the notice for files of a project that are not used. what: one of them, such as "skill"."""
     counted = f"1 {what}" if number == 1 else f"{number} {what}s"

@@ -23,14 +23,15 @@ def read_claude(root: Path) -> ImportPlan:
     plan.set_model("model", settings.get("model"), source)
     _add_permissions(plan, settings.get("permissions"), source)
     plan.leave_unknown(settings, _TAKEN, source)
-    if settings.get("hooks"):
+    if isinstance(settings.get("hooks"), dict):
         import json
 
-        from agent.extension.hooks.hook_definition import parse_hooks
+        from agent.extension.hooks.hook_definition import EVENTS, parse_hooks
 
         found = parse_hooks(settings, source, plan.left, is_project=False)
         plan.shown += [f"{each.label}: {each.runs}" for each in found]
-        text = json.dumps({"hooks": settings["hooks"]}, indent=2, ensure_ascii=False)
+        known = {event: each for event, each in settings["hooks"].items() if event in EVENTS}
+        text = json.dumps({"hooks": known}, indent=2, ensure_ascii=False)
         plan.files["agent-hooks.json"] = f"{text}\n".encode()
     state = read_json(user / ".claude.json", plan)
     add_servers(plan, state.get("mcpServers"), "~/.claude.json")

@@ -181,7 +181,11 @@ class Gateway:
             self._mark_passed(action)  # or failed before that
             current_action.reset(outer)
         if self.hooks is not None and self.hooks.follows(action):
-            observation = await self._run_after_hooks(self.hooks, action, observation, span)
+            try:
+                observation = await self._run_after_hooks(self.hooks, action, observation, span)
+            except asyncio.CancelledError:  # the action itself has ended
+                self._record_observation(action, observation, self._measure_seconds(action, started))
+                raise
         observation = self._record_observation(action, observation, self._measure_seconds(action, started))
         if span is not None and span.before:
             await self._end_span(span)

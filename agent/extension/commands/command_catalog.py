@@ -23,7 +23,7 @@ from tools.core.text import clip, format_size
 MOST_FILES = 500
 """Files of one folder that are read."""
 
-SHELL = re.compile(r"!`([^`\n]+)`")
+SHELL = re.compile(r"(?<![^\s(])!`([^`\n]+)`")
 """A command line whose output becomes part of the prompt."""
 
 

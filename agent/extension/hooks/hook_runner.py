@@ -32,6 +32,8 @@ async def run_hook(runtime: Runtime, hook: HookDefinition, given: Mapping[str, A
         return build_failure(hook, f"it took more than {hook.timeout:g} s")
     except UserError as error:
         return build_failure(hook, error.message)
+    except Exception as error:  # of the system, or ours: a hook must not end the session
+        return build_failure(hook, f"{type(error).__name__}: {error}")
 
 
 async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.app_dirs import Home
-from agent.extension.project_trust import describe_untrusted, is_trusted
+from agent.extension.project_trust import describe_untrusted, has_trust, is_trusted
 from agent.extension.skills.skill_check import find_deviations
 from agent.extension.skills.skill_file import BadSkill, Skill, parse_skill
-from agent.extension.skills.skill_files import list_skill_files, read_skill_file
+from agent.extension.skills.skill_files import list_skill_files, measure_skill, read_skill_file
 from agent.extension.skills.skill_folders import FILE, FOLDERS, TRUST_PLACE, list_user_folders
 from sandbox.errors import UserError
 from sandbox.policy.trust import Definition
@@ -21,6 +21,9 @@ from tools.core.text import clip, format_count, format_size
 
 MOST_SKILLS = 500
 """Skills of one folder that are read."""
+
+MOST_BYTES = 64_000_000
+"""Bytes of all skills of a project: they are read at each start, to see whether they are as they were trusted."""
 
 _SCRIPTS = "scripts/"
 
@@ -53,7 +56,8 @@ def load_skills(home: Home, root: Path) -> SkillCatalog:
     """Load the skills of a session in the workspace at `root`. Those that cannot be used become notices."""
     loaded = _Loading()
     found = list(_find_project_skills(root, loaded))
-    if found and is_trusted(home, root, TRUST_PLACE, _list_definitions(root, found)):
+    asks = bool(found) and has_trust(home, root, TRUST_PLACE)
+    if asks and is_trusted(home, root, TRUST_PLACE, _list_definitions(root, found)):
         loaded.add_skills(found)
     elif found:
         loaded.notices.append(describe_untrusted(len(found), "skill", root))
@@ -123,7 +127,7 @@ class _Loading:
 
 
 def _find_project_skills(root: Path, loaded: _Loading) -> Iterator[_Found]:
-    inside = root.resolve()
+    inside, left = root.resolve(), MOST_BYTES
     for parent in FOLDERS:
         for name in _list_names(root / parent):
             folder = root / parent / name
@@ -133,8 +137,13 @@ def _find_project_skills(root: Path, loaded: _Loading) -> Iterator[_Found]:
                 )
                 continue
             found = _read_skill(root, folder, f"{parent}/{name}", quote_name(f"{parent}/{name}"), loaded)
-            if found is not None:
-                yield found
+            if found is None:
+                continue
+            left -= measure_skill(folder, found.files)
+            if left < 0:
+                loaded.add_bad(f"{found.source}: not used: the skills of this project are larger than 64 MB")
+                return
+            yield found
 
 
 def _find_user_skills(home: Home, loaded: _Loading) -> Iterator[_Found]:

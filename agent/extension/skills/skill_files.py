@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from agent.extension.skills.skill_file import Skill
 from agent.extension.skills.skill_folders import FILE
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
-from sandbox.fs.regular_file import SOURCE, read_regular_file
+from sandbox.fs.regular_file import SETTINGS, SOURCE, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
 
 MOST_FILES = 1_000
@@ -38,6 +40,15 @@ def list_skill_files(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(each for each in found if each != FILE))
 
 
+def measure_skill(folder: Path, files: Sequence[str]) -> int:
+    """Return the bytes of a skill's files; one that is gone counts nothing."""
+    total = 0
+    for name in files:
+        with suppress(OSError):
+            total += (folder / name).stat().st_size
+    return total
+
+
 def read_skill_file(root: Path, inside: str, folder: Path, name: str) -> bytes | None:
     """Return the bytes of a file of a skill, None if there is none. Raises UserError for a name that leads out of it.
 
@@ -48,14 +59,15 @@ def read_skill_file(root: Path, inside: str, folder: Path, name: str) -> bytes |
         raise UserError(
             Fault.USAGE, f"{name!r} is no file of a skill", "Name it relative to the skill's folder."
         )
+    limit = SETTINGS if name == FILE else SOURCE
     if inside:
-        return read_workspace_file(root, f"{inside}/{name}", SOURCE)
+        return read_workspace_file(root, f"{inside}/{name}", limit)
     path = folder / name
     if not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(
             Fault.USAGE, f"{str(path)!r} is a link that leads out of the skill", "Name another file."
         )
-    return read_regular_file(path, SOURCE)
+    return read_regular_file(path, limit)
 
 
 def copy_skill(skill: Skill, root: Path, target: Path) -> Path:

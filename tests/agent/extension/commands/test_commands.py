@@ -115,6 +115,7 @@ def test_the_prompt_of_a_command(shop: Path) -> None:
     write(
         shop / ".claude/commands",
         plain="Explain it.",
+        wow="Hello!`touch hacked`",
         all="All: $ARGUMENTS; costs $100.",
         words="First $1, second ${x} $2, third <$3>.",
         shell='Log: !`echo $1; echo "$ARGUMENTS"; touch ~/no` end',
@@ -133,6 +134,7 @@ def test_the_prompt_of_a_command(shop: Path) -> None:
 
     found = asyncio.run(
         expand(
+            "/wow",
             "/plain",
             "/plain cart.py",
             "/plain cart.py\n\n<stdin>\nx\n</stdin>",
@@ -146,25 +148,26 @@ def test_the_prompt_of_a_command(shop: Path) -> None:
         )
     )
     prompts = [each.prompt if each is not None else None for each in found]
-    assert prompts[:5] == [
+    assert prompts[:6] == [
+        "Hello!`touch hacked`",
         "Explain it.",
         "Explain it.\n\ncart.py",
         "Explain it.\n\ncart.py\n\n<stdin>\nx\n</stdin>",
         "All: !`touch hacked` $1; costs $100.",
         "First a b, second ${x} c, third <>.",
     ]
-    assert prompts[5] is not None
-    assert prompts[5].startswith("Log: <output command=")
-    assert "\n;touch hacked;\n" in prompts[5]
-    assert prompts[5].endswith("</output> end")
     assert prompts[6] is not None
-    text, _, files = prompts[6].partition("\n\n")
+    assert prompts[6].startswith("Log: <output command=")
+    assert "\n;touch hacked;\n" in prompts[6]
+    assert prompts[6].endswith("</output> end")
+    assert prompts[7] is not None
+    text, _, files = prompts[7].partition("\n\n")
     assert text == "See @cart.py and @order.py and me@example.com and @nothing.py."
     assert files.startswith("<file path='cart.py'>")
-    assert prompts[6].count("<file ") == 1
-    assert "RATE = 2" in prompts[6]
-    assert prompts[7] is not None
-    assert "Hello Ann." in prompts[7]
-    assert prompts[8:] == [None, None]
+    assert prompts[7].count("<file ") == 1
+    assert "RATE = 2" in prompts[7]
+    assert prompts[8] is not None
+    assert "Hello Ann." in prompts[8]
+    assert prompts[9:] == [None, None]
     assert not (shop / "hacked").exists()
     assert not (Path.home() / "no").exists()

@@ -162,6 +162,18 @@ def test_a_skill_behind_a_link_to_elsewhere_is_not_read(shop: Path, tmp_path: Pa
         SessionSkills(found, shop, None).read_file(found.skills["inside"], "notes.md")
 
 
+def test_skills_of_a_project_that_are_too_large_are_not_read(shop: Path) -> None:
+    place = write_skill(shop / ".claude/skills", "big")
+    write_skill(shop / ".claude/skills", "tiny")
+    with (place / "data.bin").open("wb") as file:
+        file.truncate(65_000_000)
+    found = check_skills(Home.from_environment(), shop)
+    assert (list(found.skills), found.bad) == (
+        [],
+        (".claude/skills/big: not used: the skills of this project are larger than 64 MB",),
+    )
+
+
 def test_descriptions_are_cut_to_the_budget() -> None:
     skills = [parse(f"---\nname: skill-{n}\ndescription: {'d' * 300}\n---\nx") for n in range(10)]
     assert sum(map(len, describe_skills(skills, 8_000))) > 3_000
