@@ -331,6 +331,8 @@ def _build_unknown_model_error(name: str) -> UserError:
     import difflib
 
     provider, slash, model = name.partition("/")
-    near = difflib.get_close_matches(provider.lower(), [*ENDPOINTS, *LITELLM], n=1) if slash else []
+    known = [*ENDPOINTS, *LITELLM]
+    is_misspelt = bool(slash and model) and provider.lower() not in (*known, "litellm")
+    near = difflib.get_close_matches(provider.lower(), known, n=1) if is_misspelt else []
     hint = f"Did you mean {near[0]}/{model}?" if near else f"Name one as {_FORMS}"
     return UserError(Fault.CONFIGURATION, f"unknown model {name!r}", hint)

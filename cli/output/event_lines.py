@@ -104,6 +104,7 @@ class LineView:
         self._wraps = wraps
         self._tests = FailureTally()
         self._shown: Mapping[str, object] | None = None
+        self._listed: list[tuple[str, str]] = []  # failures of the turn that were listed last
         self._streamed = ""
         self._plan: list[tuple[str, str]] = []
         self._started = 0.0
@@ -137,7 +138,7 @@ class LineView:
         match event:
             case Prompt():
                 self._started, self.waited, self._unpriced = event.time, 0.0, False
-                self._tests, self._shown = FailureTally(), None
+                self._tests, self._shown, self._listed = FailureTally(), None, []
                 return []
             case MessageEvent():
                 return list(self._format_message(event))
@@ -307,6 +308,10 @@ class LineView:
 
     def _format_failures(self, report: Mapping[str, object]) -> Iterator[str]:
         listed = list(iterate_failures(report, FAILURES))
+        if listed and listed == self._listed:
+            yield self._paint(self._format_detail("the same as before"), "dim")
+            return
+        self._listed = listed
         for test, message in listed:
             yield self.link(self._paint(self._format_detail(test), "red"))
             if message:

@@ -32,7 +32,7 @@ MEANING: Mapping[str, str] = {
     "leave": "leave, on an empty line",
     "suspend": "put Patchwright into the background",
     "unfold": "the whole session, nothing folded",
-    "plan": "plan mode on and off",
+    "plan": "plan, ask, auto: the next of them",
 }
 
 

@@ -133,11 +133,15 @@ class Frontend(Protocol):
     redraws: there is a live region; without it everything has to be printed
     echoes: typed text is already on the screen and remains there
     waiting: time that questions have waited for the person
+    line_began: time at which the text that was sent last was begun, by the monotonic clock
     """
 
     redraws: bool
     echoes: bool
     waiting: WaitingTime
+
+    @property
+    def line_began(self) -> float: ...
 
     @property
     def redraw_interval(self) -> float:

@@ -99,7 +99,7 @@ def prompted(terminal: Terminal) -> str:
     """The row of the prompt, without its sign: what was sent before stands above it."""
     lines = reversed(terminal.text.split("\n"))
     typed = next((line[2:] for line in lines if line[:2] in (SIGN, f"{SIGN} ")), "")
-    return "" if typed.startswith((*PURPOSES, "say more: ")) else typed
+    return "" if typed.startswith((*PURPOSES, "say more; ")) else typed
 
 
 def below(terminal: Terminal, typed: str) -> str:

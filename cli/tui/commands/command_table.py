@@ -60,7 +60,7 @@ GROUPS: Mapping[str, tuple[Command, ...]] = {
         "Work": "plan requirements agents processes attempts team tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model cost context compact state",
-        "Reach": "mode approval mcp",
+        "Reach": "status mode approval mcp",
         "Session": "sessions resume fork rename copy trace export clear",
         "Program": "theme settings help quit",
     }.items()

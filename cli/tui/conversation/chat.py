@@ -262,7 +262,7 @@ class Chat:
         if self._person.is_asking:
             return "your answer"
         if self.is_working:
-            return "say more: it is delivered after the present step"
+            return "say more; it is told after this step"
         return "say what to plan" if self.planning.on else "say what to do, or / for commands"
 
     def _run_command(self, text: str, *, shown: bool = True) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from agent.team.person import UserQuestion, split_option
@@ -22,6 +23,7 @@ class TerminalPerson:
         self._show = show
         self._one = asyncio.Lock()
         self._waiting: asyncio.Future[str] | None = None
+        self._came = 0.0
 
     async def answer(self, question: UserQuestion) -> str:
         """See `Person.answer`."""
@@ -29,7 +31,7 @@ class TerminalPerson:
             self._show("The model asks", _format_question(question), _explain_answer(question))
             self._front.alert("a question waits for your answer")
             self._front.show_activity(WAITING)
-            self._waiting = asyncio.get_running_loop().create_future()
+            self._waiting, self._came = asyncio.get_running_loop().create_future(), time.monotonic()
             try:
                 with self._front.waiting:
                     answer = await self._waiting
@@ -43,8 +45,8 @@ class TerminalPerson:
         return self._waiting is not None
 
     def take_answer(self, text: str) -> bool:
-        """Take typed text for the answer; False if no question waits."""
-        if self._waiting is None or self._waiting.done():
+        """Take typed text for the answer; False if no question waits, or the text was begun before it came."""
+        if self._waiting is None or self._waiting.done() or self._front.line_began < self._came:
             return False
         self._waiting.set_result(text)
         return True

@@ -20,6 +20,7 @@ class PlainFrontend:
     """`Frontend` that prints lines, without control sequences. The terminal itself echoes and edits input."""
 
     redraws = False
+    line_began = float("inf")  # not known: each line may answer a question
 
     def __init__(self) -> None:
         self.echoes = sys.stdin.isatty()

@@ -109,6 +109,8 @@ class Screen:
         self._alert = alert
         self._pause = pause
         self._typed = float("-inf")  # time of the last text input
+        self.line_began = float("-inf")
+        self._is_line_begun = False
         self.stalled = False
         """Whether the terminal was not read at the end: further writes would block for ever."""
         self._hurried = False
@@ -129,6 +131,7 @@ class Screen:
             tempfile_suffix=".md",
             multiline=True,
             on_text_insert=lambda buffer: self._record_typing(),
+            on_text_changed=lambda buffer: self._record_line(buffer.text),
         )
 
     async def run(self, host: InputHandler) -> None:
@@ -307,6 +310,12 @@ class Screen:
         self._typed = time.monotonic()
         if asking is not None:
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
+
+    def _record_line(self, text: str) -> None:
+        """Record when a line was begun; it stays known after the line was sent."""
+        if text and not self._is_line_begun:
+            self.line_began = time.monotonic()
+        self._is_line_begun = bool(text)
 
     def _is_question_held(self) -> bool:
         """Return whether a question came while the user typed, so that keys go to the prompt until a pause."""

@@ -74,7 +74,7 @@ def test_the_settings_are_the_defaults() -> None:
     home.config.mkdir(parents=True)
     (home.config / "settings.toml").write_text(read_blocks("toml")[0])
     found = load_settings(home, None, {}, {}).session.agents
-    assert found == TeamSettings(models={"explore": "openai/gpt-5-mini"})
+    assert found == TeamSettings(models={"explore": "openai/gpt-5.4-mini"})
 
 
 def test_the_tables_name_every_agent_field_and_mode() -> None:
