@@ -32,6 +32,12 @@ def states_of(path: str, original: str) -> set[str]:
     return states
 
 
+def count_log_lines(home: Path) -> int:
+    """How far the session of a home has come."""
+    logs = (home / "data").glob("projects/*/sessions/*/log.jsonl")
+    return sum(log.read_bytes().count(b"\n") for log in logs)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_kills_at_random_moments_lose_nothing(ledger: Path, tmp_path: Path) -> None:
@@ -43,11 +49,12 @@ def test_kills_at_random_moments_lose_nothing(ledger: Path, tmp_path: Path) -> N
     turns[2]["repeat"] = 2  # as a model would: edits that a kill prevented are asked for again
     model = script(tmp_path, turns)
     originals = {path: (ledger / path).read_text() for path, _, _ in FIXES}
-    started = time.monotonic()
     template = tmp_path / "template"
     shutil.copytree(ledger, template, symlinks=True)
-    assert run("run", "go", "--model", model, cwd=ledger, wrap=("env",)).code == 0  # a real start, as below
-    whole = time.monotonic() - started
+    whole_home = tmp_path / "home-whole"
+    whole = run("run", "go", "--model", model, cwd=ledger, env={"PATCHWRIGHT_HOME": str(whole_home)})
+    assert whole.code == 0
+    lines = count_log_lines(whole_home)
     killed = 0
     for number in range(KILLS):
         shutil.rmtree(ledger)
@@ -59,7 +66,11 @@ def test_kills_at_random_moments_lose_nothing(ledger: Path, tmp_path: Path) -> N
             cwd=ledger, env=environment(env), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             start_new_session=True,
         )  # fmt: skip
-        time.sleep(dice.uniform(0.1, 1.0) * whole)
+        # By what it has done and not by the clock: a busy machine takes longer for this run than for the last one.
+        moment, later = dice.randrange(lines), dice.uniform(0, 0.1)
+        while count_log_lines(home) < moment and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(later)
         killed += process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.wait()
