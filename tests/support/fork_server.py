@@ -26,6 +26,9 @@ from typing import Any
 _READ_AT_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ", "NO_COLOR", "MALLOC_", "COVERAGE_", "PYDANTIC_")
 """Beginnings of the names of variables that Python or modules read when they are started or imported."""
 
+_READ_ON_TERMINAL = (*_READ_AT_START, "TERM", "COLORTERM", "XTERM_VERSION")
+"""The same, of what only a conversation on a terminal imports."""
+
 _PRELOADED = (
     "agent.context.system_prompt",
     "agent.model.model_factory",
@@ -70,14 +73,27 @@ _PRELOADED = (
 )
 """What most runs import, and all tools; nothing that reads the user's files or starts a program (as GitPython does)."""
 
+_PRELOADED_ON_TERMINAL = (
+    "cli.commands.run.interactive",
+    "cli.output.markdown.markdown_stream",
+    "cli.tui.commands.command_table",
+    "cli.tui.commands.custom_commands",
+    "cli.tui.conversation.opened_session",
+    "cli.tui.conversation.session_opener",
+    "cli.tui.input.prompt_completion",
+    "cli.tui.screen.session_view",
+    "cli.tui.terminal_session",
+)
+"""What a conversation imports as well."""
+
 _NUMBER = 8  # bytes of a process id or an exit status
 
 
-def can_fork_start(env: Mapping[str, str]) -> bool:
+def can_fork_start(env: Mapping[str, str], *, terminal: bool = False) -> bool:
     """Return whether a start with this environment is the same from the server as a real one."""
     if sys.platform != "linux" or not hasattr(os, "pidfd_open") or "coverage" in sys.modules:
         return False
-    return _select_start_variables(env) == _find_server().variables
+    return _select_start_variables(env, terminal) == find_server(terminal=terminal).variables
 
 
 def run_forked(
@@ -96,14 +112,14 @@ def run_forked(
         for each in (out, err, status):
             stack.callback(os.close, each)
         try:
-            _find_server().request(arguments, cwd, env, [read_in, *theirs])
+            find_server().request(arguments, cwd, env, [read_in, *theirs])
         except BaseException:
             os.close(write_in)
             raise
         finally:
             for each in (read_in, *theirs):
                 os.close(each)
-        process = _read_number(status)
+        process = read_number(status)
         try:
             texts = _communicate(write_in, stdin.encode(), (out, err), until)
             _wait_readable(status, until)
@@ -111,29 +127,37 @@ def run_forked(
             os.kill(process, signal.SIGKILL)
             raise subprocess.TimeoutExpired([*arguments], timeout) from None
         out_text, err_text = (io.TextIOWrapper(io.BytesIO(each)).read() for each in texts)
-        return os.waitstatus_to_exitcode(_read_number(status)), out_text, err_text
+        return os.waitstatus_to_exitcode(read_number(status)), out_text, err_text
+
+
+TERMINAL = {"TERM": "xterm-256color", "XTERM_VERSION": "XTerm(390)", "LANG": "C.UTF-8"}
+"""The environment of programs on a terminal; the model of the screen does not break lines anew in a window that gets
+narrower, as xterm does not."""
 
 
 class _Server:
     """The process that forks. variables: those of its environment that a start has to agree with"""
 
-    def __init__(self) -> None:
+    def __init__(self, terminal: bool) -> None:
         from tests.support.cli import environment
 
-        env = environment()
-        self.variables = _select_start_variables(env)
+        env = environment(TERMINAL if terminal else {})
+        self.variables = _select_start_variables(env, terminal)
         self._socket, theirs = socket.socketpair()
+        # as those of each start: the stream objects are made now. What a terminal's other end holds stays open.
+        self._terminal, end = os.openpty() if terminal else (-1, subprocess.PIPE)
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.fork_server", str(theirs.fileno())],
+                [sys.executable, "-m", "tests.support.fork_server", str(theirs.fileno()), str(int(terminal))],
                 env=env,
                 cwd=env["PYTHONPATH"],
-                # pipes, as those of each start: the stream objects are made now
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stdin=end,
+                stdout=end,
+                stderr=end,
                 pass_fds=[theirs.fileno()],
             )
+        if terminal:
+            os.close(end)
 
     @property
     def is_running(self) -> bool:
@@ -149,21 +173,22 @@ class _Server:
         self._socket.sendall(told)
 
 
-def _find_server() -> _Server:
-    """Return the server of this process, another one if it has ended."""
-    if not _get_server(os.getpid()).is_running:
+def find_server(*, terminal: bool = False) -> _Server:
+    """Return the server of this process, another one if it has ended. terminal: for starts on a terminal"""
+    if not _get_server(os.getpid(), terminal).is_running:
         _get_server.cache_clear()
-    return _get_server(os.getpid())
+    return _get_server(os.getpid(), terminal)
 
 
 @cache
-def _get_server(owner: int) -> _Server:
+def _get_server(owner: int, terminal: bool) -> _Server:
     """Return the server of a process: a fork has its own."""
-    return _Server()
+    return _Server(terminal)
 
 
-def _select_start_variables(env: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in env.items() if name.startswith(_READ_AT_START)}
+def _select_start_variables(env: Mapping[str, str], terminal: bool) -> dict[str, str]:
+    read = _READ_ON_TERMINAL if terminal else _READ_AT_START
+    return {name: value for name, value in env.items() if name.startswith(read)}
 
 
 def _communicate(write_in: int, content: bytes, ends: Sequence[int], until: float) -> list[bytes]:
@@ -200,7 +225,8 @@ def _wait_readable(end: int, until: float) -> None:
             raise TimeoutError
 
 
-def _read_number(end: int) -> int:
+def read_number(end: int) -> int:
+    """Read a process id or a wait status from the pipe of a start."""
     told = os.read(end, _NUMBER)
     assert told, "the server has ended: try python -m tests.support.fork_server 0"
     return int.from_bytes(told, "big")
@@ -246,22 +272,29 @@ def serve(control: socket.socket) -> list[Any]:
 
 def main() -> None:
     """Serve, and in each child run the program as `python -m` does."""
+    import fcntl
     import gc
     import runpy
+    import termios
 
     from patchwright.launcher import open_floors
 
     del sys.path[0]  # the current folder
     paths, before = list(sys.path), dict(os.environ)
+    terminal = sys.argv[2] == "1"
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # as the launcher does
     open_floors()
     from tools.builtin_tools import TOOLS, UNTOLD
 
-    for name in (*_PRELOADED, *(module for module, _ in (*TOOLS, *UNTOLD))):
+    tools = (module for module, _ in (*TOOLS, *UNTOLD))
+    for name in (*_PRELOADED, *tools, *(_PRELOADED_ON_TERMINAL if terminal else ())):
         importlib.import_module(name)
     os.environ.clear()
     os.environ.update(before)
     arguments, cwd, env, umask = serve(socket.socket(fileno=int(sys.argv[1])))
+    if terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     gc.unfreeze()
     os.environ.clear()

@@ -14,6 +14,10 @@ from typing import Any
 import pexpect
 import pyte
 
+from tests.support.cli import PATCHWRIGHT
+from tests.support.fork_server import TERMINAL, can_fork_start
+from tests.support.forked_program import ForkedProgram
+
 PATIENCE = 60.0
 """Seconds to wait for something to appear: a loaded machine is slow, and a pass does not wait for it."""
 
@@ -37,19 +41,19 @@ class Terminal:
         self._kept: tuple[dict[int, Any], int, int] | None = None
         self._screen = pyte.HistoryScreen(columns, rows, history=10_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._screen)
+        variables = {**os.environ, **TERMINAL, **env}
+        if variables["TERM"] == os.environ.get("TERM"):
+            variables["TERM"] = TERMINAL["TERM"]  # as a test says, not as the terminal from which it is run
+        self._process: ForkedProgram | pexpect.spawn
+        if tuple(argv[: len(PATCHWRIGHT)]) == PATCHWRIGHT and can_fork_start(variables, terminal=True):
+            words = argv[len(PATCHWRIGHT) :]
+            self._process = ForkedProgram(words, cwd=cwd, env=variables, rows=rows, columns=columns)
+            return
         self._process = pexpect.spawn(
             argv[0],
             list(argv[1:]),
             cwd=str(cwd),
-            # the model of the screen does not break lines anew in a window that gets narrower, as xterm does not
-            env={
-                **os.environ,
-                "XTERM_VERSION": "XTerm(390)",
-                "LANG": "C.UTF-8",
-                **env,
-                # as a test says, not as the terminal from which it is run
-                "TERM": env["TERM"] if env.get("TERM") != os.environ.get("TERM") else "xterm-256color",
-            },
+            env=variables,
             dimensions=(rows, columns),
             timeout=PATIENCE,
         )
@@ -149,7 +153,10 @@ class Terminal:
 
     def hang_up(self) -> None:
         """The window is closed: the program gets SIGHUP, and nobody reads any more."""
-        self._process.ptyproc.fileobj.close()
+        if isinstance(self._process, ForkedProgram):
+            self._process.hang_up()
+        else:
+            self._process.ptyproc.fileobj.close()
 
     def _read(self) -> bool:
         try:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Result, call, environment, run, script
+from tests.support.cli import PATCHWRIGHT, Result, call, environment, run, script
 from tests.support.fork_server import can_fork_start
+from tests.support.talking import at_rest
+from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow  # starts of the program, real ones too
 
 REAL = ("env",)
 """A prefix to start the program anew."""
 
-LOOK = (
+# While the program starts us it blocks all signals, and goes on a moment after we have begun.
+_SETTLED = (
+    "until grep -q '^SigBlk:.0*$' /proc/$PPID/status || [ $((n = n + 1)) -gt 100 ]; do sleep 0.1; done; "
+)
+
+LOOK = _SETTLED + (
     "grep -E '^(Sig[BCI]|Umask|NoNewPrivs|Seccomp:)' /proc/$PPID/status; ls /proc/$PPID/fd | head -4; env | sort"
     "; cut -d' ' -f5,6,7 /proc/$PPID/stat; cat; readlink /proc/$PPID/cwd; ulimit -Sn; ulimit -Hn; ulimit -Hc"
 )
@@ -74,3 +83,48 @@ def test_a_start_that_is_given_up_does_not_end_the_server(tmp_path: Path) -> Non
     with pytest.raises(subprocess.TimeoutExpired):
         run("run", "go", "--model", model, "--no-commit", cwd=tmp_path, timeout=0.5)
     assert [run("--version", cwd=tmp_path).code for _ in range(3)] == [0, 0, 0]
+
+
+LOOK_FROM_TERMINAL = _SETTLED + (
+    "{ grep -E '^(Sig[BCI]|Umask|NoNewPrivs|Seccomp:)' /proc/$PPID/status; ls /proc/$PPID/fd | head -3"
+    "; env | grep -v ^PATCHWRIGHT_COMMAND= | sort; readlink /proc/$PPID/cwd; ulimit -Sn; ulimit -Hn"
+    "; [ $(cut -d' ' -f6 /proc/$PPID/stat) = $PPID ] && echo leads its session"
+    "; [ $(cut -d' ' -f7 /proc/$PPID/stat) != 0 ] && echo has a terminal"
+    "; stty size <$(readlink /proc/$PPID/fd/0); } >seen 2>&1; touch done"
+)
+
+
+def _look_from_terminal(tmp_path: Path, start: tuple[str, ...]) -> list[str]:
+    """Return what a command of the person's finds of the program on a terminal that runs it."""
+    root = tmp_path / "talk"
+    root.mkdir(exist_ok=True)
+    for name in ("seen", "done"):
+        (root / name).unlink(missing_ok=True)
+    model = script(tmp_path, [{"text": "seen"}])
+    argv = [*start, *PATCHWRIGHT, "--no-commit", "--sandbox", "unconfined", "--model", model]
+    with Terminal(argv, cwd=root, env=environment({"OPENAI_API_KEY": "x"}), columns=90, rows=30) as terminal:
+        at_rest(terminal)
+        terminal.type(f"!{LOOK_FROM_TERMINAL}\r")
+        terminal.wait_beside((root / "done").exists)
+        at_rest(terminal)
+        terminal.type("\x04")
+        assert terminal.wait_for_end() == 0
+    return (root / "seen").read_text().splitlines()
+
+
+def test_a_program_on_a_terminal_finds_what_one_of_a_real_start_does(tmp_path: Path) -> None:
+    forked = _look_from_terminal(tmp_path, ())
+    assert forked == _look_from_terminal(tmp_path, REAL)
+    assert forked[-3:] == ["leads its session", "has a terminal", "30 90"]
+
+
+def test_a_killed_program_on_a_terminal_is_seen_to_end(tmp_path: Path) -> None:
+    (tmp_path / "talk").mkdir()
+    argv = [*PATCHWRIGHT, "--no-commit", "--model", script(tmp_path, [])]
+    with Terminal(argv, cwd=tmp_path / "talk", env=environment()) as terminal:
+        at_rest(terminal)
+        assert terminal.running
+        os.kill(terminal.pid, signal.SIGKILL)
+        with pytest.raises(AssertionError, match="ended by signal 9"):
+            terminal.wait_for_end()
+        assert not terminal.running
