@@ -198,7 +198,7 @@ _GLOBBERS = "glob findfiles"
 _LISTERS = "ls listdirectory listdir"
 _DELEGATES = "task agent spawnagent"
 _PLANNERS = "todowrite writetodos updateplan"
-_ASKERS = "askuserquestion askfollowupquestion askuser"
+_ASKERS = "askuserquestion askfollowupquestion requestuserinput askuser"
 
 
 def _to_search_call(given: Given) -> Taken:

@@ -82,7 +82,7 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
         },
     ),
     ForeignTool(names=("TodoWrite", "TodoRead", "update_plan", "write_todos"), ours=("plan",)),
-    ForeignTool(names=("AskUserQuestion", "ask_followup_question"), ours=("ask_user",)),
+    ForeignTool(names=("AskUserQuestion", "ask_followup_question", "request_user_input"), ours=("ask_user",)),
     ForeignTool(
         names=("Skill", "activate_skill"),
         ours=("skill",),
