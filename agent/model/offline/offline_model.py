@@ -81,5 +81,6 @@ def _answer_question(turn: OfflineTurn) -> Reply:
         raise UserError(Fault.CONFIGURATION, NOT_ANSWERED, HOW_TO_ASK)
     reply = answer_question(turn, question)
     if isinstance(reply, NoAnswer):
-        raise UserError(Fault.CONFIGURATION, f"{NOT_ANSWERED} ({reply.reason})", HOW_TO_ASK)
+        message = f"{NOT_ANSWERED} ({reply.reason})" if reply.needs_model else f"no answer: {reply.reason}"
+        raise UserError(Fault.CONFIGURATION, message, HOW_TO_ASK if reply.needs_model else "")
     return reply

@@ -35,7 +35,7 @@ def find_changes(question: Question) -> Lookup:
         return Answer(text=indent_block("\n".join(limit_lines(lines, MOST_DIFF))), trust=_GIT)
     status = yield Call(tool="git_status")
     if status.result.failed:
-        return NoAnswer(reason="there is no git repository here")
+        return NoAnswer(reason="there is no git repository here", needs_model=False)
     parts = ["Now:", indent_block(status.text)]
     if _MINE.search(question.text):
         diff = yield Call(tool="git_diff")

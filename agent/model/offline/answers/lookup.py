@@ -32,9 +32,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoAnswer:
-    """Nothing was found that answers. reason: a clause"""
+    """Nothing was found that answers. reason: a clause; a model would do better unless `needs_model` is False"""
 
     reason: str
+    needs_model: bool = True
 
 
 Lookup = Generator[Call, Step, Answer | NoAnswer]

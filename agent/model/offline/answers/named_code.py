@@ -103,5 +103,5 @@ def format_definition(found: Found) -> str:
 
 def describe_unknown(step_text: str) -> str:
     """Return a sentence about a name that is not defined, in the index's own words, which name near ones."""
-    text = step_text.strip().partition("\n")[0]
+    text = step_text.strip().partition("\n")[0].removeprefix("code: ")
     return text[:1].upper() + text[1:].rstrip(".") + "."

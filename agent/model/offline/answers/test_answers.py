@@ -60,28 +60,27 @@ def explain_failure(question: Question) -> Lookup:
         arguments={"test": failures[0]["id"]},
         text="I trace the first failure back to the statements that made its values.",
     )
-    trust = f"{_RUN_ONCE[:-1]};"
     if traced.result.failed:
-        return Answer(
-            text="\n\n".join([*parts, "The values at the failure could not be traced."]),
-            trust=f"{_RUN_ONCE} Which line is at fault is not said here.",
-        )
-    parts += ["What made its values, from the failure back:", indent_block(_strip_head(traced.text))]
-    if not _leaves_tests(traced):
+        parts.append("The values at the failure could not be traced.")
+        seen = "which line is at fault was not seen"
+    else:
+        parts += ["What made its values, from the failure back:", indent_block(_strip_head(traced.text))]
+        seen = "the values were seen in a run"
+    if _leaves_tests(traced):
+        parts.append('For the lines that are likely at fault ask "where is the fault?".')
+    else:
         ranked = yield Call(
             tool="localize",
             arguments={"targets": [failures[0]["id"]]},
-            text="The trace stays in the test, so I compare the lines that failing and passing tests run.",
+            text="The trace reaches no line outside the tests, so I compare the lines that the tests run.",
         )
         if suspects := _list_suspects(ranked):
             parts.append(
                 "\n".join(["The most suspicious lines, the first one most:", "", *suspects[:MOST_EXPLAINED]])
             )
-    else:
-        parts.append('For the lines that are likely at fault ask "where is the fault?".')
     return Answer(
         text="\n\n".join(parts),
-        trust=f"{trust} the values were seen in a run. That one of these lines is the cause is likely, not proved.",
+        trust=f"{_RUN_ONCE[:-1]}; {seen}. That one of these lines is the cause is likely, not proved.",
     )
 
 
@@ -159,7 +158,9 @@ def _list_failures(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _describe_no_run(step: Step) -> Answer | NoAnswer:
-    """Return an answer where the tests gave no result."""
+    """Return what is answered where the tests gave no result."""
+    if _get_report(step).get("outcome") == "no-runner":
+        return NoAnswer(reason=_first_line(step.text).rstrip("."), needs_model=False)
     text = f"The tests gave no result.\n\n{indent_block(step.text)}"
     return Answer(text=text, trust="this is the test runner's own word.")
 

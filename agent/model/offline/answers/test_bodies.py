@@ -23,7 +23,9 @@ MOST_TESTS = 25
 MOST_BODY = 40
 """Lines of a test that are shown."""
 
-_ASSERTING = re.compile(r"\b(?:assert\w*|expect\w*|should|require)\b|\bt\.(?:Error|Fatal)\w*\b")
+_ASSERTING = re.compile(
+    r"^\s*assert\b|\bassert\w*\s*[.(!]|\bexpect\w*\s*\(|\brequire\.\w+\(|\bshould\b|\bt\.(?:Error|Fatal)\w*\("
+)
 
 
 def describe_test(question: Question) -> Lookup:
@@ -98,7 +100,10 @@ def _describe_test_file(path: str) -> Lookup:
         if is_test_name(str(each["name"]).rpartition(".")[2]) and each.get("kind") in ("function", "method")
     ]
     if not tests:
-        return Answer(text=indent_block(outline.text), trust="this is read off the code, which was not run.")
+        told = yield Call(tool="read", arguments={"path": path})
+        body = [line.partition("\t")[2] for line in told.text.splitlines()[1:] if "\t" in line]
+        text = "\n\n".join([indent_block(outline.text), *_list_asserting_lines(body)])
+        return Answer(text=text, trust="this is read off the code, which was not run.")
     told = yield Call(tool="read", arguments={"path": path, "start": 1, "end": int(tests[-1]["last"])})
     lines = {
         int(number): code

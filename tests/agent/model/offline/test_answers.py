@@ -189,3 +189,26 @@ def test_what_is_run(shop: Workspace, prompt: str, tools: list[str], parts: list
 def test_what_cannot_be_looked_up_is_declined(shop: Workspace, prompt: str) -> None:
     with pytest.raises(UserError, match="needs a model"):
         ask(shop, prompt)
+
+
+def test_in_another_language_the_lines_that_assert_are_shown(tmp_path: Path) -> None:
+    text = (
+        "const assert = require('assert');\ntest('adds', () => {\n  assert.strictEqual(total([1]), 1);\n});\n"
+    )
+    at = workspace(tmp_path, {"test/cart.test.js": text})
+    answer, _ = ask(at, "what does test/cart.test.js check?")
+    assert "look like assertions:\n\n    assert.strictEqual(total([1]), 1);\n\nHow far" in answer
+
+
+@pytest.mark.parametrize(
+    ("prompt", "reason"),
+    [
+        ("what changed?", "no answer: there is no git repository"),
+        ("which tests fail?", "no answer: .*no runner"),
+    ],
+)
+def test_where_there_is_nothing_to_look_at_the_reason_is_said(
+    tmp_path: Path, prompt: str, reason: str
+) -> None:
+    with pytest.raises(UserError, match=reason):
+        ask(workspace(tmp_path), prompt)
