@@ -191,6 +191,10 @@ class LoopingReply(CutOff):
     """The reply repeated one passage without end, so that it was stopped; `text` holds the passage once."""
 
 
+class GarbledReply(LoopingReply):
+    """The reply turned into junk, so that it was stopped; `text` holds what came before."""
+
+
 class ContextOverflow(UserError):
     """The request is longer than the model's window; a shorter one may fit.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.events import Event, Prompt, Signal
-from agent.model.protocol import ContextOverflow, CutOff, LoopingReply, Reply
+from agent.model.protocol import ContextOverflow, CutOff, GarbledReply, LoopingReply, Reply
 from agent.monitor.answers import GO_ON, GoOn, Retry, StopTurn, TellModel, TurnEnd
 from agent.monitor.monitor import Monitor, Turn
 from agent.monitor.unfinished_answer import UnfinishedAnswer
@@ -103,12 +103,15 @@ class ReplyRecovery(Monitor):
         self._loops += 1
         if self._loops >= PATIENCE:
             self._loops = 0
-            text = f"{error.text.strip()}\n\n(The model repeated itself without end, asked again and again.)"
+            why = "wrote junk" if isinstance(error, GarbledReply) else "repeated itself without end"
+            text = f"{error.text.strip()}\n\n(The model {why}, asked again and again.)"
             return StopTurn(TurnEnd(reason="empty", text=text.strip()))
         text = (
             "Your last reply repeated one passage without end and was stopped; the passage stands above, once."
             " Do not write it again: take the next step with a tool, or end with a short answer."
         )
+        if isinstance(error, GarbledReply):
+            text = "Your last reply turned into junk and was stopped; what came before stands above. Go on from there."
         return TellModel(note=f"{error.message}: stopped, asking again", text=text)
 
     def _check_answer(self, reply: Reply) -> TellModel | None:

@@ -77,6 +77,8 @@ class RepetitionDetector:
 
     def _find_least_span(self, passage: str) -> int:
         words = " ".join(passage.split())
+        if not words:
+            return LEAST_SPAN  # nothing but blanks: thoughts of some models are that
         # The passage begins anywhere in the sentence: its longest line or sentence is compared.
         pieces = re.split(r"(?<=[.!?:;])\s+", words)
         longest = max(pieces, key=len).strip(" .!?:;\"'*-")

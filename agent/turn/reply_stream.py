@@ -24,6 +24,7 @@ from agent.model.protocol import (
     ContextOverflow,
     CutOff,
     Delta,
+    GarbledReply,
     LoopingReply,
     Model,
     ReasoningDelta,
@@ -36,10 +37,17 @@ from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
 from agent.turn.cooperative_yield import YieldTimer
+from agent.turn.junk_detector import JunkDetector
 from agent.turn.repetition_detector import RepetitionDetector
 from agent.turn.side_calls import convert_usage
 from sandbox.errors import Fault
 from tools.core.action import Action
+
+WARMER = 0.8
+"""Temperature of the request after a reply that looped: the likeliest words lead into the loop again."""
+
+COOLER = 0.2
+"""Temperature after junk, which comes of unlikely words."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,6 +58,7 @@ class ReplyStream:
     compressor: Compressor
     budget: CostBudget
     on_delta: Callable[[Delta], None] = lambda delta: None
+    _temperature: float | None = None
     _ids: ActionIds = field(default_factory=ActionIds)
     _truncation: TruncationWatch = field(default_factory=TruncationWatch)
     _recorder: RequestRecorder = field(default_factory=RequestRecorder)
@@ -70,6 +79,8 @@ class ReplyStream:
         except (asyncio.CancelledError, CutOff) as ended:
             if isinstance(ended, CutOff):
                 ended.text = "".join(received.text)
+            if isinstance(ended, LoopingReply):
+                self._temperature = COOLER if isinstance(ended, GarbledReply) else WARMER
             used = estimate_partial_usage(
                 model, self.compressor.total_tokens, self._estimate_tokens(received.bytes), tally.last_usage
             )
@@ -84,6 +95,7 @@ class ReplyStream:
             raise
         except ContextOverflow as error:
             raise describe_overflow(self.compressor, error) from None
+        self._temperature = None
         reply = received.reply
         assert reply is not None, "a model's stream ends with a Reply"
         reply = self._ids.ensure_unique_ids(reply, self.compressor.projection.messages)
@@ -122,7 +134,8 @@ class ReplyStream:
         state = self.compressor.render_state(remaining, running)
         whole = self.compressor.projection.build_request(state=state)
         most = compute_output_limit(self.compressor.find_window())
-        request = self.budget.limit_output(replace(whole, max_output=most) if most else whole)
+        whole = replace(whole, max_output=most or whole.max_output, temperature=self._temperature)
+        request = self.budget.limit_output(whole)
         return request, self._recorder.describe_request(request, left=remaining, running=running)
 
     async def _receive(self, deltas: AsyncIterator[Delta], received: _Received) -> None:
@@ -131,6 +144,8 @@ class ReplyStream:
             async for delta in stream:
                 self.on_delta(delta)
                 received.add_delta(delta)
+                if received.is_junk:
+                    raise GarbledReply(Fault.MODEL_UNREACHABLE, "the reply turned into junk")
                 if received.loops:
                     raise LoopingReply(Fault.MODEL_UNREACHABLE, "the reply repeated itself without end")
                 await yields.yield_if_due()
@@ -144,13 +159,16 @@ class _Received:
 
     asked: text of the user, parts of which may be repeated on purpose
     loops: whether the reply has begun to repeat one passage; then `text` ends with its first occurrence
+    is_junk: whether it has turned into junk; then `text` ends before that
     """
 
     def __init__(self, asked: str) -> None:
         self.text = TextPieces()
         self.reply: Reply | None = None
         self.loops = False
+        self.is_junk = False
         self._thought = 0
+        self._junk = JunkDetector(asked)
         self._in_text = RepetitionDetector(asked)
         self._in_reasoning = RepetitionDetector(asked)
 
@@ -159,6 +177,9 @@ class _Received:
             self.text.append(delta.text)
             if (kept := self._in_text.feed(delta.text)) is not None:
                 self.loops = True
+                self.text[:] = ["".join(self.text)[:kept]]
+            elif (kept := self._junk.feed(delta.text)) is not None:
+                self.is_junk = True
                 self.text[:] = ["".join(self.text)[:kept]]
         elif isinstance(delta, Reply):
             self.reply = delta

@@ -92,7 +92,7 @@ def check_window(window: int, fixed: int, model: str) -> None:
         return
     raise UserError(
         Fault.CONFIGURATION,
-        f"the window of {model!r} is too small: it has {window:,} tokens, and at least {needed:,} are needed",
+        f"no work fits the window of {model!r} (at least {needed:,} tokens are needed; the window has {window:,})",
         "Give the server a larger window (llama.cpp: -c 4096; Ollama: num_ctx), or use another model, or"
         " --model offline",
     )
