@@ -18,34 +18,9 @@ BROKEN = 40
 _EVERY = 120
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SCRIPTS = frozenset(
-    [
-        "LATIN",
-        "CYRILLIC",
-        "CJK",
-        "HIRAGANA",
-        "KATAKANA",
-        "HANGUL",
-        "ARABIC",
-        "HEBREW",
-        "THAI",
-        "DEVANAGARI",
-        "GEORGIAN",
-        "ARMENIAN",
-        "BENGALI",
-        "TAMIL",
-        "TELUGU",
-        "KANNADA",
-        "MALAYALAM",
-        "GUJARATI",
-        "GURMUKHI",
-        "ETHIOPIC",
-        "KHMER",
-        "LAO",
-        "MYANMAR",
-        "SINHALA",
-        "TIBETAN",
-        "MONGOLIAN",
-    ]
+    {"LATIN", "CYRILLIC", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "ARABIC", "HEBREW", "THAI", "DEVANAGARI"}
+    | {"GEORGIAN", "ARMENIAN", "BENGALI", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "GUJARATI", "GURMUKHI"}
+    | {"ETHIOPIC", "KHMER", "LAO", "MYANMAR", "SINHALA", "TIBETAN", "MONGOLIAN"}
 )
 _TOGETHER = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL", "LATIN"})
 """Scripts that are written without spaces between them."""
