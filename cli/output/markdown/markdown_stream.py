@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cli.output.diff.fenced_diff import LANGUAGES, paint_diff_line
 from cli.output.markdown.block_splitter import BlockSplitter, Piece
 from cli.output.markdown.code_block import CODE_INDENT, draw_code_line, draw_code_title
 from cli.output.markdown.code_painter import CodePainter
@@ -61,7 +62,9 @@ class MarkdownStream:
         if piece.kind == "block":
             return self._render_block(piece.text)
         width = self.width - len(CODE_INDENT)
-        if live:
+        if self._colour and piece.language in LANGUAGES:
+            painted = paint_diff_line(piece.text, width)
+        elif live:
             painter = CodePainter(piece.language, colour=self._colour) if piece.first else self._code
             painted = painter.preview_line(piece.text, width)
         else:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cli.output.diff.diff_layout import DiffLayout
 from cli.output.diff.diff_view import format_diff
+from cli.output.markdown.markdown_stream import MarkdownStream
 from cli.output.style.terminal import measure_columns
 from cli.output.style.theme import choose_theme
 from tools.core.text import format_unified_diff
@@ -160,6 +161,17 @@ def test_carriage_returns_are_marked_where_they_differ_and_tabs_are_even() -> No
     assert changed == [" 1    -     one", "    1 +     one␍"]
     same = show("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\r\n+two\r\n")
     assert not any("␍" in row for row in same)
+
+
+def test_a_diff_in_an_answer_has_backgrounds(theme: str) -> None:
+    stream = MarkdownStream(width=40, colour=True)
+    rows = stream.feed("```diff\n--- a/x\n@@ -1 +1 @@\n-old\n+new \x1b[7m\n same\n```\n").split("\n")
+    assert [SGR.sub("", row) for row in rows] == [
+        "╭ diff", "│ --- a/x", "│ @@ -1 +1 @@", "│ -old", "│ +new \\x1b[7m", "│  same", "",
+    ]  # fmt: skip
+    if theme == "dark":
+        assert f"\x1b[{GROUNDS['removed']}m\x1b[K-old\x1b[0m" in rows[3]
+    assert ("48;" in rows[3]) == (theme == "dark")
 
 
 TEXT = st.text("ab é日+-(.\t\x1b", max_size=60)
