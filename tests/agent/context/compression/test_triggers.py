@@ -256,7 +256,7 @@ def test_a_model_for_summaries_gets_the_record() -> None:
 def test_a_summary_is_not_asked_where_there_is_no_room_for_the_question() -> None:
     here: list[str] = []
     apart: list[str] = []
-    sum_up(Session(1_500, summarise=writer(apart), summarise_here=lambda: writer(here)))
+    sum_up(Session(1_000, summarise=writer(apart), summarise_here=lambda: writer(here)))
     assert (len(here), len(apart)) == (0, 1)
 
 
