@@ -28,9 +28,9 @@ from tests.support.small_model import get_folder, is_installed, serve
 
 TARGETS = "targets: done is never said while tests fail; both mend more than the engine alone"
 WAYS: Mapping[str, str] = {
-    "alone": '[harness]\nlead = "never"\nfallback = "never"\n',
+    "alone": '[lead]\nwhen = "never"\nfallback = "never"\n',
     "engine": "",
-    "both": "",
+    "both": '[lead]\nfallback = "always"\n',
 }
 _GRACE = 60.0
 """Seconds beyond the limit for the end of a run; a run that needs more is reported."""
@@ -56,7 +56,7 @@ def run_bug(bug: Bug, way: str, model: Sequence[str], limit: float) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         root, home = Path(folder, "project"), Path(folder, "home")
         root.mkdir()
-        settings = home / ".config/patchwright/config.toml"
+        settings = home / ".config/patchwright/settings.toml"
         settings.parent.mkdir(parents=True)
         settings.write_text(WAYS[way])
         write_project(root, bug)
