@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -33,7 +34,7 @@ from sandbox.access_settings import AccessSettings
 from sandbox.policy.decision import Approval
 from tests.support.loopback import Loopback
 from tests.support.small_bugs import BUGS, Bug
-from tests.support.weak_model import WeakScript
+from tests.support.weak_model import FAULTS, WeakScript
 
 TARGET = "at least 80 % of what the same model mends in perfect form; no turn ends as done with failing tests"
 MOST_STEPS = 40
@@ -56,7 +57,15 @@ class Outcome:
 
 
 def run_bug(
-    bug: Bug, folder: Path, seed: int, *, rate: float, when: LeadWhen = "auto", window: int = 8_192
+    bug: Bug,
+    folder: Path,
+    seed: int,
+    *,
+    rate: float,
+    when: LeadWhen = "auto",
+    window: int = 8_192,
+    faults: Sequence[str] = FAULTS,
+    led_rate: float | None = None,
 ) -> Outcome:
     """Let the weak model mend one bug. Raises AssertionError if a turn is done and its tests fail."""
     root = folder / "work"
@@ -67,7 +76,7 @@ def run_bug(
         ("-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "Begin"),
     ):
         subprocess.run(["git", "-C", str(root), *line], check=True, capture_output=True)
-    script = WeakScript(bug, root, seed, rate=rate)
+    script = WeakScript(bug, root, seed, rate=rate, faults=faults, led_rate=led_rate)
     began = time.monotonic()
     with Loopback() as server:
         server.script = cast(Any, script)

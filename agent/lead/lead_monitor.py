@@ -48,7 +48,10 @@ class Lead(Monitor):
     def __init__(self, runtime: Runtime, settings: LeadSettings) -> None:
         self._runtime = runtime
         self._settings = settings
-        self._replies = IdleReplies()
+        self._replies = IdleReplies(
+            lambda name: runtime.toolbox.get(name) is not None,
+            lambda: runtime.profile.profile.name != "generic",
+        )
         self._prompt = ""
         self._reset()
 

@@ -35,17 +35,25 @@ FAULTS = ("malformed", "truncated", "wrong-name", "wrong-arguments", "prose", "n
 class WeakScript:
     """The replies of a model that mends one bug. Implements what `Loopback` needs of a script.
 
-    rate: probability that a reply is spoiled; faults: those that are drawn
-    drawn: the faults so far
+    rate: probability that a reply is spoiled; led_rate: that while the harness leads, None for the same
+    faults: those that may be drawn; drawn: the faults so far
     """
 
     def __init__(
-        self, bug: Bug, root: Path, seed: int, *, rate: float = 0.7, faults: Sequence[str] = FAULTS
+        self,
+        bug: Bug,
+        root: Path,
+        seed: int,
+        *,
+        rate: float = 0.7,
+        faults: Sequence[str] = FAULTS,
+        led_rate: float | None = None,
     ) -> None:
         self._bug = bug
         self._root = root
         self._draw = random.Random(f"{bug.name} {seed}")
         self._rate = rate
+        self._led_rate = rate if led_rate is None else led_rate
         self._faults = faults
         self._number = 0
         self.drawn: list[str] = []
@@ -102,9 +110,9 @@ class WeakScript:
             "repeat": lambda: f"```python\n{_find_function(self._bug.code, self._bug.old)}\n```",
             "in-text": lambda: code,
         }
-        if self._draw.random() >= self._rate:
+        if self._draw.random() >= self._led_rate:
             return Turn(text=f"```python\n{code}\n```")
-        fault = self._draw.choice(list(forms))
+        fault = self._draw.choice([each for each in forms if each in self._faults])
         self.drawn.append(fault)
         return Turn(text=forms[fault]())
 
@@ -185,3 +193,17 @@ def _find_function(code: str, line: str) -> str:
     parts = code.split("\ndef ")
     found = next(part for part in parts if line.strip("\n") in part)
     return (found if found is parts[0] else f"def {found}").strip()
+
+
+_LETTERS = [
+    "".join(map(chr, range(start, start + 40)))
+    for start in (0x61, 0x430, 0x4E00, 0xE01, 0x5D0, 0x627, 0x905, 0x10D0)
+]
+
+
+def draw_junk(seed: int, words: int = 300) -> str:
+    """Return words whose letters are of any script, as a model with broken weights writes them."""
+    draw = random.Random(seed)
+    return " ".join(
+        "".join(draw.choice(draw.choice(_LETTERS)) for _ in range(draw.randint(3, 9))) for _ in range(words)
+    )

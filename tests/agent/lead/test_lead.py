@@ -12,7 +12,8 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.events import ActionEvent, End, Event, MessageEvent, Signal
+from agent.events import ActionEvent, AskedAction, End, Event, MessageEvent, ObservationEvent, Signal
+from agent.lead.idle_replies import IdleReplies
 from agent.lead.lead_monitor import attach_lead
 from agent.lead.lead_settings import LeadSettings
 from agent.model.protocol import Delta, Reply, Request, TextDelta
@@ -160,3 +161,36 @@ def test_looping_and_empty_replies_count(shop: Repo) -> None:
     loop = "I will look at the code again to find the error in it. " * 80
     end, events, _ = play(shop, [loop, "", loop, RIGHT])
     assert end.outcome == "done", signals(events)
+
+
+def judge(*steps: tuple[str, dict[str, Any], bool], is_weak: bool) -> int:
+    """Return how many replies in a row led nowhere, each with one call that failed or did not."""
+    replies = IdleReplies(lambda name: name in ("read", "edit", "shell"), lambda: is_weak)
+    for number, (tool, arguments, failed) in enumerate(steps):
+        problem = "cut" if arguments.get("problem") else ""
+        asked = AskedAction(id=f"c{number}", tool=tool, arguments=arguments, problem=problem)
+        replies.handle_event(MessageEvent(text="", actions=[asked]))
+        replies.handle_event(ObservationEvent(call=asked.id, tool=tool, text="", failed=failed))
+    return replies.close_reply()
+
+
+@pytest.mark.parametrize(
+    ("step", "weak", "strong"),
+    [
+        (("read", {"path": "a"}, False), 2, 2),
+        (("edit", {"path": "a"}, True), 3, 2),
+        (("edit", {"problem": True}, True), 3, 3),
+        (("open_it", {"path": "a"}, True), 3, 3),
+        (("shell", {"command": "false"}, True), 2, 2),
+    ],
+)
+def test_the_same_call_again_a_malformed_and_of_small_models_a_refused_one_lead_nowhere(
+    step: tuple[str, dict[str, Any], bool], weak: int, strong: int
+) -> None:
+    assert judge(step, step, step, is_weak=True) == weak
+    assert judge(step, step, step, is_weak=False) == strong
+
+
+def test_commands_that_fail_one_after_the_other_are_work() -> None:
+    steps = [("shell", {"command": f"false {number}"}, True) for number in range(5)]
+    assert judge(*steps, is_weak=True) == judge(*steps, is_weak=False) == 0

@@ -17,13 +17,15 @@ from typing import Any
 import pytest
 
 from agent.events import End
-from agent.model.protocol import Model
+from agent.model.protocol import Message, Model
+from agent.model.scripted.scripted_model import Script
 from agent.session.log import read_events
 from tests.support.bench import bench
 from tests.support.cli import call
 from tests.support.formats import KINDS, OVERFLOW, model
 from tests.support.invariants import list_unanswered_calls
 from tests.support.loopback import Loopback, Trouble
+from tests.support.weak_model import draw_junk
 from tools.core.action import Observation
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
@@ -63,6 +65,18 @@ TASK: Sequence[Mapping[str, Any]] = [
 MEANT = [("look", "one.py"), ("look", "two.py"), ("put", "three.py", LONG)]
 
 
+class InOrder(Script):
+    """A script that plays a turn for each request, also where a reply left nothing in the history."""
+
+    def __init__(self, script: Script) -> None:
+        super().__init__(script._turns, name=script.name, tag=script._tag)
+        self._count = 0
+
+    def _find_turn_index(self, messages: Sequence[Message]) -> int:
+        self._count += 1
+        return min(self._count, self._length) - 1
+
+
 class Run:
     """One session against one server with troubles; what every session has to keep is checked at once."""
 
@@ -72,10 +86,13 @@ class Run:
         kind: str,
         troubles: Sequence[Trouble | None],
         turns: Sequence[Mapping[str, Any]] = TASK,
+        in_order: bool = False,
         **options: Any,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         with Loopback(turns, troubles=troubles) as server:
+            if in_order:
+                server.script = InOrder(server.script)
             it = bench(folder, [], [look, put], snapshots=False)
             asked: Model = model(kind, server, **options)
             it.runtime.loop.model = it.runtime.model = asked
@@ -222,6 +239,22 @@ def test_a_call_that_is_wrong_is_answered_and_not_run(kind: str, wrong: str, tmp
     refused = run.observations[2]
     assert refused["failed"]
     assert "put(path, text)" in refused["text"] or "Did you mean put?" in refused["text"]
+
+
+USELESS: Mapping[str, Mapping[str, Any]] = {
+    "looping": {"text": "I will look at the other file again to see what it says about that. " * 60},
+    "junk": {"text": draw_junk(1)},
+    "blank": {"text": "\n" * 3_000},
+    "blank thoughts": {"reasoning": " \n" * 2_000, "text": "…"},
+    "looping thoughts": {"reasoning": "Wait, I have to think about that again before I go on. " * 60},
+}
+
+
+@every_format
+@pytest.mark.parametrize("useless", USELESS)
+def test_a_useless_stream_is_stopped_and_asked_for_again(kind: str, useless: str, tmp_path: Path) -> None:
+    run = Run(tmp_path, kind, [], [TASK[0], USELESS[useless], *TASK[1:]], in_order=True)
+    assert (run.end.outcome, run.ran) == ("done", MEANT)
 
 
 @every_format

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from agent.turn.junk_detector import SPAN, JunkDetector
-
-JUNK = [
-    "".join(chr(point) for point in range(start, start + 40))
-    for start in (0x61, 0x430, 0x4E00, 0xE01, 0x5D0, 0x627, 0x905, 0x10D0)
-]
-
-
-def draw_junk(seed: int, words: int = 300) -> str:
-    """Words whose letters are of any script, as a model with broken weights writes them."""
-    draw = random.Random(seed)
-    return " ".join(
-        "".join(draw.choice(draw.choice(JUNK)) for _ in range(draw.randint(3, 9))) for _ in range(words)
-    )
+from tests.support.weak_model import draw_junk
 
 
 def feed(text: str, asked: str = "") -> int | None:
