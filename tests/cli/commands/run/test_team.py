@@ -73,8 +73,8 @@ def test_a_team_that_was_killed_goes_on_with_the_steps_that_are_missing(tmp_path
     assert list((home.cache / "worktrees").iterdir()) == []
     log = list(read_events(sessions / end["session"]))
     hints = [each.hint for each in log if each.kind == "attempt"]  # type: ignore[attr-defined]
-    assert hints[:4] == ["brief", "plan", "tester", "cart"]
-    assert set(hints[4:]) == {"cart", "mail"}, "only code was missing"
+    assert hints[:3] == ["brief", "plan", "tester"]
+    assert set(hints[3:]) == {"cart", "mail"}, "only code was missing"
 
 
 def test_a_strategy_that_there_is_not_is_refused_with_the_names(tmp_path: Path) -> None:
