@@ -23,6 +23,7 @@ from tests.sandbox.boxes import bwrap
 from tests.security.attempt import attempt
 
 CHECKOUT = Path(__file__).parents[2]
+PYTHONS = (sys.executable, "/usr/bin/python3")
 NOBODY = 65534
 SECRET = "very-secret"
 
@@ -95,7 +96,7 @@ class Scene:
 
 def find_ordinary_python() -> str:
     """An interpreter that an ordinary user may start too; the one that runs the tests may lie in root's home."""
-    for each in (sys.executable, "/usr/bin/python3"):
+    for each in PYTHONS:
         path = Path(each)
         closed = [
             over
@@ -124,6 +125,9 @@ def readable_code() -> Iterator[Path]:
         shutil.copy(CHECKOUT / "tests/security" / name, folder)
     (folder / "tools/fs").mkdir(parents=True)
     shutil.copy(CHECKOUT / "tools/fs/ripgrep.py", folder / "tools/fs")
+    # Once and for all: what starts there as an ordinary user can write no byte code.
+    for python in (each for each in PYTHONS if Path(each).exists()):
+        subprocess.run([python, "-m", "compileall", "-q", str(folder)], check=False)
     for path in (folder, *folder.rglob("*")):
         path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
     try:

@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +163,15 @@ class _Server:
         """Whether it can fork."""
         return self._process.poll() is None
 
+    def close(self) -> None:
+        """Leave nothing open of a server that has ended."""
+        self._socket.close()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        if self._terminal >= 0:
+            os.close(self._terminal)
+
     def request(self, arguments: Sequence[str], cwd: Path, env: Mapping[str, str], ends: list[int]) -> None:
         """Have it fork. ends: the child's ends of standard input, output, errors, and of a pipe for its status"""
         umask = os.umask(0)
@@ -175,15 +183,16 @@ class _Server:
 
 def find_server(*, terminal: bool = False) -> _Server:
     """Return the server of this process, another one if it has ended. terminal: for starts on a terminal"""
-    if not _get_server(os.getpid(), terminal).is_running:
-        _get_server.cache_clear()
-    return _get_server(os.getpid(), terminal)
+    kind = (os.getpid(), terminal)
+    if kind in _SERVERS and not _SERVERS[kind].is_running:
+        _SERVERS.pop(kind).close()
+    if kind not in _SERVERS:
+        _SERVERS[kind] = _Server(terminal)
+    return _SERVERS[kind]
 
 
-@cache
-def _get_server(owner: int, terminal: bool) -> _Server:
-    """Return the server of a process: a fork has its own."""
-    return _Server(terminal)
+_SERVERS: dict[tuple[int, bool], _Server] = {}
+"""By process, as a fork has its own, and kind."""
 
 
 def _select_start_variables(env: Mapping[str, str], terminal: bool) -> dict[str, str]:
