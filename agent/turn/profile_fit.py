@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent.capabilities import SessionEnvironment, build_tool_specs
@@ -19,11 +20,29 @@ from agent.context.profile.profiles import (
 from agent.context.projection.projection import Projection
 from agent.context.system_prompt import build_small_prompt
 from agent.events import SessionStart, Signal
-from agent.model.protocol import Model
+from agent.model.protocol import ContextOverflow, Model
+from agent.monitor.answers import GO_ON, GoOn, Retry
+from agent.monitor.monitor import Monitor, Turn
 from agent.session.log import Session
 from agent.session_settings import SessionSettings
 from agent.turn.action_format import resolve_action_mode
+from sandbox.errors import UserError
 from tools.core.registry import Toolbox
+
+
+class RefitAfterRefusal(Monitor):
+    """Fits the profile anew when a server tells its window only by refusing a request, and sends the request again."""
+
+    def __init__(self, profile: ProfileFit, get_model: Callable[[], Model]) -> None:
+        self._profile = profile
+        self._get_model = get_model
+
+    async def after_failure(self, turn: Turn, error: UserError) -> GoOn | Retry:
+        if not isinstance(error, ContextOverflow) or not error.limit:
+            return GO_ON
+        before = turn.compressor.projection.fixed_tokens
+        self._profile.fit(self._get_model(), "")
+        return Retry() if turn.compressor.projection.fixed_tokens < before else GO_ON
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,18 +55,25 @@ class ProfileFit:
     settings: SessionSettings
     environment: SessionEnvironment | None
     profile: Profile = PROFILES["generic"]
+    _commits: bool = False
 
     def offer_tools(self) -> None:
         """Offer the tools of the toolbox that the profile has."""
-        self.projection.tools = tuple(select_tools(self.profile, build_tool_specs(self.toolbox)))
+        self.projection.tools = tuple(
+            select_tools(self.profile, build_tool_specs(self.toolbox), commits=self._commits)
+        )
 
-    def fit(self, model: Model) -> None:
-        """Choose the profile of a model whose window is known. Raises UserError if no work fits the window."""
+    def fit(self, model: Model, prompt: str) -> None:
+        """Choose the profile of a model whose window is known. Raises UserError if no work fits the window.
+
+        prompt: of the turn; a commit is offered to small models where it speaks of one
+        """
         if resolve_action_mode(model.name, self.settings.actions) == "code":
             return  # its tools are functions in a kernel
         chosen = choose_profile(self.settings.models.profile, model.window, model.name)
-        if chosen is not self.profile:
-            self.profile = chosen
+        commits = self._commits or "commit" in prompt.lower()
+        if chosen is not self.profile or (commits and not self._commits):
+            self.profile, self._commits = chosen, commits
             self.offer_tools()
         if (self.projection.profile or "generic") != chosen.name:
             self._log_instructions(chosen, model)

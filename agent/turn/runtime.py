@@ -44,7 +44,7 @@ from agent.session.log_recorder import LogRecorder
 from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
-from agent.turn.profile_fit import ProfileFit
+from agent.turn.profile_fit import ProfileFit, RefitAfterRefusal
 from agent.turn.reply_stream import ReplyStream
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.session_children import ClosedFirst, RunningChild
@@ -181,6 +181,7 @@ class Runtime:
             weakened_tests=self.conclusion.weakened_tests,
             rules=self._create_rules_monitor(),
         )
+        monitors.prepend_monitor(RefitAfterRefusal(self.profile, lambda: self.model))
         gateway = Gateway(
             toolbox=self.toolbox,
             workspace=self.workspace,
@@ -239,7 +240,7 @@ class Runtime:
                 cut_off = self._restore_interrupted_turn()
             await self.start_mcp_servers()
             await prepare_model(self.model)
-            self.profile.fit(self.model)
+            self.profile.fit(self.model, prompt or "")
             end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off, work)
         except asyncio.CancelledError:
             if self._task is not None:

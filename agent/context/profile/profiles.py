@@ -62,7 +62,7 @@ def choose_profile(setting: str, window: int, model: str) -> Profile:
     for name, profile in PROFILES.items():
         if setting == name:
             return profile
-    if model.startswith(UNPAID) and window > SMALL_WINDOW:
+    if model.startswith(UNPAID):  # what replays or needs no model reads no instructions
         return PROFILES["generic"]
     if window <= TINY_WINDOW:
         return PROFILES["tiny"]
@@ -70,11 +70,15 @@ def choose_profile(setting: str, window: int, model: str) -> Profile:
     return PROFILES["small" if is_weak else "generic"]
 
 
-def select_tools(profile: Profile, offered: Sequence[ToolSpec]) -> list[ToolSpec]:
-    """Return the tools that the profile offers, of those that the session has, in short words."""
+def select_tools(profile: Profile, offered: Sequence[ToolSpec], *, commits: bool = False) -> list[ToolSpec]:
+    """Return the tools that the profile offers, of those that the session has, in short words.
+
+    commits: the user asked for a commit
+    """
     if profile.tools is None:
         return list(offered)
-    kept = [_shorten(each, profile.tools[each.name]) for each in offered if each.name in profile.tools]
+    told = {**profile.tools, **({"git_commit": ("message",)} if commits else {})}
+    kept = [_shorten(each, told[each.name]) for each in offered if each.name in told]
     return kept or list(offered)  # the tools of a child with another task
 
 

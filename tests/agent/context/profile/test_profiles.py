@@ -14,17 +14,19 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.context.profile.profiles import choose_profile
+from agent.context.profile.profiles import PROFILES, choose_profile, select_tools
 from agent.events import End, Event
 from agent.model.model_settings import CatalogSettings, ModelSettings
+from agent.model.protocol import ToolSpec
 from agent.session.log import read_events
 from agent.session.request_replay import replay_steps
 from agent.session_request import SessionRequest
 from agent.turn.runtime import Runtime
 from tests.agent.context.test_tokens import openai
 from tests.support.child_sessions import settings_for
-from tests.support.loopback import Loopback
+from tests.support.loopback import Loopback, Trouble
 from tests.support.repo import Repo
+from tools.builtin_tools import load_default_tools
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,7 @@ from tests.support.repo import Repo
         ("generic", 4_096, "ollama/qwen3", "generic"),
         ("small", 128_000, "openai/gpt-5", "small"),
         ("auto", 1_000_000, "offline", "generic"),
+        ("auto", 4_096, "scripted:turns.yaml", "generic"),
     ],
 )
 def test_the_window_the_name_or_the_user_chooses(
@@ -67,8 +70,13 @@ TURNS: Sequence[Mapping[str, Any]] = [
 ]
 
 
-def run(tmp_path: Path, window: int, turns: Sequence[Mapping[str, Any]] = TURNS) -> tuple[End, Any, Runtime]:
-    """Mend a cart by a model with this window; return the end, the requests and the session."""
+def run(
+    tmp_path: Path,
+    window: int,
+    turns: Sequence[Mapping[str, Any]] = TURNS,
+    troubles: Sequence[Trouble | None] = (),
+) -> tuple[End, Any, Runtime]:
+    """Mend a cart by a model with this window, 0 if not known; return the end, the requests and the session."""
     repo = Repo(tmp_path / "shop")
     repo.write("cart.py", CART + LONG)
     repo.write("test_cart.py", TESTS)
@@ -76,7 +84,7 @@ def run(tmp_path: Path, window: int, turns: Sequence[Mapping[str, Any]] = TURNS)
     repo.commit_all()
     settings = replace(
         settings_for("openai/mine"),
-        models=ModelSettings(catalog={"openai/mine": CatalogSettings(window=window)}),
+        models=ModelSettings(catalog={"openai/mine": CatalogSettings(window=window)} if window else {}),
         commit="never",
     )
 
@@ -88,7 +96,7 @@ def run(tmp_path: Path, window: int, turns: Sequence[Mapping[str, Any]] = TURNS)
         await runtime.close()
         return end, runtime
 
-    with Loopback(turns) as server:
+    with Loopback(turns, troubles=troubles) as server:
         settings = replace(settings, api_base=server.url)
         end, runtime = asyncio.run(go())
         return end, list(server.requests), runtime
@@ -128,3 +136,25 @@ def test_the_log_rebuilds_the_same_requests(tmp_path: Path) -> None:
     steps = list(replay_steps(events))
     assert len(steps) == len(TURNS)
     assert [each.changed_parts for each in steps] == [[] for _ in TURNS]
+
+
+def test_a_small_model_is_offered_a_commit_where_the_prompt_speaks_of_one() -> None:
+    offered = [
+        ToolSpec(name=each.name, description=each.description, parameters=each.parameters)
+        for each in load_default_tools()
+    ]
+    names = [each.name for each in select_tools(PROFILES["tiny"], offered, commits=True)]
+    assert sorted(names) == ["edit", "git_commit", "read", "run_tests", "search"]
+    assert "git_commit" not in [each.name for each in select_tools(PROFILES["small"], offered)]
+
+
+@pytest.mark.slow
+def test_a_window_that_only_a_refusal_tells_is_fitted_at_once(tmp_path: Path) -> None:
+    refusal = (
+        '{"error":{"message":"This model\'s maximum context length is 2048 tokens. However, your messages resulted in'
+        ' 2300 tokens.","code":"context_length_exceeded"}}'
+    )
+    end, requests, runtime = run(tmp_path, 0, troubles=[Trouble(status=400, body=refusal)])
+    assert (end.outcome, end.files) == ("done", ["cart.py"])
+    assert [len(each.body["tools"]) > 6 for each in requests[:2]] == [True, False]
+    assert runtime.projection.profile == "tiny"
