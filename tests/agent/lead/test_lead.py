@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -19,6 +19,8 @@ from agent.lead.lead_settings import LeadSettings
 from agent.model.protocol import Delta, Reply, Request, TextDelta
 from agent.model.scripted.scripted_model import split_into_pieces
 from agent.session_request import SessionRequest
+from sandbox.policy.decision import Decision
+from sandbox.policy.effects import Effect
 from tests.support.child_sessions import settings_for
 from tests.support.repo import Repo
 
@@ -80,14 +82,26 @@ class Talker:
     async def close(self) -> None: ...
 
 
+class Person:
+    """A user who gives one answer to all questions."""
+
+    def __init__(self, verdict: Literal["allow", "deny"]) -> None:
+        self._verdict = verdict
+        self.asked: list[str] = []
+
+    async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+        self.asked.append(question.reason)
+        return Decision(verdict=self._verdict, reason="said the user")
+
+
 def play(
-    shop: Repo, replies: Sequence[str], prompt: str = PROMPT, **lead: Any
+    shop: Repo, replies: Sequence[str], prompt: str = PROMPT, person: Person | None = None, **lead: Any
 ) -> tuple[End, list[Event], list[str]]:
     settings = replace(settings_for("openai/talker"), lead=LeadSettings(**lead), commit="turn")
     model = Talker(replies)
 
     async def run() -> tuple[End, list[Event], list[str]]:
-        request = SessionRequest(working=shop.root, model=lambda tell: model, env={})
+        request = SessionRequest(working=shop.root, model=lambda tell: model, env={}, approver=person)
         runtime = assemble_runtime(settings, request, Home.from_environment())
         attach_lead(runtime)
         events: list[Event] = []
@@ -149,6 +163,19 @@ def test_the_engine_steps_in_where_the_user_allows_it(shop: Repo) -> None:
     end, _, _ = play(shop, ["Let me think about it."], when="always", rounds=2, fallback="always")
     assert end.outcome == "done"
     assert "The offline engine did" in end.summary
+
+
+@pytest.mark.parametrize(("verdict", "outcome"), [("allow", "done"), ("deny", "tests-fail")])
+def test_where_somebody_can_be_asked_they_decide_on_the_change_of_the_engine(
+    verdict: Literal["allow", "deny"], outcome: str, shop: Repo
+) -> None:
+    person = Person(verdict)
+    end, _, _ = play(shop, ["Let me think about it."], person=person, when="always", rounds=1)
+    assert end.outcome == outcome
+    assert person.asked == [
+        "the model got nowhere; the offline engine has a change with which the tests pass"
+    ]
+    assert ("* rate" in shop.read("cart.py")) is (verdict == "allow")
 
 
 def test_questions_and_other_work_are_not_led(shop: Repo) -> None:
