@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name
 
-from cli.output.markdown import rule_table
+from cli.output.markdown import code_painter, rule_table
 from cli.output.markdown.block_splitter import LONGEST_BLOCK, BlockSplitter
-from cli.output.markdown.code_painter import CodePainter
+from cli.output.markdown.code_painter import CodePainter, find_language
 from cli.output.markdown.line_lexer import LineLexer
 from cli.output.markdown.markdown_stream import MarkdownStream
 from cli.output.markdown.paragraph import render_paragraph
@@ -189,6 +189,19 @@ def test_rules_sorted_by_character_find_the_same_tokens(language: str) -> None:
             found.append([lexer.lex_line(line) for line in lines])
     assert found[0] == found[1]
     assert ["".join(text for _, text in tokens) for tokens in found[1]] == lines
+
+
+def test_the_language_of_a_file_follows_from_its_name() -> None:
+    for name, language in {
+        "a/b.py": "python",
+        "Makefile": "make",
+        "x.txt": "",
+        "y.tsx": "tsx",
+        "": "",
+    }.items():
+        assert find_language(name) == language
+    for suffix, language in code_painter._COMMON.items():
+        assert not language or get_lexer_by_name(language), suffix
 
 
 def test_characters_that_can_begin_a_match_are_found() -> None:
