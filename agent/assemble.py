@@ -163,11 +163,11 @@ def _load_skills(
     if not has_skills(place.home, place.root):
         return None
     from agent.extension.skills.session_skills import SessionSkills, make_skill_tool
-    from agent.extension.skills.skill_catalog import load_skills
+    from agent.extension.skills.skill_catalog import take_skills
     from agent.extension.skills.skill_folders import make_copies_folder
 
     copies = make_copies_folder(place.home, place.folder.name)
-    skills = SessionSkills(load_skills(place.home, place.root), place.root, copies)
+    skills = SessionSkills(take_skills(place.home, place.root), place.root, copies)
     tool = make_skill_tool(skills, place.settings.skills.budget)
     if tool is not None and (request.tools is None or tool.name in request.tools):
         toolbox.add([tool])

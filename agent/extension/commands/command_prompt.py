@@ -51,7 +51,11 @@ async def expand_call(runtime: Runtime, home: Home, text: str) -> CalledCommand 
     if not word.startswith("/") or not name or "/" in name or "\n" in word:
         return None
     root = runtime.workspace.root
-    if has_commands(home, root) and (found := load_commands(home, root).find_command(name)) is not None:
+    if (
+        has_commands(home, root)
+        and (found := load_commands(home, root).find_command(name))
+        and found.is_command
+    ):
         prompt = await expand_command(found, arguments, runtime.run_person_action)
         return CalledCommand(prompt=f"{prompt}{piped}{rest}", model=choose_model(found, runtime))
     skill = runtime.skills.find_skill(name) if runtime.skills is not None else None

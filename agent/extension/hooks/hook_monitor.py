@@ -9,7 +9,7 @@ from agent.app_dirs import Home
 from agent.events import ChildEvent, Compaction, Event, Prompt
 from agent.extension.hooks.hook_catalog import load_hooks
 from agent.extension.hooks.session_hooks import SessionHooks, format_context
-from agent.monitor.answers import GO_ON, RequestAnswer, StepAnswer, StopTurn, TellModel, TurnEnd
+from agent.monitor.answers import GO_ON, GoOn, RequestAnswer, StepAnswer, StopTurn, TellModel, TurnEnd
 from agent.monitor.monitor import Monitor, Turn
 from agent.turn.runtime import Runtime
 from agent.verify.verdict import Claim, Verdict
@@ -30,6 +30,8 @@ def attach_hooks(runtime: Runtime, home: Home) -> SessionHooks | None:
     runtime.loop.gateway.hooks = attached
     monitor = HookMonitor(attached, is_resumed=runtime.session.replayed.find_newest_place("prompt") > 0)
     runtime.loop.monitors.add_monitor(monitor)
+    if not is_child:
+        runtime.conclusion.preparations.insert(0, monitor)
     if attached.has_hooks("Stop"):
         runtime.conclusion.verifiers.append(StopHooks(attached))
     return attached
@@ -41,13 +43,12 @@ class HookMonitor(Monitor):
     def __init__(self, hooks: SessionHooks, *, is_resumed: bool) -> None:
         self._hooks = hooks
         self._source = "resume" if is_resumed else "startup"
-        self._prompt: str | None = None
         self._worktrees: set[str] = set()
 
     def handle_event(self, event: Event) -> None:
         """See `Monitor.handle_event`."""
         if isinstance(event, Prompt):
-            self._prompt, self._hooks.stop = event.text, ""
+            self._hooks.stop = ""
         elif isinstance(event, Compaction):
             self._hooks.run_aside("PostCompact", {"trigger": "auto"}, ("auto",))
         elif isinstance(event, ChildEvent):
@@ -71,22 +72,30 @@ class HookMonitor(Monitor):
         """See `Monitor.before_compaction`."""
         await self._hooks.run("PreCompact", {"trigger": "auto", "custom_instructions": ""}, ("auto",))
 
+    async def prepare_turn(self, prompt: str) -> TellModel | StopTurn | GoOn:
+        """Run the hooks of a prompt before the work, whatever does it: the loop, or a strategy."""
+        told = [await self._start_session()]
+        answer = await self._hooks.run("UserPromptSubmit", {"prompt": prompt})
+        if answer.verdict == "deny":
+            return _stop(f"a hook does not let this prompt pass: {answer.reason}")
+        if self._hooks.stop:
+            return _stop(self._hooks.stop)
+        told.append(format_context("UserPromptSubmit", answer.context))
+        text = "\n\n".join(filter(None, told))
+        return TellModel(text=text) if text else GO_ON
+
     async def before_request(self) -> Sequence[RequestAnswer]:
-        """See `Monitor.before_request`: the first request of a session, and of each prompt."""
-        told: list[RequestAnswer] = []
-        if not self._hooks.is_started:
-            self._hooks.is_started = True
-            answer = await self._hooks.run("SessionStart", {"source": self._source}, (self._source,))
-            if answer.context:
-                told.append(TellModel(text=format_context("SessionStart", answer.context)))
-        if (prompt := self._prompt) is not None:
-            self._prompt = None
-            answer = await self._hooks.run("UserPromptSubmit", {"prompt": prompt})
-            if answer.verdict == "deny":
-                return [_stop(f"a hook does not let this prompt pass: {answer.reason}")]
-            if answer.context:
-                told.append(TellModel(text=format_context("UserPromptSubmit", answer.context)))
-        return [_stop(self._hooks.stop)] if self._hooks.stop else told
+        """See `Monitor.before_request`: a turn that is resumed was not prepared."""
+        text = await self._start_session()
+        return [TellModel(text=text)] if text else ()
+
+    async def _start_session(self) -> str:
+        """Run the hooks of a session's start, once; return text for the model."""
+        if self._hooks.is_started:
+            return ""
+        self._hooks.is_started = True
+        answer = await self._hooks.run("SessionStart", {"source": self._source}, (self._source,))
+        return format_context("SessionStart", answer.context)
 
     def before_step(self, turn: Turn) -> StepAnswer:
         """See `Monitor.before_step`."""

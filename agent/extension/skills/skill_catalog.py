@@ -57,12 +57,24 @@ def load_skills(home: Home, root: Path) -> SkillCatalog:
     loaded = _Loading()
     found = list(_find_project_skills(root, loaded))
     asks = bool(found) and has_trust(home, root, TRUST_PLACE)
-    if asks and is_trusted(home, root, TRUST_PLACE, _list_definitions(root, found)):
+    if asks and is_trusted(home, root, TRUST_PLACE, _list_definitions(root, found, described=False)):
         loaded.add_skills(found)
     elif found:
         loaded.notices.append(describe_untrusted(len(found), "skill", root))
     loaded.add_skills(_find_user_skills(home, loaded))
-    return loaded.build_catalog()
+    catalog = loaded.build_catalog()
+    _latest[:] = [(home.config, root, catalog)]
+    return catalog
+
+
+def take_skills(home: Home, root: Path) -> SkillCatalog:
+    """Return the skills that the settings of this start have just loaded, to tell what is not used; else load them."""
+    if _latest and _latest[0][:2] == (home.config, root):
+        return _latest.pop()[2]
+    return load_skills(home, root)
+
+
+_latest: list[tuple[Path, Path, SkillCatalog]] = []
 
 
 def check_skills(home: Home, root: Path) -> SkillCatalog:
@@ -183,9 +195,16 @@ def _list_names(parent: Path) -> list[str]:
     ]
 
 
-def _list_definitions(root: Path, found: Sequence[_Found]) -> tuple[Definition, ...]:
+def _list_definitions(
+    root: Path, found: Sequence[_Found], *, described: bool = True
+) -> tuple[Definition, ...]:
     return tuple(
-        Definition(kind="skill", name=each.source, runs=_describe(each), digest=_compute_digest(root, each))
+        Definition(
+            kind="skill",
+            name=each.source,
+            runs=_describe(each) if described else "",
+            digest=_compute_digest(root, each),
+        )
         for each in found
     )
 

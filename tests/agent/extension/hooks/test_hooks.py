@@ -23,6 +23,8 @@ from agent.extension.hooks.hook_files import TRUST_PLACE
 from agent.extension.hooks.hook_input import restore_arguments, translate_arguments
 from agent.model.model_settings import ModelSettings
 from agent.session.log import read_events
+from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Approval
 from sandbox.policy.rules import Rule, Rules
@@ -328,6 +330,19 @@ def test_a_prompt_is_stopped_and_failures_are_told(shop: Path) -> None:
         "hook SessionStart failed: exit 7"
     ]
     assert json.loads((shop / "end.json").read_text())["hook_event_name"] == "SessionEnd"
+
+
+def test_a_prompt_is_stopped_whatever_strategy_works_on_it(shop: Path) -> None:
+    write_user(UserPromptSubmit=group("echo Not today. >&2; exit 2"))
+
+    async def story(runtime: Runtime, children: Children) -> None:
+        work = choose_work(runtime, StrategySettings(name="sample", attempts=2), "Go")
+        assert work is not None
+        end = await runtime.run_turn("Go", work)
+        assert end.summary == "a hook does not let this prompt pass: Not today."
+        assert runtime.session.replayed.find_newest_place("attempt") == 0
+
+    play(shop, settings_for(script(shop.parent, [{"text": "never"}])), story)
 
 
 def test_a_hook_ends_the_turn_and_one_that_takes_too_long_is_ended(shop: Path) -> None:
