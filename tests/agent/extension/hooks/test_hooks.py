@@ -23,12 +23,14 @@ from agent.extension.hooks.hook_files import TRUST_PLACE
 from agent.extension.hooks.hook_input import restore_arguments, translate_arguments
 from agent.model.model_settings import ModelSettings
 from agent.session.log import read_events
+from agent.session.undo import Timeline, undo_last_turn
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from sandbox.policy.decision import Approval
 from sandbox.policy.rules import Rule, Rules
 from sandbox.policy.trust import TrustStore
+from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.child_sessions import play, settings_for
 from tests.support.cli import call, git, script
 
@@ -273,6 +275,25 @@ def test_a_trusted_project_s_hooks_forbid_change_and_comment(shop: Path) -> None
     [end] = [each for each in events if isinstance(each, End)]
     assert end.summary.startswith("Done now."), end.summary
     assert "note: a hook changed the call to {'path': 'order.py'}" in observations(events)[1]
+
+
+def test_what_a_hook_changes_belongs_to_the_action(shop: Path) -> None:
+    write_project(
+        shop, PostToolUse=group("sed -i s/RATE/TAX/ cart.py; echo new > report.txt", matcher="Edit")
+    )
+    trust(shop)
+    turns = [{"calls": [call("edit", path="cart.py", old="2", new="3")]}, {"text": "Done."}]
+
+    async def story(runtime: Runtime, children: Children) -> None:
+        await runtime.run_turn("Go")
+        assert all(path in runtime.workspace.changes for path in ("cart.py", "report.txt"))
+        snapshots = runtime.snapshots
+        assert isinstance(snapshots, Snapshots)
+        undo_last_turn(snapshots, Timeline.from_events(read_events(runtime.session.folder)))
+        assert (shop / "cart.py").read_text() == "RATE = 2\n"
+        assert not (shop / "report.txt").exists()
+
+    play(shop, settings_for(script(shop.parent, turns), sandbox="auto"), story)
 
 
 def test_a_hook_s_input_is_judged_again_and_an_allow_beats_no_denial(shop: Path) -> None:
