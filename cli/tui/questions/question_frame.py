@@ -111,8 +111,8 @@ class Frame:
 
     def _format_hint(self) -> str:
         other = next(each.label for each in self.question.options if each.name == self.question.otherwise)
-        arrows = "↑↓" if self.terminal.unicode else "arrows"
-        return f"{arrows} Enter, or its letter · Esc: {other[0].lower()}{other[1:]}"
+        arrows, between = ("↑↓", " · ") if self.terminal.unicode else ("arrows", ", ")
+        return f"{arrows} Enter, or its letter{between}Esc: {other[0].lower()}{other[1:]}"
 
     def _format_short_answers(self) -> list[Row]:
         """Format the answers side by side, for a window of few rows."""

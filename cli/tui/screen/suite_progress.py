@@ -21,10 +21,12 @@ class TestProgress:
         Lines between two that are seen are missed: a share of all that the runner names is preferred.
         """
         if line != self._seen:
-            new = line.removeprefix(self._seen) if self._seen and line.startswith(self._seen) else line
+            is_longer = bool(self._seen) and line.startswith(self._seen)
+            new = line.removeprefix(self._seen) if is_longer else line
+            letters = _MORE.match(new) if is_longer else _DOTS.search(new)
             self._seen = line
-            self._failed += _count_failures(new)
-            self._done += _count_outcomes(new)
+            self._failed += _count_failures(new, letters)
+            self._done += len(letters[1]) if letters else bool(_TAP.search(new))
             if share := _SHARE.search(line):
                 self._share = f"{share[1]} %"
             if total := _TOTAL.search(line):
@@ -38,23 +40,16 @@ class TestProgress:
         return " · ".join(part for part in counts if part)
 
 
-def _count_outcomes(line: str) -> int:
-    """Return the number of finished tests in a line: dots and letters, or one of TAP."""
-    dots = _DOTS.search(line)
-    if dots:
-        return len(dots[1])
-    return int(bool(_TAP.search(line)))
-
-
-def _count_failures(line: str) -> int:
-    dots = _DOTS.search(line)
-    if dots:
-        return dots[1].count("F") + dots[1].count("E")
+def _count_failures(line: str, letters: re.Match[str] | None) -> int:
+    if letters:
+        return letters[1].count("F") + letters[1].count("E")
     return int(bool(_FAILED.search(line)))
 
 
 _SHARE = re.compile(r"\[\s*(\d{1,3})%\]")
 _DOTS = re.compile(r"(?:^|\s)([.FEsxX]{2,})(?:\s|$)")
+_MORE = re.compile(r"([.FEsxX]+)(?:\s|$)")
+"""What a line of letters is continued by."""
 _FAILED = re.compile(r"\bFAILED\b|^not ok\b|^--- FAIL|\.\.\. FAIL(?:ED)?\b")
 _TOTAL = re.compile(r"^collected (\d+) items?|^1\.\.(\d+)\s*$")
 _TAP = re.compile(r"^(?:not )?ok\b")

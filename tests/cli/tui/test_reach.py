@@ -20,6 +20,11 @@ def test_how_far_the_session_reaches_is_shown_and_changed(tmp_path: Path) -> Non
     argv = [*cli.PATCHWRIGHT, "--model", script(tmp_path, turns), "--mode", "read-only"]
     with Terminal(argv, cwd=root, env=cli.environment(), columns=100) as terminal:
         terminal.wait("\nread-only ·")
+        terminal.type("\x1b[Z")  # never wider than what was asked for
+        terminal.wait("auto is left out: the mode is set to read-only")
+        terminal.type("/status\r")
+        terminal.wait("rules     none of yours")
+        assert "mode      read-only: look, run, write nothing." in terminal.text
         terminal.type("/mode\r")
         terminal.wait("* read-only")
         terminal.type("/mode everything\r")
