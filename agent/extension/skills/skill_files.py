@@ -71,9 +71,15 @@ def read_skill_file(root: Path, inside: str, folder: Path, name: str) -> bytes |
 
 
 def copy_skill(skill: Skill, root: Path, target: Path) -> Path:
-    """Copy a skill's files to a new folder, and return it. Raises UserError. Programs stay executable."""
+    """Copy a skill's files to a new folder, and return it; links that lead out of it are left out.
+
+    Programs stay executable. Raises UserError if the folder cannot be written.
+    """
     for name in (FILE, *skill.files):
-        content = read_skill_file(root, skill.inside, skill.folder, name)
+        try:
+            content = read_skill_file(root, skill.inside, skill.folder, name)
+        except UserError:
+            content = None
         if content is None:
             continue
         path = target / name

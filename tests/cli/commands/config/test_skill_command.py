@@ -51,12 +51,15 @@ def test_skills_are_added_from_a_folder(tmp_path: Path) -> None:
     (source / "scripts/hi.sh").write_text("echo hi")
     (source / "scripts/hi.sh").chmod(0o755)
     (source / "linked").symlink_to(tmp_path)
+    (tmp_path / "secret.txt").write_text("secret")
+    (source / "secret.txt").symlink_to(tmp_path / "secret.txt")
     place = ("-C", str(tmp_path / "pack"))
     added = run("skill", "add", str(tmp_path / "pack"), "--user", *place)
     folder = Home.from_environment().config / "skills/greet"
     assert added.stdout.splitlines()[-1] == f"added: {folder}"
     assert (folder / "scripts/hi.sh").stat().st_mode & 0o777 == 0o700
     assert not (folder / "linked").exists()
+    assert not (folder / "secret.txt").exists()
     assert [each["name"] for each in json.loads(run("skill", "list", "--json", *place).stdout)] == ["greet"]
     checked = run("skill", "check", str(source), "--json")
     assert json.loads(checked.stdout)["deviations"][0].endswith("not in the specification: version")
