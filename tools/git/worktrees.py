@@ -10,7 +10,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,6 +131,27 @@ def commit_patch(git: Git, base: str, patch: bytes) -> str:
             inside.run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch)
         tree = inside.run_text("write-tree")
     return _commit_tree(git, base, tree)
+
+
+def commit_entries(git: Git, commit: str, source: str, paths: Iterable[str]) -> str:
+    """Commit the tree of `commit` with some paths as the commit `source` has them, or without those it has not.
+
+    Neither the work tree, the index nor any reference changes. Returns the commit id.
+    """
+    with tempfile.TemporaryDirectory(prefix="patchwright-index-") as scratch:
+        inside = Git(git.root, alone=True, extra={**git.extra, "GIT_INDEX_FILE": str(Path(scratch, "index"))})
+        inside.run("read-tree", commit)
+        for path in paths:
+            entries = inside.run("--literal-pathspecs", "ls-tree", "-r", "-z", source, "--", path)
+            for entry in filter(None, entries.split(b"\0")):
+                head, _, name = entry.partition(b"\t")
+                mode, _, blob = head.decode().split(" ")
+                information = f"{mode},{blob},{os.fsdecode(name)}"
+                inside.run("update-index", "--add", "--replace", "--cacheinfo", information)
+            if not entries:
+                inside.run("update-index", "--force-remove", "--", path)
+        tree = inside.run_text("write-tree")
+    return _commit_tree(git, commit, tree)
 
 
 def _commit_tree(git: Git, parent: str, tree: str) -> str:

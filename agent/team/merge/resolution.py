@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.team.merge.merge_plan import MergePlanner
@@ -14,10 +15,24 @@ from sandbox.fs.transaction.transactions import Transactions, Write
 from sandbox.fs.workspace_tree import Tree
 from tools.edit.apply.edit_plan import build_writes
 from tools.git.git_process import Git
+from tools.git.worktrees import commit_entries
 
 
-def write_resolution(git: Git, folder: Path, conflicts: Conflicts) -> list[str]:
-    """Merge the parent's changes into the files of a child's worktree; return the files with marks. Blocking.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """Files of a child's worktree that are to be solved.
+
+    marked: those with marks
+    base: commit from which the next merge begins. It has the parent's present files, but for the conflicts without
+        marks: there it has what both began with, so that they stay conflicts until the sides agree
+    """
+
+    marked: list[str]
+    base: str
+
+
+def write_resolution(git: Git, folder: Path, conflicts: Conflicts) -> Resolution:
+    """Merge the parent's changes into the files of a child's worktree. Blocking.
 
     What has no marks (a deletion, a binary file) stays as the child has it. git: in the parent's repository
     """
@@ -31,7 +46,14 @@ def write_resolution(git: Git, folder: Path, conflicts: Conflicts) -> list[str]:
         transactions = Transactions(tree, Path(journal, "journal"))
         with transactions.lock_tree():
             transactions.commit([*build_writes(clean), *marked])
-    return [each.path for each in marked]
+    paths = [each.path for each in marked]
+    unmarked = [each for each in plan.conflicts if each.ours is None or each.ours.path not in paths]
+    sides = (
+        side.path for each in unmarked for side in (each.base, each.ours, each.theirs) if side is not None
+    )
+    unsolved = sorted({*sides, *(each.path for each in unmarked)})
+    base = commit_entries(git, conflicts.ours, conflicts.base, unsolved) if unsolved else conflicts.ours
+    return Resolution(marked=paths, base=base)
 
 
 def _mark_files(conflicts: list[MergeConflict]) -> Iterator[Write]:

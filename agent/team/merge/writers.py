@@ -113,11 +113,12 @@ async def merge_commit(runtime: Runtime, base: str, theirs: str) -> Merged | Con
 async def prepare_resolution(runtime: Runtime, writer: Writer, conflicts: Conflicts) -> str:
     """Bring the parent's changes into the child's worktree, with marks in lines that both changed.
 
-    Returns a prompt that asks the child to solve them. The next merge then begins from the parent's present files.
+    Returns a prompt that asks the child to solve them. The next merge then begins from the parent's present files; a
+    conflict that has no marks, as of a binary file, stays one until the child takes the parent's side.
     """
     folder = writer.child.place.folder
-    marked = await asyncio.to_thread(write_resolution, open_git(runtime.workspace), folder, conflicts)
-    writer.base = conflicts.ours
+    found = await asyncio.to_thread(write_resolution, open_git(runtime.workspace), folder, conflicts)
+    marked, writer.base = found.marked, found.base
     where = f" Files with marks: {join_names(marked, MOST_NAMED)}." if marked else ""
     return (
         "Your changes and those of others meet in the same places. The others' changes are now in your files too."

@@ -162,3 +162,42 @@ def test_a_conflict_goes_to_the_child_with_both_sides_and_then_to_the_parent(
 
     play(shop, parent, story)
     assert (shop / "cart.py").read_text() == "first = 5\n\n\n\nlast = 7\n"
+
+
+@pytest.mark.parametrize("name", ["logo.bin", "gone.txt"])
+def test_a_conflict_without_marks_stays_one_until_the_child_takes_the_other_side(
+    name: str, shop: Path, tmp_path: Path, parent: SessionSettings
+) -> None:
+    (shop / "logo.bin").write_bytes(b"\0one")
+    (shop / "gone.txt").write_text("one\n")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "Add what cannot be marked")
+    change = "printf '\\000two' > logo.bin" if name == "logo.bin" else "rm gone.txt"
+    model = script(
+        tmp_path,
+        [
+            {"calls": [call("shell", command=change)]},
+            {"text": "changed"},
+            {"text": "I keep mine", "expect": [name]},
+        ],
+        "child.json",
+    )
+    others = b"\0three" if name == "logo.bin" else b"three\n"
+
+    async def story(runtime: Runtime, children: Children) -> None:
+        writer = await start_writer(children, ChildSpec(prompt="change it", model=model))
+        async with writer.child as child:
+            await child.run()
+            (shop / name).write_bytes(others)
+            (shop / "cart.py").write_text("total = 1\n")
+            conflicts = await merge_writer(runtime, writer)
+            assert isinstance(conflicts, Conflicts)
+            await child.ask(await prepare_resolution(runtime, writer, conflicts))
+            again = await merge_writer(runtime, writer)
+            assert isinstance(again, Conflicts)
+            assert [each.path for each in again.files] == [name]
+            (child.place.folder / name).write_bytes(others)
+            assert await merge_writer(runtime, writer) == Merged()
+
+    play(shop, parent, story)
+    assert (shop / name).read_bytes() == others
