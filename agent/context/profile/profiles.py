@@ -57,6 +57,10 @@ PROFILES: Mapping[ProfileName, Profile] = {
 }
 
 
+_ENDS = ("report",)
+"""Tools by which agents end their task; without one their parent learns nothing."""
+
+
 def choose_profile(setting: str, window: int, model: str) -> Profile:
     """Return the profile of a model. setting: "auto", or the name of one"""
     for name, profile in PROFILES.items():
@@ -78,8 +82,11 @@ def select_tools(profile: Profile, offered: Sequence[ToolSpec], *, commits: bool
     if profile.tools is None:
         return list(offered)
     told = {**profile.tools, **({"git_commit": ("message",)} if commits else {})}
-    kept = [_shorten(each, told[each.name]) for each in offered if each.name in told]
-    return kept or list(offered)  # the tools of a child with another task
+    kept = [each for each in offered if each.name in told]
+    if not kept:  # a child with another task
+        return list(offered)
+    last = [each for each in offered if each.name in _ENDS]
+    return [*(_shorten(each, told[each.name]) for each in kept), *last]
 
 
 def compute_output_cut(profile: Profile, window: int) -> int:

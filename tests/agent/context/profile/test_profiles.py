@@ -148,6 +148,14 @@ def test_a_small_model_is_offered_a_commit_where_the_prompt_speaks_of_one() -> N
     assert "git_commit" not in [each.name for each in select_tools(PROFILES["small"], offered)]
 
 
+def test_an_agent_keeps_the_tool_that_ends_its_task() -> None:
+    told = {"properties": {"path": {}, "pattern": {}, "start": {}, "end": {}}}
+    offered = [ToolSpec(name=name, description="", parameters=told) for name in ("read", "search", "report")]
+    assert [each.name for each in select_tools(PROFILES["tiny"], offered)] == ["read", "search", "report"]
+    alone = [ToolSpec(name="vote", description="", parameters={})]
+    assert select_tools(PROFILES["tiny"], alone) == alone
+
+
 @pytest.mark.slow
 def test_a_window_that_only_a_refusal_tells_is_fitted_at_once(tmp_path: Path) -> None:
     refusal = (
