@@ -60,7 +60,7 @@ def format_findings(
             files = ", ".join(line[6:] for line in diff.splitlines() if line.startswith("+++ b/"))
             yield paint(sanitize_text(f"  proposed correction of {files}:"), "dim")
             layout = DiffLayout(
-                colour=colour, width=width, indent=2, unicode=unicode, rest="/export shows all"
+                colour=colour, width=width, indent=2, unicode=unicode, rest="the session's log has all"
             )
             yield from format_diff(diff, layout, limit=DIFF_LINES)
 

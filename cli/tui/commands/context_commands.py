@@ -80,7 +80,7 @@ async def _show_diff(chat: Conversation, which: str) -> None:
     terminal = chat.front.terminal
     width = terminal.columns if chat.front.redraws else 0
     layout = DiffLayout(
-        colour=terminal.colour, width=width, unicode=terminal.unicode, rest="patchwright trace shows all"
+        colour=terminal.colour, width=width, unicode=terminal.unicode, rest="the session's log has all"
     )
     lines = [_format_compaction(event)]
     for where, old, new in iter_replacements(event, chat.runtime.recall_index, chat.runtime.session.replayed):
