@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from agent.context.context_settings import DEFAULT_CONTEXT, ContextSettings
 
+LEAST_WINDOW = 1_600
+"""Tokens of the smallest window for which the room for the answer is its fourth part: in less no work fits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
@@ -18,7 +21,8 @@ class Budget:
     @property
     def hard_limit(self) -> int:
         """Upper limit of a request: the window without the room for the answer."""
-        return self.window - min(max(self.window // 8, 1_000), 16_000, self.window // 4)
+        room = min(max(self.window // 8, 1_000), 16_000)
+        return self.window - (min(room, self.window // 4) if self.window >= LEAST_WINDOW else room)
 
     @property
     def history_tokens(self) -> int:
