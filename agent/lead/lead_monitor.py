@@ -296,7 +296,8 @@ class Lead(Monitor):
             await self._runtime.run_harness_action("edit", dict(edit))
 
     def _describe_success(self, edits: Sequence[Edit]) -> str:
-        return f"All tests pass with this change:\n{_list_edits(edits)}"
+        names = ", ".join(dict.fromkeys(each["path"] for each in edits))
+        return f"Fix {names}\n\n{_list_edits(edits)}"  # the first line is the subject of the commit
 
 
 def attach_lead(runtime: Runtime) -> None:
