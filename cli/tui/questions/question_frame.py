@@ -64,7 +64,7 @@ class Frame:
 
     @property
     def _has_gaps(self) -> bool:
-        return self.rows >= LOW
+        return self.rows >= LOW and bool(self.question.what or self.question.change or self.question.why)
 
     def _count_text_rows(self) -> int:
         others = len(self._wrap_why()) + len(self._format_answers()) + 2 + self._has_gaps

@@ -131,12 +131,16 @@ class LiveRegion:
         self._upper_rule = upper_rule.content
         return [
             make_part(self._format_answer, lambda: bool(self.drawn)),
-            make_part(self._format_activity, lambda: bool(self.working.doing) and self.asking is None),
+            make_part(lambda: "", lambda: self._is_working_shown() and self.terminal().rows >= LOW),
+            make_part(self._format_activity, self._is_working_shown),
             make_part(self._format_queued, lambda: bool(self.queued)),
             make_part(lambda: "", lambda: self.asking is None or self.terminal().rows >= LOW),
             make_part(self._format_question, lambda: bool(self.asking)),
             upper_rule,
         ]
+
+    def _is_working_shown(self) -> bool:
+        return bool(self.working.doing) and self.asking is None
 
     def build_rule(self) -> ConditionalContainer:
         """Build a rule above or below the prompt, left out in a low window."""

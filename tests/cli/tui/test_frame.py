@@ -5,6 +5,7 @@ One process for each theme: a window grows, and `/clear` begins a new session in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,9 +79,11 @@ def draw(terminal: Terminal, *, styled: bool) -> str:
     rows = []
     for number, row in enumerate(shown):
         rows.append(row)
-        if styled and not row.startswith(tuple(SPINNER)) and (styles := describe_styles(terminal, number)):
+        if styled and not row.startswith((*SPINNER, "●")) and (styles := describe_styles(terminal, number)):
             rows.append(f"      ^ {styles}")
-    text = steady("\n".join(rows))
+    text = re.sub(
+        "(?m)Running until.*? ·", "Running (command) ·", steady("\n".join(rows))
+    )  # it is cut for its time
     if "patchwright ·" in text:
         return text[text.rindex("patchwright ·") :]  # without the session before this one
     return "\n".join(text.split("\n")[-LAST:])  # a summary may have taken one row more

@@ -263,7 +263,7 @@ def test_a_question_calls_the_person(
         at_rest(terminal)
         assert b"\x07" not in terminal.raw
         terminal.type("go\r")
-        terminal.wait("git fetch")
+        terminal.wait("Allow shell?")
         terminal.type(ctrl("c"))  # a no
         terminal.wait("So be it.")
         assert sign in terminal.raw if sign else b"\x07" not in terminal.raw
