@@ -140,7 +140,7 @@ class _Server:
     def __init__(self, terminal: bool) -> None:
         from tests.support.cli import environment
 
-        env = environment(TERMINAL if terminal else {})
+        env = {**(TERMINAL if terminal else {}), **environment()}
         self.variables = _select_start_variables(env, terminal)
         self._socket, theirs = socket.socketpair()
         # as those of each start: the stream objects are made now. What a terminal's other end holds stays open.

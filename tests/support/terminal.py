@@ -99,6 +99,11 @@ class Terminal:
         return bool(self._process.isalive())
 
     @property
+    def is_forked(self) -> bool:
+        """Whether the program was started by the server of starts."""
+        return isinstance(self._process, ForkedProgram)
+
+    @property
     def pid(self) -> int:
         """The program's process."""
         return int(self._process.pid)

@@ -47,7 +47,9 @@ def _look(tmp_path: Path, wrap: tuple[str, ...]) -> list[str]:
     )
     assert done.code == 0, done.err
     (seen,) = [each["text"] for each in done.events if each["kind"] == "observation"]
-    return [line for line in str(seen).splitlines() if not line.startswith(("PATCHWRIGHT_COMMAND=", "_="))]
+    first, *lines = str(seen).splitlines()
+    assert first.startswith("exit 0")  # and how long it took, on a busy machine
+    return [line for line in lines if not line.startswith(("PATCHWRIGHT_COMMAND=", "_="))]
 
 
 def test_a_command_finds_the_same_program_around_it(tmp_path: Path) -> None:
@@ -103,6 +105,7 @@ def _look_from_terminal(tmp_path: Path, start: tuple[str, ...]) -> list[str]:
     model = script(tmp_path, [{"text": "seen"}])
     argv = [*start, *PATCHWRIGHT, "--no-commit", "--sandbox", "unconfined", "--model", model]
     with Terminal(argv, cwd=root, env=environment({"OPENAI_API_KEY": "x"}), columns=90, rows=30) as terminal:
+        assert terminal.is_forked == (not start)
         at_rest(terminal)
         terminal.type(f"!{LOOK_FROM_TERMINAL}\r")
         terminal.wait_beside((root / "done").exists)

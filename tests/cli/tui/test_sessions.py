@@ -14,6 +14,11 @@ from tests.support.cli import call
 from tests.support.talking import ask, at_rest, cleared, leave, logs, long_session, talk
 
 
+def count_openings(text: str) -> int:
+    """How often a session's first line is seen; the path in it may be so long that it is broken."""
+    return " ".join(text.split()).count("· /help")
+
+
 @pytest.mark.slow
 def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
     with talk(shop, [{"text": "First."}, {"text": "Second."}], columns=100, rows=30) as terminal:
@@ -25,9 +30,7 @@ def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
         at_rest(terminal)
         ask(terminal, "two", "Second.")
         terminal.type("/clear\r")
-        terminal.wait(
-            lambda: terminal.text.count("· /help") >= 1 and terminal.everything.count("· /help") == 3
-        )
+        terminal.wait(lambda: count_openings(terminal.text) >= 1 and count_openings(terminal.everything) == 3)
         at_rest(terminal)
         terminal.type("/resume\r")
         terminal.wait("Go on with which session?")
@@ -45,7 +48,7 @@ def test_sessions_are_named_copied_left_and_opened_again(shop: Path) -> None:
         terminal.type("first")
         terminal.wait("› the first try")
         terminal.type("\r")
-        terminal.wait(lambda: terminal.everything.count("· /help") == 4)
+        terminal.wait(lambda: count_openings(terminal.everything) == 4)
         at_rest(terminal)
         terminal.type("/sessions\r")
         terminal.wait("› the first try")  # this one, of which the list begins
