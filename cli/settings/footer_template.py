@@ -14,7 +14,7 @@ FIELDS: Mapping[str, str] = {
     "sandbox": "what confines commands",
     "branch": "the git branch",
     "context": "share of the model's window that is used",
-    "cost": "of the session so far",
+    "cost": "of the calls since the conversation was opened",
     "session": "id of the session",
     "folder": "name of the workspace's folder",
 }

@@ -24,15 +24,16 @@ async def diff(chat: Conversation, argument: str) -> None:
     """Show the diff between the files before the session's first change and their present content."""
     snapshots = _get_snapshots(chat)
     before = await asyncio.to_thread(_find_first_states, chat, snapshots) if snapshots else {}
-    shown = []
+    shown, headings = [], []
     for path, change in sorted(before.items()):
         assert snapshots is not None
         old = snapshots.read_content(change.before) if change.before else b""
         new = await asyncio.to_thread(_read_present, chat, path)
         if old is None or old != new:
+            headings.append(_format_heading(chat, path))
             shown.append(_format_file_diff(chat, path, old, new))
     shown += _describe_commits(chat, unchanged=not shown)
-    chat.view.show_note("\n".join(shown) if shown else "this session has changed no file")
+    chat.view.show_note("\n".join(shown) if shown else "this session has changed no file", headings)
 
 
 def _describe_commits(chat: Conversation, *, unchanged: bool) -> Iterator[str]:
@@ -76,14 +77,18 @@ def _read_present(chat: Conversation, path: str) -> bytes:
 def _format_file_diff(chat: Conversation, path: str, old: bytes | None, new: bytes) -> str:
     from tools.core.text import format_unified_diff
 
-    paint = make_painter(colour=chat.front.terminal.colour)
+    heading = _format_heading(chat, path)
     if old is None or b"\0" in old[:8192] or b"\0" in new[:8192]:
-        return f"{paint(sanitize_text(path), 'bold')}: changed (not shown: binary or too large)"
+        return f"{heading}: changed (not shown: binary or too large)"
     text = format_unified_diff(path, old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
     terminal = chat.front.terminal
     width = terminal.columns if chat.front.redraws else 0
     layout = DiffLayout(colour=terminal.colour, width=width, unicode=terminal.unicode)
-    return "\n".join([paint(sanitize_text(path), "bold"), *format_diff(text, layout, limit=DIFF_LINES)])
+    return "\n".join([heading, *format_diff(text, layout, limit=DIFF_LINES)])
+
+
+def _format_heading(chat: Conversation, path: str) -> str:
+    return make_painter(colour=chat.front.terminal.colour)(sanitize_text(path), "bold")
 
 
 COMMANDS = (Command(name="/diff", argument="", help="what this session changed", run=diff),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -126,12 +126,18 @@ class SessionView:
         finally:
             self._muted = ()
 
-    def show_note(self, text: str) -> None:
-        """Print a message of the program itself (not of the model): whole lines, safe to show, wrapped to fit."""
+    def show_note(self, text: str, headings: Collection[str] = ()) -> None:
+        """Print a message of the program itself (not of the model): whole lines, safe to show, wrapped to fit.
+
+        headings: lines of the text whose paths become links
+        """
         if self._front.redraws:
             columns = self._front.terminal.columns
-            rows = (wrap_hanging(line, columns, _get_indent(line, columns)) for line in text.split("\n"))
-            text = "\n".join(row for each in rows for row in each)
+            rows = []
+            for line in text.split("\n"):
+                wrapped = wrap_hanging(line, columns, _get_indent(line, columns))
+                rows += [self._lines.link(line)] if line in headings and len(wrapped) == 1 else wrapped
+            text = "\n".join(rows)
         self._print_block("note", text if text.endswith("\n") else f"{text}\n")
 
     def show_last_answer(self, answer: str, end: End | None) -> None:

@@ -113,7 +113,7 @@ def test_what_is_typed_at_once_is_a_prompt(shop: Path) -> None:
     with start(shop, CI="") as terminal:
         terminal.wait("opening …")
         terminal.type("1 line too many?\r")
-        terminal.wait("this needs a model")
+        terminal.wait("needs a model")
         at_rest(terminal)
         leave(terminal)
     [log] = logs()

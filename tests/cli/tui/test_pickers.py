@@ -240,7 +240,7 @@ def test_a_folded_paste_is_seen_before_it_is_sent(shop: Path) -> None:
     with talk(shop, [{"text": "Read."}]) as terminal:
         at_rest(terminal)
         terminal.paste("\n".join(f"row {number}" for number in range(20)))
-        terminal.wait("> [pasted 20 lines]")
+        terminal.wait("[pasted 20 lines]")
         terminal.type("\x18\x16")
         terminal.wait("row 19")
         terminal.type(" and more\r")

@@ -110,6 +110,9 @@ def test_edited_files_are_links_in_a_terminal_that_opens_them(
     with talk(shop, turns, "--tests", "true", **env) as terminal:
         at_rest(terminal)
         ask(terminal, "mend it", "Mended.")
+        begin = len(terminal.raw)
+        ask(terminal, "/diff", "@@" if "@@" in terminal.everything else "cart.py")
+        assert bool(targets(terminal.raw[begin:].decode())) is links
         leave(terminal)
         found = set(targets(terminal.raw.decode()))
         assert "● edit cart.py" in terminal.everything
