@@ -159,17 +159,17 @@ class _Picker:
         room, columns = self._count_rows(), self._terminal().columns
         first = min(max(self._at - room // 2, 0), max(len(self._found) - room, 0))
         shown = [self._choices[each] for each in self._found[first : first + room]]
-        aligned = min(max(measure_columns(each.label) for each in shown), columns // 2)
+        longest = max(measure_columns(each.about) for each in shown)
+        room_for_labels = columns - 3 - min(longest + 2, columns * 2 // 5)
+        aligned = min(max(measure_columns(each.label) for each in shown), room_for_labels)
         lines: StyleAndTextTuples = []
         for place in range(first, min(first + room, len(self._found))):
             choice = self._choices[self._found[place]]
             sign = "› " if place == self._at else "* " if choice.current else "  "
-            gap = " " * max(aligned - measure_columns(choice.label), 0)
-            about = f"{gap}  {choice.about}" if choice.about else ""
-            label = truncate_text(
-                choice.label, max(columns - 3 - min(measure_columns(about), columns // 3), 8)
-            )
-            about = truncate_text(about, max(columns - 3 - measure_columns(label), 0)) if about else ""
+            label = truncate_text(choice.label, aligned if choice.about else columns - 3)
+            gap = " " * max(aligned - measure_columns(label), 0)
+            about = truncate_text(f"{gap}  {choice.about}", columns - 3 - measure_columns(label))
+            about = about if choice.about else ""
             if lines:
                 lines.append(("", "\n"))
             lines.append(("class:chosen" if place == self._at else "", sign + label))

@@ -22,9 +22,6 @@ def test_the_footer_is_the_users_template(shop: Path) -> None:
         terminal.wait("in shop · main · workspace")
         terminal.type("go\r")
         terminal.wait("in shop · main · workspace · $0.0123")
-        cli.git(shop, "switch", "-qc", "other")
-        terminal.type("/theme dark\r")
-        terminal.wait("in shop · other · workspace")
         terminal.type("/quit\r")
         assert terminal.wait_for_end() == 0
 
