@@ -71,11 +71,14 @@ class CommandGroup(TyperGroup):
 
     def main(self, *arguments: Any, **options: Any) -> Any:
         """Run the program. Raises UserError for a mistake in the command line, with the way to mend it."""
-        from typer._click.exceptions import UsageError
+        from typer._click.exceptions import ClickException, NoArgsIsHelpError
 
         try:
             sys.exit(super().main(*arguments, **{**options, "standalone_mode": False}) or 0)
-        except UsageError as error:
+        except NoArgsIsHelpError as error:  # a group of commands without the command: its help
+            error.show()
+            sys.exit(error.exit_code)
+        except ClickException as error:
             from cli.commands.usage_errors import convert_usage_error
 
             raise convert_usage_error(error) from None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
-    from typer._click.exceptions import UsageError
+    from typer._click.exceptions import ClickException
 
 EXAMPLE = 'patchwright run "make the failing tests pass"'
 
@@ -34,9 +34,10 @@ def build_command_error(word: str, known: Sequence[str]) -> UserError:
     return UserError(Fault.USAGE, message, hint)
 
 
-def convert_usage_error(error: UsageError) -> UserError:
+def convert_usage_error(error: ClickException) -> UserError:
     """Return an error of the command line's parser in our form."""
-    command = error.ctx.command_path if error.ctx is not None else "patchwright"
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "patchwright"
     text = " ".join(error.format_message().split()).removesuffix(".")
     message, hint = text[:1].lower() + text[1:], f"See: {command} --help"
     if option := getattr(error, "option_name", ""):
@@ -45,7 +46,7 @@ def convert_usage_error(error: UsageError) -> UserError:
         hint = f"Did you mean {' or '.join(near)}? All: {command} --help" if near else hint
     elif extra := re.fullmatch(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", text):
         message = f"unexpected words: {extra[1]}"
-        prompt = error.ctx.params.get("prompt") if error.ctx is not None else None
+        prompt = context.params.get("prompt") if context is not None else None
         if isinstance(prompt, str):
             hint = f"Quote the prompt: {command} {quote(f'{prompt} {extra[1]}')}"
     return UserError(Fault.USAGE, message, hint)

@@ -223,6 +223,15 @@ def assert_one_help(error: str, mistake: Mistake) -> None:
         assert text in told[-1], error
 
 
+@pytest.mark.parametrize("group", ["session", "hook", "functions"])
+def test_a_group_without_its_command_shows_its_help(group: str, tmp_path: Path) -> None:
+    result = run(group, cwd=tmp_path)
+    assert result.code == USAGE
+    assert result.err.startswith(f"Usage: patchwright {group} ")
+    assert "Commands:" in result.err
+    assert len(result.err.splitlines()) > 5
+
+
 def test_there_are_many_mistakes_and_their_codes_tell_them_apart() -> None:
     assert len(MISTAKES) >= 25
     assert len({each.code for each in MISTAKES.values()}) >= 7
