@@ -56,7 +56,7 @@ def open_interactive(folder: Path, flags: Mapping[str, Any], *, session: str, co
             home=home,
             notice=NO_MODEL,
             runner=find_runner(runtime.workspace),
-            is_first=is_first_run(home, settings, runtime.session.folder, os.environ),
+            is_first=not session and is_first_run(home, settings, runtime.session.folder, os.environ),
         )
 
     terminal = read_terminal_settings(home.config, plain=bool(flags.get("plain")))

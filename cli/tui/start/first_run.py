@@ -42,7 +42,8 @@ MOST_KEYS = 3
 
 def is_first_run(home: Home, settings: Settings, session: Path, env: Mapping[str, str]) -> bool:
     """Return whether a person starts with nothing set up: no option, no setting, no earlier session, not in CI."""
-    if settings.flags or settings.session.model or env.get("CI") or (home.config / SETTINGS_FILE).exists():
+    has_set = bool(set(settings.flags) - {"plain"}) or bool(settings.session.model)
+    if has_set or env.get("CI") or (home.config / SETTINGS_FILE).exists():
         return False
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False

@@ -135,6 +135,19 @@ def test_it_is_not_offered_where_something_is_set_or_nobody_could_answer(
     assert OFFER not in terminal.everything
 
 
+def test_lines_for_a_screen_reader_offer_it_too(shop: Path) -> None:
+    with Terminal([*cli.PATCHWRIGHT, "--plain"], cwd=shop, env=cli.environment({"CI": ""})) as terminal:
+        terminal.wait("1  offline")
+        terminal.type("1\r")
+        terminal.wait("offline it is.")
+        terminal.type("n\r")
+        terminal.wait("not stored")
+        terminal.type("/quit\r")
+        assert terminal.wait_for_end() == 0
+    assert "\x1b[" not in terminal.everything
+    assert settings() == ""
+
+
 def test_what_is_missing_is_told_in_a_line_each(tmp_path: Path) -> None:
     root = tmp_path / "bare"
     root.mkdir()

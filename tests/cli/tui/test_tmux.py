@@ -143,3 +143,20 @@ def test_a_window_that_is_killed_loses_nothing(tmux: Tmux, shop: Path) -> None:
     kinds = [event["kind"] for event in log_of(shop)]
     assert kinds.count("prompt") == kinds.count("end") == 2
     assert kinds.count("action") == kinds.count("observation") >= 1
+
+
+def test_a_copied_answer_is_in_the_buffer_of_tmux(shop: Path) -> None:
+    model = script(shop.parent, [{"text": "Run `make total`: ✔"}])
+    terminal = Tmux(shop, [*cli.PATCHWRIGHT, "--model", model], 80, 24)
+    try:
+        terminal.do("set", "-g", "set-clipboard", "on")
+        terminal.wait("⇧⇥")
+        terminal.type("go", "Enter")
+        terminal.wait("✔ done")
+        terminal.type("/copy", "Enter")
+        terminal.wait("copied the answer: 1 line")
+        wait_until(lambda: terminal.do("show-buffer") == "Run `make total`: ✔")
+        assert "Ptmux" not in terminal.everything
+        assert "52;c" not in terminal.everything
+    finally:
+        terminal.close()
