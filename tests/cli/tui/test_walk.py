@@ -139,7 +139,7 @@ def test_every_command(columns: int, rows: int, shop: Path) -> None:
         said("/diff", "has changed no file")
         said("/commit", "nothing to commit")
         said("mend it", "Mended.")
-        said("/diff", "+    return sum")
+        said("/diff", "+     return sum")
         said("/cost", "2 calls, no tokens used")
         said("/state", "cart.py")
         said("/context", "system prompt and tools")
