@@ -9,14 +9,30 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, TypeVar
 
+from prompt_toolkit.application import Application
 from prompt_toolkit.data_structures import Point
 from prompt_toolkit.layout.screen import Screen
 from prompt_toolkit.output import Output
 from prompt_toolkit.renderer import Renderer
 
 Cell = TypeVar("Cell")
+
+
+def print_in_place(app: Application[None], text: str, find_fixed_row: Callable[[Screen | None], int]) -> bool:
+    """Print a text above the live region, whose rows are moved; return False if that is impossible.
+
+    find_fixed_row: returns, of a drawn region, the row from which on it probably stays as it is
+    """
+    size = app.output.get_size()
+    region, rows = RegionRows.find(app.renderer, app.output), split_rows(text, size.columns)
+    if region is None or rows is None:
+        return False
+    preferred = app.layout.container.preferred_height(size.columns, size.rows).preferred
+    fixed = find_fixed_row(app.renderer.last_rendered_screen)
+    return region.print_above(rows, height=min(preferred, size.rows), fixed=fixed)
 
 
 class RegionRows:

@@ -43,7 +43,7 @@ from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.background_query import BackgroundQuery
 from cli.tui.screen.live_region import ASKED_ROWS, LiveRegion, make_style
 from cli.tui.screen.reflow import ReflowingApplication
-from cli.tui.screen.row_shift import RegionRows, split_rows
+from cli.tui.screen.row_shift import print_in_place
 from cli.tui.screen.terminal_writer import TerminalWriter
 
 INPUT_ROWS = 10
@@ -345,22 +345,12 @@ class Screen:
         self._began = time.monotonic()
         self._output.write_raw(_BEGIN)
         self._live.refresh()
-        if not self._print_in_place(app) and self._pending:
+        text = "".join(self._pending)
+        if not self._gone and print_in_place(app, text, self._live.find_fixed_row):
+            self._pending = []
+        elif text:
             app.renderer.erase()
             self._flush_pending()
-
-    def _print_in_place(self, app: Application[None]) -> bool:
-        """Print pending text above the live region, whose rows are moved; return False if that is impossible."""
-        text, size = "".join(self._pending), self._output.get_size()
-        region, rows = RegionRows.find(app.renderer, self._output), split_rows(text, size.columns)
-        if region is None or rows is None or self._gone:
-            return False
-        preferred = app.layout.container.preferred_height(size.columns, size.rows).preferred
-        fixed = self._live.find_fixed_row(app.renderer.last_rendered_screen)
-        if not region.print_above(rows, height=min(preferred, size.rows), fixed=fixed):
-            return False
-        self._pending = []
-        return True
 
     def _flush_pending(self) -> None:
         text, self._pending = "".join(self._pending), []
