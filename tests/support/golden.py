@@ -37,7 +37,7 @@ def steady(text: str) -> str:
     text = re.sub(r"(?m)^(✔|!) .* · .*\n(?:  .*\n)*", r"\1 (summary)\n", text)
     text = re.sub(r"(?m) \(\d+\.\d s\)$", "", text)  # of an action that took longer than a second
     text = re.sub(r"(?m)thought for \d+\.\d s$", "thought for a moment", text)
-    text = re.sub(r"(?m)^[◐◓◑◒] (.*?)(?: · \d+ s)?((?: · .*)?)$", r"◐ \1\2", text)
+    text = re.sub(r"(?m)^[◐◓◑◒] (.*?)(?: · \d+ s)?((?: · \S+ tokens)?)(?: · esc to stop)?$", r"◐ \1\2", text)
     text = re.sub(r"(?s)patchwright \d\S* ·.{1,300}?/help", "patchwright · (folder) · /help", text)
     text = re.sub(r"(?m)^tip: .*(?:\n(?!\n).*)*", "tip: (of the day)", text)
     text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "(session)", text)
