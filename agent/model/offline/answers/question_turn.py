@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from agent.model.offline.answers.history_answers import find_changes
 from agent.model.offline.answers.lookup import Answer, Answerer, Call, Lookup, NoAnswer, format_answer
 from agent.model.offline.answers.project_answers import describe_project, find_by_words, find_test_command
+from agent.model.offline.answers.suite_answers import (
+    explain_failure,
+    list_failures,
+    locate_fault,
+    suggest_fix,
+)
 from agent.model.offline.answers.symbol_answers import (
     describe_named,
     find_called,
     find_definition,
     find_tests,
     find_uses,
-)
-from agent.model.offline.answers.test_answers import (
-    explain_failure,
-    list_failures,
-    locate_fault,
-    suggest_fix,
 )
 from agent.model.offline.answers.test_bodies import describe_test
 from agent.model.offline.intent.question_topics import Question, Topic
