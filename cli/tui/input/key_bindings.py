@@ -247,6 +247,7 @@ def _bind_search_keys(keys: KeyBindings) -> None:
 
 def _reset_prompt(event: KeyPressEvent) -> None:
     """Empty the prompt and return to insert mode, whatever vi's mode was."""
+    event.current_buffer.text = ""  # a reset alone does not tell who follows the text that it has gone
     event.current_buffer.reset()
     event.app.vi_state.reset()
 
