@@ -31,12 +31,15 @@ async def offer_rewind(chat: Conversation) -> None:
     steps = chat.history.timeline.list_steps_since(point)
     what = 1
     if steps:
+        undone = (
+            "1 step that changed files is"
+            if len(steps) == 1
+            else f"{len(steps)} steps that changed files are"
+        )
         picked = await chat.front.pick(
             "What is to be as it was?",
             [
-                Choice(
-                    label="conversation and files", about=f"{len(steps)} steps that changed files are undone"
-                ),
+                Choice(label="both", about=f"{undone} undone"),
                 Choice(label="the conversation", about="files stay as they are"),
                 Choice(label="the files", about="the conversation goes on from here"),
             ],

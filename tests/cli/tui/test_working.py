@@ -99,7 +99,7 @@ def test_steering_interrupts_pastes_and_going_back(columns: int, rows: int, shop
         terminal.type(ESCAPE * 2)
         terminal.wait("› make it")
         terminal.type("\r")
-        terminal.wait("› conversation and files")
+        terminal.wait("› both              1 step")
         terminal.type("\r")
         terminal.wait("back before: make it")
         terminal.wait("❯ make it")
