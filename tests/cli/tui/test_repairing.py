@@ -14,6 +14,7 @@ from cli.output.style.terminal import Terminal as Screen
 from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.session_view import SessionView
 from tests.support.cli import git
+from tests.support.fork_server import TERMINAL
 from tests.support.golden import compare, settled, steady
 from tests.support.talking import SIZES, ask, at_rest, leave, logs, talk
 
@@ -65,8 +66,9 @@ def printed(columns: int, rows: int) -> str:
     return steady("\n".join(row.rstrip() for row in shown.lstrip("\n").split("\n")))
 
 
-def test_a_fault_is_found_and_mended_without_the_model(shop: Path) -> None:
+def test_a_fault_is_found_and_mended_without_the_model(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal of the smallest size; what it printed is what the view prints, which is looked at in all sizes."""
+    monkeypatch.setenv("TERM", TERMINAL["TERM"])  # the view of this process, too, has the terminal's colours
     (shop / "test_cart.py").write_text(TEST)
     git(shop, "add", ".")
     git(shop, "commit", "-qm", "Test the total")
