@@ -134,7 +134,7 @@ def repaired(root: Path, save: Save) -> None:
 
 def helped(root: Path, save: Save) -> None:
     """The list of commands and keys."""
-    with open_story(root, COLUMNS, 72) as terminal:
+    with open_story(root, COLUMNS, 84) as terminal:
         at_rest(terminal)
         terminal.type("/help\r")
         terminal.wait("Ctrl-R")
