@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
@@ -11,6 +12,9 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding.key_processor import KeyPress
+
+LONE_ESCAPE = 0.1
+"""Seconds without another key after which an Escape is no longer the begin of a sequence."""
 
 
 class Keyboard(Vt100Input):
@@ -27,12 +31,21 @@ class Keyboard(Vt100Input):
         self._before = before
         self._take_reply = take_reply
         self._lent = False
+        self._read_at = float("-inf")
 
     def read_keys(self) -> list[KeyPress]:
         """Return the keys typed since the last call, without replies of the terminal."""
+        self._read_at = time.monotonic()
         self.vt100_parser.feed(self._take_reply(self.stdin_reader.read()))
         keys, self._buffer = self._buffer, []
         return keys
+
+    def flush_keys(self) -> list[KeyPress]:
+        """Return an Escape that no key has followed; none while one may.
+
+        An application's timer for the key before may end after the keys were lent: the Escape is not its own.
+        """
+        return [] if time.monotonic() - self._read_at < LONE_ESCAPE else super().flush_keys()
 
     def cooked_mode(self) -> AbstractContextManager[None]:
         """Return a context of the terminal's own line editing, for another program; a no-op while the keys are lent."""

@@ -34,7 +34,7 @@ from cli.tui.clipboard.image_key import ImagePaste
 from cli.tui.frontend import Answer, Choice, InputHandler, Pages, Question
 from cli.tui.input.input_history import PrivateHistory
 from cli.tui.input.key_bindings import KeyCallbacks, build_key_bindings
-from cli.tui.input.keyboard import Keyboard
+from cli.tui.input.keyboard import LONE_ESCAPE, Keyboard
 from cli.tui.input.lazy_completer import LazyCompleter
 from cli.tui.input.pastes import Pastes
 from cli.tui.questions.question_frame import format_whole_question
@@ -149,7 +149,7 @@ class Screen:
             before_render=self._print_pending,
             after_render=lambda app: self._finish_redraw(),
         )
-        self._app.ttimeoutlen, self._app.timeoutlen = 0.1, ESCAPE
+        self._app.ttimeoutlen, self._app.timeoutlen = LONE_ESCAPE, ESCAPE
         ticking = asyncio.create_task(self._tick())
         try:
             await self._app.run_async(set_exception_handler=False)
