@@ -156,7 +156,7 @@ def test_a_model_that_follows_the_offline_engine_may_start_agents(shop: Path) ->
     with Terminal([*PATCHWRIGHT, "--model", "offline"], cwd=shop, env=env) as terminal:
         at_rest(terminal)
         ask(terminal, f"/model {model}", "model: scripted")
-        terminal.type("where?\r")
+        terminal.type("let an agent look where\r")
         terminal.wait("Found.")
         at_rest(terminal)
         leave(terminal)

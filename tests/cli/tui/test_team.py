@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.support.cli import call, script
 from tests.support.strategy_team import answers
-from tests.support.talking import at_rest, leave, talk
+from tests.support.talking import at_rest, cleared, leave, talk
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +51,9 @@ def test_the_roles_of_a_team_are_seen_steered_stopped_and_opened(columns: int, r
         terminal.type("/agents steer brief-1 the status is fine\r")
         terminal.wait("gets it after its present step")
         terminal.type("/agents\r")
-        terminal.wait("▸ brief-1 · at work")
+        terminal.wait("Which agent?")
+        terminal.wait("▸ brief-1  at work")
+        terminal.type("\x1b")
         terminal.wait("▸ tester: step 1")
         terminal.type("/agents stop tester-3\r")
         terminal.wait("stopping tester-3")
@@ -60,9 +63,11 @@ def test_the_roles_of_a_team_are_seen_steered_stopped_and_opened(columns: int, r
             terminal.wait(row)
         at_rest(terminal)
         terminal.type("/agents\r")
-        for row in ("✔ plan-2 · done", "✗ tester-3 · interrupted", "✔ cart-4 · done", "✔ reviewer-5 · done"):
-            terminal.wait(row)
+        terminal.wait("Which agent?")
+        for row in (r"✔ plan-2 +done", r"✗ tester-3 +interrupted", r"✔ cart-4 +done", r"✔ reviewer-5 +done"):
+            terminal.wait(lambda row=row: re.search(row, terminal.text) is not None)  # type: ignore[misc]
         assert max(map(len, terminal.text.split("\n"))) <= columns
+        cleared(terminal, "\x1b")
         at_rest(terminal)
         terminal.type("/agents cart-4\r")
         terminal.wait("PgUp PgDn")

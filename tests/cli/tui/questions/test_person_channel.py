@@ -6,6 +6,7 @@ import asyncio
 import time
 from typing import cast
 
+from agent.team.person import UserQuestion
 from cli.tui.frontend import Frontend
 from cli.tui.questions.person_channel import TerminalPerson
 from cli.tui.questions.waiting_time import WaitingTime
@@ -31,7 +32,7 @@ def test_a_line_begun_before_the_question_does_not_answer_it() -> None:
         front, shown = Screen(), list[str]()
         person = TerminalPerson(cast(Frontend, front), lambda *parts: shown.extend(parts))
         front.line_began = time.monotonic()
-        asked = asyncio.create_task(person.answer("Gross or net?"))
+        asked = asyncio.create_task(person.answer(UserQuestion("Gross or net?")))
         await asyncio.sleep(0)
         assert not person.take_answer("and the old one")
         assert (person.is_asking, front.doing) == (True, "Waiting for you")
