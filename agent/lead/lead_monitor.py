@@ -108,14 +108,23 @@ class Lead(Monitor):
     @property
     def _is_weak(self) -> bool:
         """Whether mere words are no decision of the model's: it is small, or has got nowhere before."""
-        return self._runtime.profile.profile.name != "generic" or self._replies.count > 0
+        return self._is_small or self._replies.count > 0
+
+    @property
+    def _is_small(self) -> bool:
+        return self._runtime.profile.profile.name != "generic"
 
     def _is_unfinished(self) -> bool:
-        """Whether the tests are to pass, and nothing was changed, or they were seen to fail after the change."""
+        """Whether the tests are to pass, and nothing was changed, or they fail after a small model's change.
+
+        A larger model that has changed something and says that it is done was told of the failures already.
+        """
         if self._given_up or self._settings.when == "never" or not self._is_about_tests():
             return False
+        if not self._runtime.conclusion.has_changes:
+            return True
         report = self._runtime.conclusion.evidence.get_current_report()
-        return not self._runtime.conclusion.has_changes or (report or {}).get("outcome") == "failed"
+        return self._is_small and (report or {}).get("outcome") == "failed"
 
     def _answer_talk(self) -> TellModel:
         """Ask again after words in place of a change; the last time the harness leads."""
