@@ -27,7 +27,7 @@ EVIL = (
 
 _OURS = re.compile(
     rb"\x1b\[[0-9;]*m|\x1b\[[0-9;]*[ABCDHJK]|\x1b\[\?(?:1|7|12|25|2004|2026|1000|1003|1006|1015|1049)[hl]|\r\n|\n|\r"
-    rb"|\x1b\[[0-9]*[GLMPX]|\x1b\(B|\x1b[=>]"
+    rb"|\x1b\]11;\?\x1b\\|\x1b\[[0-9]*[GLMPX]|\x1b\(B|\x1b[=>]"
 )
 """What the program itself writes: colours, moves and erasures of its live region, modes of its input."""
 

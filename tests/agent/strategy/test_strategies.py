@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -103,9 +104,9 @@ def test_each_attempt_gets_its_model_temperature_and_hint(shop: Repo) -> None:
 
         end = play_session(shop.root, settings, story)
         asked = [(each.body["model"], each.body["temperature"]) for each in server.requests]
-        system = [str(each.body["messages"][0]["content"]) for each in server.requests]
+        sent = [json.dumps(each.body["messages"]) for each in server.requests]
     assert sorted(asked) == [("a", 0.2), ("a", 1.0), ("b", 0.9)]
-    assert all("# Your part\n\nChange as little as possible." in each for each in system)
+    assert all("# Your part\\n\\nChange as little as possible." in each for each in sent)
     assert (end.outcome, end.summary) == ("done", "It is a cart.")
 
 

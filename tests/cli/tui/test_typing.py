@@ -143,7 +143,7 @@ def test_plan_mode_outlives_the_process_and_its_words_are_not_the_users(shop: Pa
         at_rest(terminal)
         terminal.type("/clear\r")
         # The path of the folder before it may be so long that the line is broken.
-        terminal.wait(lambda: " ".join(terminal.everything.split()).count("· /help") == 2)
+        terminal.wait(lambda: " ".join(terminal.everything.split()).count(" /help model") == 2)
         at_rest(terminal)
         assert "\nplan · " not in terminal.text
         terminal.type(f"/resume {session}\r")
