@@ -16,6 +16,9 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 LONE_ESCAPE = 0.1
 """Seconds without another key after which an Escape is no longer the begin of a sequence."""
 
+_LENT_ESCAPE = 0.4
+"""The same while the keys are lent: those who borrow them ask after half a second, the owner's timer may be late."""
+
 
 class Keyboard(Vt100Input):
     """prompt_toolkit's terminal input, readable by two applications in turn.
@@ -45,7 +48,8 @@ class Keyboard(Vt100Input):
 
         An application's timer for the key before may end after the keys were lent: the Escape is not its own.
         """
-        return [] if time.monotonic() - self._read_at < LONE_ESCAPE else super().flush_keys()
+        wait = _LENT_ESCAPE if self._lent else LONE_ESCAPE
+        return [] if time.monotonic() - self._read_at < wait else super().flush_keys()
 
     def cooked_mode(self) -> AbstractContextManager[None]:
         """Return a context of the terminal's own line editing, for another program; a no-op while the keys are lent."""

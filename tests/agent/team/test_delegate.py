@@ -298,8 +298,8 @@ def list_processes() -> set[str]:
     """The children of this process, with their command lines."""
     found = set()
     for task in Path("/proc/self/task").iterdir():
-        for pid in (task / "children").read_text().split():
-            with suppress(OSError):
+        with suppress(OSError):  # the thread, or the child, has ended meanwhile
+            for pid in (task / "children").read_text().split():
                 found.add(f"{pid} {Path(f'/proc/{pid}/cmdline').read_bytes()!r}")
     return found
 
