@@ -261,7 +261,7 @@ def streamed(times: int) -> None:
             )
 
 
-def scrolled(times: int) -> None:
+def count_rewritten_lines(times: int) -> None:
     """How many lines of a streamed answer stand in the scrollback more than once, or not at all."""
     from tests.support.terminal import Terminal as ModelledTerminal
 
@@ -288,7 +288,7 @@ def main() -> None:
         ("ready", prompt_ready),
         ("resume", resumed),
         ("stream", streamed),
-        ("scroll", scrolled),
+        ("scroll", count_rewritten_lines),
     ):
         if not named or name in named:
             measure(times)

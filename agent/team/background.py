@@ -36,7 +36,7 @@ class BackgroundAgents:
         return [self._get_name(each) for each in self._tasks if each not in self._delivered]
 
     @property
-    def arrived(self) -> list[str]:
+    def arrived_names(self) -> list[str]:
         """Names of agents whose reports wait to be taken."""
         return [self._get_name(each) for each in self._arrived]
 

@@ -36,7 +36,7 @@ class BackgroundReports(Monitor):
         """See `Monitor.after_reply`."""
         if any(not self._ends_turn(each.tool) for each in reply.actions):
             return GO_ON
-        if arrived := self._team.background.arrived:
+        if arrived := self._team.background.arrived_names:
             return TellModel(text=f"Reports from the background: {', '.join(arrived)}")
         waiting = [each for each in self._team.background.unheard if each not in self._told]
         if self._stays_open() or not waiting:

@@ -24,7 +24,7 @@ class Bug:
         (root / f"test_{self.name}.py").write_text(f"from {self.name} import *\n\n{self.tests}")
 
     @property
-    def fixed(self) -> str:
+    def fixed_code(self) -> str:
         """The program as it should be."""
         return self.code.replace(self.old, self.new)
 

@@ -89,7 +89,7 @@ class WeakScript:
 
     def _find_place(self, request: Request) -> int:
         """Return the index of the call that comes next: the model sees what was carried out."""
-        if (self._root / f"{self._bug.name}.py").read_text() == self._bug.fixed:
+        if (self._root / f"{self._bug.name}.py").read_text() == self._bug.fixed_code:
             last = request.messages[-1]
             told = "" if isinstance(last, AssistantMessage) else last.text
             seen = "\n".join(each.text for each in request.messages[-3:]) + told
@@ -117,7 +117,7 @@ class WeakScript:
         return Turn(text=forms[fault]())
 
     def _function(self) -> str:
-        return _find_function(self._bug.fixed, self._bug.new)
+        return _find_function(self._bug.fixed_code, self._bug.new)
 
     def _spoil(self, fault: str, at: int) -> Turn:
         call = self._calls[at]

@@ -38,4 +38,4 @@ def make_copies_folder(home: Home, session: str) -> Path | None:
     """
     if not any(each.is_dir() for each in list_user_folders(home)):
         return None
-    return make_private_folder(home.cache / "work" / session / "skills")
+    return make_private_folder(home.cache / "copies" / session / "skills")

@@ -58,7 +58,7 @@ class CodeStage:
             at_once=lambda: self.size.children,
             replan=self.replan,
             on_change=lambda state: show_plan(runtime, state),
-            offered=self.roles.offered,
+            offered=self.roles.tool_names,
         )
 
     async def combine(self, state: PlanState) -> bytes:
@@ -105,7 +105,7 @@ class CodeStage:
 
         def check(plan: Plan) -> list[str]:
             nodes = plan.list_nodes()
-            return [*check_plan(nodes, offered=self.roles.offered), *self.size.find_excess(nodes)]
+            return [*check_plan(nodes, offered=self.roles.tool_names), *self.size.find_excess(nodes)]
 
         plan = await self.roles.ask("replan", Plan, prompt, check, name=f"replan {node.id}")
         if plan is None:

@@ -62,7 +62,7 @@ class Roles:
                 self._last = max(self._last, event.attempt)
 
     @property
-    def offered(self) -> frozenset[str]:
+    def tool_names(self) -> frozenset[str]:
         """Names of the session's tools: a role has no others."""
         return frozenset(tool.name for tool in self.turn.runtime.toolbox)
 
@@ -90,7 +90,7 @@ class Roles:
                 prompt=redact(asked),
                 instructions=read_prompt(role),
                 model=self.get_model(role),
-                tools=(_BLIND if role == "tester" else _LOOK) & self.offered,
+                tools=(_BLIND if role == "tester" else _LOOK) & self.tool_names,
                 limits=self.turn.build_limits(),
             )
             equip = equip_tester if role == "tester" else None

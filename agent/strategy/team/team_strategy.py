@@ -76,7 +76,7 @@ class TeamStrategy:
 
         def check(plan: Plan) -> list[str]:
             nodes = plan.list_nodes()
-            found = check_plan(nodes, offered=roles.offered, requirements=requirements)
+            found = check_plan(nodes, offered=roles.tool_names, requirements=requirements)
             return [*found, *size.find_excess(nodes)]
 
         advice = f"At most {size.children} steps are done at the same time."

@@ -225,7 +225,7 @@ def test_in_a_session_that_stays_open_it_works_on_and_the_next_turn_takes_its_re
         team.stays_open = True
         end = await runtime.run_turn("Do it")
         assert end.summary == "It works on."
-        while not team.team.background.arrived:
+        while not team.team.background.arrived_names:
             await asyncio.sleep(0.01)
         assert "RATE = 0.2" in (shop / "cart.py").read_text(), "between turns no file changes"
         end = await runtime.run_turn("And?")

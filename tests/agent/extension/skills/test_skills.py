@@ -213,7 +213,7 @@ def test_a_model_reads_a_skill_and_its_scripts_run_in_the_sandbox(shop: Path) ->
         scripts__hi_sh="echo hi; echo no > ~/no; cat {}",
         notes_md="A note.",
     )
-    copies = f"{home.cache}/work/*/skills/greet"
+    copies = f"{home.cache}/copies/*/skills/greet"
     turns: list[Mapping[str, Any]] = [
         {"calls": [call("skill", name="Greet")]},
         {
@@ -239,7 +239,7 @@ def test_a_model_reads_a_skill_and_its_scripts_run_in_the_sandbox(shop: Path) ->
     ]
     names = story_of(turns, shop, sandbox="auto")
     assert "skill" in names
-    [copied] = home.cache.glob("work/*/skills/greet/notes.md")
+    [copied] = home.cache.glob("copies/*/skills/greet/notes.md")
     assert copied.read_text() == "A note."
     assert not (Path.home() / "no").exists()
 
