@@ -134,13 +134,21 @@ TERMINAL = {"TERM": "xterm-256color", "XTERM_VERSION": "XTerm(390)", "LANG": "C.
 narrower, as xterm does not."""
 
 
+def build_terminal_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return `env` on the terminal of the tests, whatever terminal they are run from."""
+    variables = {**os.environ, **TERMINAL, **env}
+    if variables["TERM"] == os.environ.get("TERM"):
+        variables["TERM"] = TERMINAL["TERM"]
+    return variables
+
+
 class _Server:
     """The process that forks. variables: those of its environment that a start has to agree with"""
 
     def __init__(self, terminal: bool) -> None:
         from tests.support.cli import environment
 
-        env = {**(TERMINAL if terminal else {}), **environment()}
+        env = build_terminal_environment(environment()) if terminal else environment()
         self.variables = _select_start_variables(env, terminal)
         self._socket, theirs = socket.socketpair()
         # as those of each start: the stream objects are made now. What a terminal's other end holds stays open.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ import pexpect
 import pyte
 
 from tests.support.cli import PATCHWRIGHT
-from tests.support.fork_server import TERMINAL, can_fork_start
+from tests.support.fork_server import build_terminal_environment, can_fork_start
 from tests.support.forked_program import ForkedProgram
 
 PATIENCE = 60.0
@@ -41,9 +40,7 @@ class Terminal:
         self._kept: tuple[dict[int, Any], int, int] | None = None
         self._screen = pyte.HistoryScreen(columns, rows, history=10_000, ratio=0.5)
         self._stream = pyte.ByteStream(self._screen)
-        variables = {**os.environ, **TERMINAL, **env}
-        if variables["TERM"] == os.environ.get("TERM"):
-            variables["TERM"] = TERMINAL["TERM"]  # as a test says, not as the terminal from which it is run
+        variables = build_terminal_environment(env)
         self._process: ForkedProgram | pexpect.spawn
         if tuple(argv[: len(PATCHWRIGHT)]) == PATCHWRIGHT and can_fork_start(variables, terminal=True):
             words = argv[len(PATCHWRIGHT) :]
