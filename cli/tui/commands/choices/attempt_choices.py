@@ -28,17 +28,22 @@ async def show_attempts(chat: Conversation) -> None:
 
 
 def _read_attempts(chat: Conversation) -> tuple[list[AttemptEvent], dict[str, CandidateEvent]]:
-    """Return the attempts, the newest first, and their results by session."""
+    """Return the attempts, the newest first, and their results by session.
+
+    Attempts that run beside each other are logged in the order in which they got to start: their numbers count.
+    """
     from agent.events import AttemptEvent, CandidateEvent
 
-    made: list[AttemptEvent] = []
+    runs: list[dict[int, AttemptEvent]] = [{}]
     ends: dict[str, CandidateEvent] = {}
     for event in chat.runtime.session.replayed.select_events(AttemptEvent, CandidateEvent):
         if isinstance(event, AttemptEvent):
-            made.insert(0, event)
+            if event.number in runs[-1]:
+                runs.append({})
+            runs[-1][event.number] = event
         elif isinstance(event, CandidateEvent):
             ends[event.child] = event
-    return made, ends
+    return [run[number] for run in reversed(runs) for number in sorted(run, reverse=True)], ends
 
 
 def _make_choice(attempt: AttemptEvent, end: CandidateEvent | None) -> Choice:

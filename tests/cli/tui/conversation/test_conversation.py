@@ -22,9 +22,9 @@ def test_a_person_is_asked_when_commands_are_not_confined(shop: Path) -> None:
     with talk(shop, turns, "--sandbox", "unconfined") as terminal:
         terminal.wait(lambda: ready(terminal))
         terminal.type("touch them\r")
-        terminal.wait("bash ./make one ")
+        terminal.wait("│ bash ./make one ")
         terminal.type("y")
-        terminal.wait("bash ./make two ")
+        terminal.wait("│ bash ./make two ")
         terminal.type("xn")
         terminal.wait("So be it.")
         assert (shop / "one").exists()
