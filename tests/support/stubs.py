@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -159,13 +160,27 @@ def _one(folder: Path, line: str) -> None:
 
 
 def _end_others() -> None:
-    """What a line left running would write into the next one's record. All that is here was started here."""
+    """What a line left running would write into the next one's record. All that is here was started here.
+
+    One look is not enough: what is about to die may have started another since, and dies a moment later.
+    """
     if Path("/proc/1/comm").read_text() != "bwrap\n":
         raise RuntimeError("this is to be run in a namespace of processes of its own, under bubblewrap")
-    for folder in Path("/proc").glob("[0-9]*"):
-        if int(folder.name) not in (1, os.getpid()):
+    while others := _find_others():
+        for each in others:
             with suppress(ProcessLookupError):  # ended by itself meanwhile
-                os.kill(int(folder.name), signal.SIGKILL)
+                os.kill(each, signal.SIGKILL)
+        time.sleep(0.001)
+
+
+def _find_others() -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            if int(folder.name) not in (1, os.getpid()) and state not in "ZX":
+                found.append(int(folder.name))
+    return found
 
 
 def _records(log: Path) -> list[list[str]]:
