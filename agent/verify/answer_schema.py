@@ -30,24 +30,32 @@ class AnswerSchema:
     @classmethod
     def from_file(cls, path: Path) -> AnswerSchema:
         """Read a schema. Raises UserError if the file is unreadable, or no JSON schema."""
+        try:
+            schema = json.loads(path.read_bytes())
+        except OSError as error:
+            raise UserError(Fault.USAGE, f"cannot read the schema {str(path)!r}: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:
+            raise UserError(Fault.USAGE, f"{str(path)!r} is not JSON: {error}") from None
+        return cls.from_value(schema, repr(str(path)))
+
+    @classmethod
+    def from_value(cls, schema: object, name: str) -> AnswerSchema:
+        """Check a schema. name: of it, for errors. Raises UserError if it is no JSON schema."""
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
 
         try:
-            schema = json.loads(path.read_bytes())
             if not isinstance(schema, dict | bool) or (
                 isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str)
             ):
                 raise SchemaError("an object is wanted, its `$schema` a text")
             validator_for(schema).check_schema(schema)
-        except OSError as error:
-            raise UserError(Fault.USAGE, f"cannot read the schema {str(path)!r}: {error.strerror}") from None
-        except (ValueError, RecursionError) as error:
-            raise UserError(Fault.USAGE, f"{str(path)!r} is not JSON: {error}") from None
+        except RecursionError as error:
+            raise UserError(Fault.USAGE, f"{name} is not a JSON schema: {error}") from None
         except SchemaError as error:
             where = "/".join(map(str, error.absolute_path)) or "the top"
             raise UserError(
-                Fault.USAGE, f"{str(path)!r} is not a JSON schema: at {where}: {error.message}"
+                Fault.USAGE, f"{name} is not a JSON schema: at {where}: {error.message}"
             ) from None
         return cls(schema=schema)
 

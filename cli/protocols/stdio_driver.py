@@ -7,21 +7,37 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from agent.events import End, encode_line
 from agent.exit_codes import Exit
 from agent.turn.loop import HarnessText
 from agent.turn.runtime import Runtime
 from cli.output.standard_streams import write_line
+from sandbox.errors import UserError
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
+
+if TYPE_CHECKING:
+    from agent.model.protocol import Delta
+    from agent.verify.answer_schema import AnswerSchema
+    from cli.protocols.program_person import ProgramPerson
+    from cli.protocols.program_tools import ProgramTools
 
 LONGEST = 16 << 20
 """Limit on the bytes of one line: more is not a prompt."""
 
-KINDS = ("prompt", "steer", "interrupt", "stop", "decision")
+KINDS = ("prompt", "steer", "interrupt", "stop", "decision", "configure", "tool-result", "answer")
 """Valid values of a line's field `kind`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt that waits. schema: of its answer, None for any"""
+
+    text: str
+    schema: AnswerSchema | None = None
 
 
 class StdioDriver:
@@ -29,7 +45,9 @@ class StdioDriver:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._prompts: asyncio.Queue[str | None] = asyncio.Queue()
+        self._prompts: asyncio.Queue[_Prompt | None] = asyncio.Queue()
+        self._tools: ProgramTools | None = None
+        self._person: ProgramPerson | None = None
         self._questions: dict[str, asyncio.Future[Decision]] = {}
         self._asked = 0
         self._closed = False
@@ -41,11 +59,30 @@ class StdioDriver:
         threading.Thread(target=_read_lines, args=(loop, self._handle_line), daemon=True).start()
         code = int(Exit.DONE)
         while (prompt := await self._prompts.get()) is not None and not self._ended:
-            while prompt:
-                end = await self._runtime.run_turn(prompt)
+            while prompt is not None:
+                end = await self._run_turn(prompt)
                 code = end.exit_code
-                prompt = self._take_late_texts(end)
+                late = self._take_late_texts(end)
+                prompt = _Prompt(late) if late else None
         return code
+
+    async def _run_turn(self, prompt: _Prompt) -> End:
+        """Run a turn; where the prompt has a schema, a line of kind `structured` follows its end."""
+        if prompt.schema is None:
+            return await self._runtime.run_turn(prompt.text)
+        from agent.verify.answer_schema import AnswerVerifier
+        from cli.output.output_schema import read_structured_answer
+
+        conclusion = self._runtime.conclusion
+        verifier = AnswerVerifier(schema=prompt.schema)
+        conclusion.verifiers.append(verifier)
+        try:
+            end = await self._runtime.run_turn(prompt.schema.extend_prompt(prompt.text))
+        finally:
+            conclusion.verifiers.remove(verifier)
+        value = read_structured_answer(prompt.schema, end, conclusion.answer)
+        write_line(encode_line({"kind": "structured", "value": value}))
+        return end
 
     def _take_late_texts(self, end: End) -> str:
         """Return text that arrived too late for the turn, while the tests ran at its end, as the next prompt.
@@ -105,6 +142,10 @@ class StdioDriver:
             for each in self._questions.values():
                 if not each.done():
                     each.set_result(Decision(verdict="deny", reason="the input ended"))
+            if self._tools is not None:
+                self._tools.close()
+            if self._person is not None:
+                self._person.close()
             self._prompts.put_nowait(None)
             return
         try:
@@ -120,19 +161,72 @@ class StdioDriver:
         self._dispatch_line(fields)
 
     def _dispatch_line(self, fields: Mapping[str, Any]) -> None:
+        match fields["kind"]:
+            case "prompt" | "steer":
+                self._take_text(fields)
+            case "interrupt":
+                self._runtime.interrupt()
+            case "stop":
+                self._runtime.stop()
+            case "configure":
+                self._configure(fields)
+            case "tool-result":
+                if self._tools is None or not self._tools.take_result(fields):
+                    _write_input_error(f"no call {fields.get('id')!r} waits for a result")
+            case "answer":
+                if self._person is None or not self._person.take_answer(fields):
+                    _write_input_error(f"no question {fields.get('id')!r} waits for an answer")
+            case _:
+                self._answer_question(fields)
+
+    def _take_text(self, fields: Mapping[str, Any]) -> None:
         kind, text = fields["kind"], str(fields.get("text", ""))
-        if kind in ("prompt", "steer") and not text.strip():
+        if not text.strip():
             _write_input_error(f"a {kind} without a text")
-        elif kind == "prompt" or (kind == "steer" and not self._runtime.is_turn_running):
-            self._prompts.put_nowait(text)
-        elif kind == "steer":
+        elif kind == "steer" and self._runtime.is_turn_running:
             self._runtime.loop.inbox.append(text)
-        elif kind == "interrupt":
-            self._runtime.interrupt()
-        elif kind == "stop":
-            self._runtime.stop()
+        elif fields.get("schema") is None:
+            self._prompts.put_nowait(_Prompt(text))
         else:
-            self._answer_question(fields)
+            from agent.verify.answer_schema import AnswerSchema
+
+            try:
+                schema = AnswerSchema.from_value(fields["schema"], "`schema`")
+            except UserError as problem:
+                _write_input_error(problem.message)
+            else:
+                self._prompts.put_nowait(_Prompt(text, schema))
+
+    def _configure(self, fields: Mapping[str, Any]) -> None:
+        """Offer the program's tools, stream texts as they come, let the model ask; a line of kind `configured` says
+        that it is so."""
+        if fields.get("tools") and not self._offer_tools(fields["tools"]):
+            return
+        if fields.get("deltas") is True:
+            self._runtime.on_delta = _write_delta
+        if fields.get("answers") is True and self._person is None:
+            from agent.team.attach import attach_person
+            from cli.protocols.program_person import ProgramPerson
+
+            self._person = ProgramPerson(_write_fields)
+            attach_person(self._runtime, self._person)
+        _write_fields({"kind": "configured", "session": self._runtime.session.id})
+
+    def _offer_tools(self, described: object) -> bool:
+        from cli.protocols.program_tools import ProgramTools
+
+        self._tools = self._tools or ProgramTools(_write_fields)
+        try:
+            tools = self._tools.make_tools(described)
+        except UserError as problem:
+            _write_input_error(problem.message)
+            return False
+        toolbox = self._runtime.toolbox
+        if taken := [each.name for each in tools if toolbox.get(each.name) is not None]:
+            _write_input_error(f"there is a tool of this name already: {', '.join(taken)}")
+            return False
+        toolbox.add(tools)
+        return True
 
     def _answer_question(self, fields: Mapping[str, Any]) -> None:
         waiting = self._questions.get(str(fields.get("id", "")))
@@ -142,6 +236,20 @@ class StdioDriver:
         allowed = fields.get("verdict") == "allow"
         reason = str(fields.get("reason") or ("the user allowed it" if allowed else "the user refused it"))
         waiting.set_result(Decision(verdict="allow" if allowed else "deny", reason=reason))
+
+
+def _write_fields(fields: Mapping[str, Any]) -> None:
+    write_line(encode_line(fields))
+
+
+def _write_delta(delta: Delta) -> None:
+    from agent.model.protocol import ReasoningDelta, TextDelta
+
+    match delta:
+        case TextDelta():
+            _write_fields({"kind": "delta", "text": delta.text})
+        case ReasoningDelta():
+            _write_fields({"kind": "delta", "reasoning": delta.text})
 
 
 def _write_input_error(what: str) -> None:
