@@ -30,15 +30,15 @@ from agent.model.protocol import Delta, TextDelta
 from agent.model.routing.planner_executor import RECHECK
 from cli.output.action_descriptions import (
     ActionTracker,
-    describe_result,
     iterate_failures,
     iterate_fixes,
     iterate_suspects,
 )
+from cli.output.action_heading import HeadingStyle, count_folded_lines, format_fold, format_heading
 from cli.output.diff.diff_layout import DiffLayout
 from cli.output.diff.diff_view import format_diff
 from cli.output.style.paint import MARKS, Style, make_painter
-from cli.output.style.terminal import measure_columns, truncate_text
+from cli.output.style.terminal import truncate_text
 from cli.output.turn_summary import FailureTally, format_summary
 from sandbox.sanitize import quote_name, sanitize_text
 
@@ -58,9 +58,6 @@ REASON_LINES = 3
 OUTPUT_LINES = 3
 """Last lines of a failed command's output: enough to recognise the error."""
 
-LEAST = 8
-"""Minimum columns of an action's target, however long its result is: enough to distinguish two targets."""
-
 _SILENT = {"plan", "finish", "propose"}
 """Tools with their own view: the plan, and the summary that ends a turn."""
 
@@ -75,6 +72,7 @@ class LineView:
     facts: returns more parts of a turn's summary; called when the turn ends
     wraps: wrap the lines of a diff; otherwise the terminal does, if there is one
     brief: write only the heading of an action; the caller shows the rest
+    rest: how to see the folded lines of an output; "" does not mention them
     waited: seconds of the turn that questions waited for a person; they are not counted as its time
     """
 
@@ -89,6 +87,7 @@ class LineView:
         facts: Callable[[], Sequence[str]] = tuple,
         brief: bool = False,
         wraps: bool = False,
+        rest: str = "",
     ) -> None:
         self.width = width
         self.actions = ActionTracker()
@@ -102,6 +101,7 @@ class LineView:
         self._facts = facts
         self._brief = brief
         self._wraps = wraps
+        self._rest = rest
         self._tests = FailureTally()
         self._shown: Mapping[str, object] | None = None
         self._listed: list[tuple[str, str]] = []  # failures of the turn that were listed last
@@ -234,10 +234,16 @@ class LineView:
             if self._texts == "all" and said:
                 yield sanitize_text(str(said))
             return
-        yield self._format_heading(event)
+        rows = [] if self._brief else list(self._format_result(event))
+        target = self.actions.get_target(event.call)
+        fold = format_fold(count_folded_lines(event, len(rows)), self._rest) if self._rest else ""
+        style = HeadingStyle(width=self.width, paint=self._paint, unicode=self._unicode)
+        yield from map(self.link, format_heading(event, target, fold, style))
+        yield from rows
+
+    def _format_result(self, event: ObservationEvent) -> Iterator[str]:
+        """Yield the rows below the heading of an action."""
         report = event.data.get("report")
-        if self._brief:
-            return
         if "exit" in event.data:
             yield from self._format_output(event)
         elif event.failed and not isinstance(report, Mapping):
@@ -258,39 +264,9 @@ class LineView:
             yield self._paint(self._format_detail(f"{self._get_mark('good')} {where}  {why}"), "green")
 
     def _lay_out_diff(self) -> DiffLayout:
-        rest = "Ctrl-O" if self._wraps else "git diff shows all"
+        rest = self._rest if self._wraps else "git diff shows all"
         width = self.width if self._wraps or self._colour else 0
         return DiffLayout(colour=self._colour, width=width, indent=2, unicode=self._unicode, rest=rest)
-
-    def _format_heading(self, event: ObservationEvent) -> str:
-        """Format `● tool target  result (time)`; if it is too long, the target is truncated first."""
-        came, quick = describe_result(event.data), event.seconds < 1 and "exit" not in event.data
-        if not self._unicode:
-            came = came.replace(*MARKS["minus"])
-        time = "" if quick else f"({event.seconds:.1f} s)"
-        tail = " ".join(part for part in (sanitize_text(came), time) if part)
-        tail = f"{':' if came else ''} {tail}" if tail else ""
-        about = sanitize_text(self.actions.get_target(event.call)).replace("\n", " ").replace("\t", " ")
-        report = event.data.get("report")
-        red = isinstance(report, Mapping) and report.get("outcome") != "passed"
-        bad = red or bool(event.data.get("exit"))
-        sign = self._get_mark("bad" if event.failed else "action")
-        tool = truncate_text(quote_name(event.tool), self.width // 2, ellipsis=self._get_mark("ellipsis"))
-        dots, room = self._get_mark("ellipsis"), self.width - measure_columns(f"{sign} {tool}")
-        about = (
-            f" {truncate_text(about, max(room - measure_columns(tail) - 1, LEAST), ellipsis=dots)}"
-            if about
-            else ""
-        )
-        tail = (
-            truncate_text(tail, max(room - measure_columns(about), 0), ellipsis=dots)
-            if room > measure_columns(about)
-            else ""
-        )
-        style: Style = "red" if event.failed else "yellow" if bad else "green"
-        return self.link(
-            f"{self._paint(sign, style)} {self._paint(tool, 'bold')}{about}{self._paint(tail, 'dim')}"
-        )
 
     def _format_failure(self, event: ObservationEvent) -> Iterator[str]:
         lines = [line for line in event.text.splitlines() if line.strip()] or ["failed"]

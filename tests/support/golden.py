@@ -35,7 +35,7 @@ def steady(text: str) -> str:
     """Without what differs from run to run: a turn's summary, times, names of sessions and folders, and the footer."""
     text += "\n"
     text = re.sub(r"(?m)^(✔|!) .* · .*\n(?:  .*\n)*", r"\1 (summary)\n", text)
-    text = re.sub(r"(?m) \(\d+\.\d s\)$", "", text)  # of an action that took longer than a second
+    text = re.sub(r"(?m) \(\d+\.\d s\)(?=$| · \+\d)", "", text)  # of an action that took longer than a second
     text = re.sub(r"(?m)thought for \d+\.\d s$", "thought for a moment", text)
     text = re.sub(r"(?m)^[◐◓◑◒] (.*?)(?: · \d+ s)?((?: · \S+ tokens)?)(?: · esc to stop)?$", r"◐ \1\2", text)
     text = re.sub(r"(?s)patchwright \d\S* ·.{1,300}?/help", "patchwright · (folder) · /help", text)

@@ -32,7 +32,7 @@ from cli.output.style.paint import get_mark, make_painter
 from cli.output.style.terminal import truncate_text, wrap_characters, wrap_hanging
 from cli.tui.frontend import Frontend
 from cli.tui.questions.question_frame import print_frame
-from cli.tui.screen.action_folds import ActionFolds
+from cli.tui.screen.action_folds import UNFOLD, ActionFolds
 from cli.tui.screen.suite_progress import TestProgress
 from cli.tui.screen.working_line import describe_doing
 from sandbox.sanitize import sanitize_text
@@ -75,6 +75,7 @@ class SessionView:
             texts="none" if front.redraws else "all",
             facts=facts,
             wraps=front.redraws,
+            rest=UNFOLD if front.redraws else "/export FILE has all",
         )
         self._prose: MarkdownStream | None = None
         self._written = False  # text of the current message was streamed
@@ -328,15 +329,14 @@ class SessionView:
     def _print_folds(self) -> None:
         """Print the folded actions, before another block."""
         if self._folds:
-            line = self._format_folds()
+            rows = self._format_folds()
             self._folds.clear()
-            self._print_block("lines", f"{self._lines.link(line)}\n")
+            self._print_block("lines", "".join(f"{self._lines.link(row)}\n" for row in rows))
 
-    def _format_folds(self) -> str:
+    def _format_folds(self) -> list[str]:
         terminal = self._front.terminal
-        sign = make_painter(colour=terminal.colour)(get_mark("action", unicode=terminal.unicode), "green")
-        tool, _, rest = self._folds.format_line(terminal.columns - 2).partition(" ")
-        return f"{sign} {make_painter(colour=terminal.colour)(tool, 'bold')} {rest}".rstrip()
+        paint = make_painter(colour=terminal.colour)
+        return self._folds.format_rows(terminal.columns, paint, unicode=terminal.unicode)
 
     def _finish_thought(self) -> None:
         """Print one line with the duration when the model has stopped thinking."""
@@ -357,7 +357,7 @@ class SessionView:
         terminal = self._front.terminal
         parts = []
         if self._folds:
-            parts.append(self._format_folds())
+            parts += self._format_folds()
         if self._attempts:
             parts += self._format_attempts(self._attempts)
         if self._agents is not None and self._agents.working:
