@@ -53,8 +53,12 @@ class FormatChoice:
             self._on_kept(self.current)
         return None
 
+    def try_another(self) -> CallFormat | None:
+        """Leave the present form, in which the model gets nowhere; return the new one, None if all were tried."""
+        return self._change()
+
     def _change(self) -> CallFormat | None:
-        self._bad = 0
+        self._bad = self._good = 0
         self._failed.add(self.current)
         order: tuple[CallFormat, ...] = ("json", "text", "tools") if self.takes_schema else ("text", "tools")
         fresh = next((each for each in order if each not in self._failed), None)

@@ -178,6 +178,12 @@ async def prepare_model(model: object) -> None:
         await offered()
 
 
+def change_call_form(model: object) -> str:
+    """Let the next requests ask for calls in a form not tried yet; return it in words, "" if there is none."""
+    offered: Callable[[], str] | None = getattr(model, "change_form", None)
+    return offered() if offered is not None else ""
+
+
 class CutOff(UserError):
     """The answer broke off after some text was streamed: that text can be kept, and the rest requested.
 

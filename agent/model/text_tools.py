@@ -86,6 +86,11 @@ class TextTools:
         """Whether the tools are described in words, and calls are looked for in the text."""
         return self._format.current != "tools"
 
+    def change_form(self) -> str:
+        """See `change_call_form`."""
+        changed = self._format.try_another()
+        return _FORMATS[changed] if changed is not None else ""
+
     def price(self, usage: Usage) -> float | None:
         """Return the US dollars of a call with this usage, None if not known."""
         return compute_price(self.inner, usage)

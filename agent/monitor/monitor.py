@@ -9,7 +9,7 @@ from agent.budget.limits import Tally
 from agent.context.compression.compressor import Compressor
 from agent.context.ledger.session_facts import Facts
 from agent.events import Compaction, Event
-from agent.model.protocol import Reply
+from agent.model.protocol import Model, Reply
 from agent.monitor.answers import (
     GO_ON,
     ActionAnswer,
@@ -31,6 +31,8 @@ class Turn(Protocol):
     def session(self) -> Session: ...
     @property
     def compressor(self) -> Compressor: ...
+    @property
+    def model(self) -> Model: ...
     @property
     def tally(self) -> Tally: ...
 

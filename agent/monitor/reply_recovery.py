@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent.events import Event, Prompt, Signal
-from agent.model.protocol import ContextOverflow, CutOff, GarbledReply, LoopingReply, Reply
+from agent.model.protocol import ContextOverflow, CutOff, GarbledReply, LoopingReply, Reply, change_call_form
 from agent.monitor.answers import GO_ON, GoOn, Retry, StopTurn, TellModel, TurnEnd
 from agent.monitor.monitor import Monitor, Turn
 from agent.monitor.unfinished_answer import UnfinishedAnswer
@@ -45,7 +45,7 @@ class ReplyRecovery(Monitor):
         if isinstance(error, ContextOverflow):
             return await self._shorten_request(turn, error)
         if isinstance(error, LoopingReply):
-            return self._handle_loop(error)
+            return self._handle_loop(turn, error)
         return self._handle_cut_off(error) if isinstance(error, CutOff) else GO_ON
 
     def after_reply(self, reply: Reply) -> GoOn | TellModel | StopTurn:
@@ -98,8 +98,11 @@ class ReplyRecovery(Monitor):
         )
         return TellModel(note=f"{error.message}; what came is kept, going on", text=text)
 
-    def _handle_loop(self, error: LoopingReply) -> TellModel | StopTurn:
-        """Handle a reply that was stopped because it looped; the turn ends after PATIENCE in a row."""
+    def _handle_loop(self, turn: Turn, error: LoopingReply) -> TellModel | StopTurn:
+        """Handle a reply that was stopped because it looped; the turn ends after PATIENCE in a row.
+
+        The first is asked for again at another temperature; from the second on, calls also take another form.
+        """
         self._loops += 1
         if self._loops >= PATIENCE:
             self._loops = 0
@@ -112,7 +115,9 @@ class ReplyRecovery(Monitor):
         )
         if isinstance(error, GarbledReply):
             text = "Your last reply turned into junk and was stopped; what came before stands above. Go on from there."
-        return TellModel(note=f"{error.message}: stopped, asking again", text=text)
+        form = change_call_form(turn.model) if self._loops > 1 and turn.compressor.projection.tools else ""
+        note = f"{error.message}: stopped, asking again{f'; {form}' if form else ''}"
+        return TellModel(note=note, text=text)
 
     def _check_answer(self, reply: Reply) -> TellModel | None:
         """Return the message after a reply without actions that is no answer; None if it is one."""

@@ -63,15 +63,23 @@ _ENDS = ("report",)
 
 def choose_profile(setting: str, window: int, model: str) -> Profile:
     """Return the profile of a model. setting: "auto", or the name of one"""
+    return explain_profile(setting, window, model)[0]
+
+
+def explain_profile(setting: str, window: int, model: str) -> tuple[Profile, str]:
+    """Return the profile of a model, and the reason for it."""
     for name, profile in PROFILES.items():
         if setting == name:
-            return profile
-    if model.startswith(UNPAID):  # what replays or needs no model reads no instructions
-        return PROFILES["generic"]
+            return profile, "models.profile in your settings"
+    if model.startswith(UNPAID):
+        return PROFILES["generic"], "it reads no instructions"
     if window <= TINY_WINDOW:
-        return PROFILES["tiny"]
-    is_weak = window <= SMALL_WINDOW or _WEAK.search(model.lower()) is not None
-    return PROFILES["small" if is_weak else "generic"]
+        return PROFILES["tiny"], f"a window of up to {TINY_WINDOW:,} tokens"
+    if window <= SMALL_WINDOW:
+        return PROFILES["small"], f"a window of up to {SMALL_WINDOW:,} tokens"
+    if (size := _WEAK.search(model.lower())) is not None:
+        return PROFILES["small"], f"a small model, by its name ({size[0]})"
+    return PROFILES["generic"], f"a window above {SMALL_WINDOW:,} tokens, and no small size in the name"
 
 
 def select_tools(profile: Profile, offered: Sequence[ToolSpec], *, commits: bool = False) -> list[ToolSpec]:

@@ -19,6 +19,7 @@ from agent.model.protocol import (
     Request,
     TextDelta,
     Usage,
+    change_call_form,
     compute_price,
     prepare_model,
 )
@@ -101,6 +102,10 @@ class Fallback:
         """See `prepare_model`; the later models are not created for it."""
         await prepare_model(self._links[0].model)
         self.window = getattr(self._links[0].model, "window", self.window)
+
+    def change_form(self) -> str:
+        """See `change_call_form`."""
+        return change_call_form(self._order_links()[0].model)
 
     def price(self, usage: Usage) -> float | None:
         """Return the US dollars of a call with this usage, None if not known."""

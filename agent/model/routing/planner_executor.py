@@ -21,6 +21,7 @@ from agent.model.protocol import (
     ToolMessage,
     Usage,
     UserMessage,
+    change_call_form,
     compute_price,
     prepare_model,
 )
@@ -67,6 +68,10 @@ class PlannerExecutor:
         await prepare_model(self._strong)
         await prepare_model(self._cheap)
         self.window = min(self._strong.window, self._cheap.window)
+
+    def change_form(self) -> str:
+        """See `change_call_form`; that of the model which answered last."""
+        return change_call_form(self._strong if self._last == self._strong.name else self._cheap)
 
     async def close(self) -> None:
         """See `Model.close`."""

@@ -19,6 +19,8 @@ class ModelReport:
 
     url: "" for a model that is not reached by HTTP directly; reachable: None where nothing was tried
     tools: whether the endpoint takes tools, None if not known
+    format: of calls that the model got right (`agent.model.call_format`), "" if none is remembered; learned: when,
+        in seconds since the epoch
     input, output: US dollars per million tokens, None if not known
     """
 
@@ -30,6 +32,8 @@ class ModelReport:
     window_source: str
     tools: bool | None
     tools_source: str
+    format: str
+    learned: float
     input: float | None
     output: float | None
 
@@ -68,6 +72,8 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
         window_source=source,
         tools=tools,
         tools_source=facts.tools_source if facts is not None and facts.tools is not None else "",
+        format=facts.format if facts is not None else "",
+        learned=facts.learned if facts is not None else 0.0,
         input=price.input * 1e6 if price is not None else None,
         output=price.output * 1e6 if price is not None else None,
     )

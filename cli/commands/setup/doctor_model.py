@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from dataclasses import asdict
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,21 @@ from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
     from agent.model.servers.model_report import ModelReport
+    from agent.session_settings import SessionSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Treatment:
+    """What sessions give a model.
+
+    profile: of instructions, tools and outputs, "" for a model that writes code in place of calls; reason: for it
+    family, edits: of models by name, and the edit formats that it is offered
+    """
+
+    profile: str
+    reason: str
+    family: str
+    edits: tuple[str, ...]
 
 
 def run_model_report(folder: Path, name: str, api_base: str | None, *, as_json: bool) -> int:
@@ -30,10 +47,12 @@ def run_model_report(folder: Path, name: str, api_base: str | None, *, as_json: 
     settings = load_settings(home, root, given, os.environ).session
     selection = ModelSelection(settings=settings, env=os.environ, cache=home.cache)
     report = asyncio.run(build_report(name, selection.build_config(name)))
+    treatment = _find_treatment(settings, name, report.window)
     if as_json:
-        print(sanitize_json(json.dumps(asdict(report), ensure_ascii=False)))
+        print(sanitize_json(json.dumps({**asdict(report), **asdict(treatment)}, ensure_ascii=False)))
     else:
-        print(sanitize_text("\n".join(_format_lines(report))))
+        lines = [*_format_lines(report), *_format_treatment(treatment), *_format_calls(report)]
+        print(sanitize_text("\n".join(lines)))
     return int(Exit.MODEL_UNREACHABLE if report.reachable is False else Exit.DONE)
 
 
@@ -58,3 +77,42 @@ def _format_lines(report: ModelReport) -> list[str]:
     else:
         lines.append("price   not known: --max-cost needs it in [models.catalog]")
     return lines
+
+
+def _find_treatment(settings: SessionSettings, name: str, window: int) -> Treatment:
+    """Return what a session with these settings gives the model."""
+    from agent.context.profile.profiles import explain_profile
+    from agent.model.providers.model_family import find_family
+    from agent.turn.action_format import resolve_action_mode
+
+    family = find_family(name)
+    edits = tuple(settings.tools.edit.formats or family.formats)
+    source = "edit.formats in your settings" if settings.tools.edit.formats else f"family: {family.name}"
+    if resolve_action_mode(name, settings.actions) == "code":
+        return Treatment(profile="", reason="its tools are functions in a kernel", family=source, edits=edits)
+    profile, reason = explain_profile(settings.models.profile, window, name)
+    return Treatment(profile=profile.name, reason=reason, family=source, edits=edits)
+
+
+def _format_treatment(found: Treatment) -> list[str]:
+    return [
+        f"profile {found.profile or 'none'} ({found.reason})",
+        f"edits   {', '.join(found.edits)} ({found.family})",
+    ]
+
+
+_CALLS: Mapping[str, str] = {
+    "tools": "the endpoint's own form",
+    "json": "one JSON object, which the server enforces",
+    "text": "described in words",
+}
+"""Forms of calls (`agent.model.call_format`) in words."""
+
+
+def _format_calls(report: ModelReport) -> list[str]:
+    if not report.url:
+        return []
+    if not report.format:
+        return ["calls   no form is remembered yet"]
+    day = time.strftime("%Y-%m-%d", time.localtime(report.learned))
+    return [f"calls   {_CALLS.get(report.format, report.format)} (the model got it right; remembered {day})"]

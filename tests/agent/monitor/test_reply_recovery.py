@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from agent.context.projection.message_slots import NoteMessage, count_bytes
 from agent.events import ErrorEvent, MessageEvent, ObservationEvent, Signal, Steer
 from agent.model.http.http_model import HttpModel
+from agent.model.model_factory import ModelConfig, create_model
 from agent.model.protocol import AssistantMessage, ToolMessage
 from agent.model.providers.model_catalog import Listing, Price
+from agent.model.servers.server_facts import ServerFacts, ServerMemory
 from agent.session.log import read_events
 from tests.support.bench import Bench, bench
 from tests.support.cli import call
@@ -123,6 +126,35 @@ def test_a_model_that_only_loops_ends_the_turn_as_not_achieved(tmp_path: Path) -
         assert len(server.requests) == 3
     assert (end.outcome, end.exit_code) == ("not-achieved", 13)
     assert "repeated itself without end" in end.summary
+
+
+@pytest.mark.parametrize(("program", "enforced"), [("llama.cpp", True), ("", False)])
+def test_a_second_loop_makes_calls_take_another_form(tmp_path: Path, program: str, *, enforced: bool) -> None:
+    it = bench(tmp_path, [], [look])
+    spoken = '{"name": "look", "arguments": {"name": "a"}}'
+    found = spoken if enforced else f"<tool_call>\n{spoken}\n</tool_call>"
+    end = {"name": "answer", "arguments": {"text": "Mended."}}
+    with Loopback(
+        [
+            {"text": LOOP * 300, "repeat": 2},
+            {"text": found},
+            {"text": json.dumps(end) if enforced else "Mended."},
+        ]
+    ) as server:
+        ServerMemory(tmp_path).remember(server.url, "tiny", ServerFacts(program=program, window=32_768))
+        config = ModelConfig(api_base=server.url, env={}, cache=tmp_path)
+        it.runtime.loop.model = it.runtime.model = create_model("openai/tiny", config)
+        ended = it.turn("go")
+        bodies = [each.body for each in server.requests]
+    assert (ended.outcome, ended.summary) == ("done", "Mended.")
+    assert it.runtime.workspace.facts["looked"] == ["a"]
+    assert ["tools" in each for each in bodies] == [True, True, False, False]
+    assert ["response_format" in each for each in bodies[2:]] == [enforced, enforced]
+    assert bodies[1]["temperature"] > 0
+    notes = [each for each in signals(it) if "repeated itself" in each]
+    assert "asking again" in notes[0]
+    assert ("enforces their form" if enforced else "described in words") in notes[1]
+    assert "form" not in notes[0]
 
 
 @pytest.fixture(autouse=True)
