@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from agent.capabilities import Capabilities, SessionEnvironment, check_writable
 from agent.context.restore.projection_checkpoint import CleanPoint, read_checkpoint
 from agent.events import Event, SessionStart, Signal
 from agent.extension.hooks.hook_files import has_hook_files
+from agent.extension.plugins.plugin_store import has_plugins
 from agent.extension.skills.skill_folders import has_skills
 from agent.model.protocol import Model
 from agent.model_selection import ModelSelection
@@ -37,6 +38,7 @@ from tools.core.workspace import Workspace
 if TYPE_CHECKING:
     from agent.extension.skills.session_skills import SessionSkills
     from sandbox.process.command import Sandbox
+    from sandbox.process.command_line import CommandLine
     from sandbox.snapshots.workspace_snapshots import Snapshots
     from tools.code.lsp.session_servers import Servers
     from tools.core.registry import Toolbox
@@ -92,13 +94,7 @@ def _build_runtime(
     access = settings.access
     reach = place.build_capabilities(access.mode)
     workspace = _create_workspace(place, reach, session)
-    mcp: McpServers | None = None
-    if (
-        settings.tools.mcp and reach.sandbox.name != "container"
-    ):  # which no file descriptor can be passed into
-        from tools.mcp.server_tools import McpServers
-
-        mcp = McpServers(workspace, settings.tools.mcp)
+    mcp = _create_mcp_servers(place, workspace)
     skills = _load_skills(place, request, reach.toolbox)
     snapshots = reach.snapshots
     recovered, ended = _recover_interrupted_edits(workspace)
@@ -154,6 +150,23 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
         mode=access.mode,
         servers=_create_language_servers(tools, access.rules, reach.sandbox.name),
     )
+
+
+def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpServers | None:
+    """Return the servers of the settings and of plugins; None without any, and in a container, into which no file
+    descriptor can be passed."""
+    commands = place.settings.tools.mcp
+    more: Mapping[str, CommandLine] = {}
+    wanted = place.request.tools
+    if has_plugins(place.home) and (wanted is None or any(each.startswith("mcp__") for each in wanted)):
+        from agent.extension.plugins.plugin_servers import load_plugin_servers
+
+        more = load_plugin_servers(place.home, place.root)
+    if not (commands or more) or workspace.sandbox.name == "container":
+        return None
+    from tools.mcp.server_tools import McpServers
+
+    return McpServers(workspace, commands, more)
 
 
 def _load_skills(

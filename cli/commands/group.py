@@ -46,6 +46,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "config.agents": ("agents",),
     "config.skill": ("skill",),
     "config.agent_hooks": ("agent-hooks",),
+    "config.plugin": ("plugin",),
     "config.strategies": ("strategies",),
     "config.config": ("config", "completion", "schema"),
 }
@@ -56,7 +57,7 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
-    "Project": "init import doctor demo config rules agents skill agent-hooks strategies trust completion",
+    "Project": "init import doctor demo config rules agents skill agent-hooks plugin strategies trust completion",
     "Expert": "apply kernel functions policy context replay schema",
 }
 """Commands by heading, in the order of `patchwright --help`."""

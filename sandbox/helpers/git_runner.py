@@ -157,6 +157,28 @@ class GitRunner:
             confined=confined,
         )
 
+    def fetch(self, address: str, reference: str, protocols: Sequence[str], timeout: float) -> GitOutput:
+        """Fetch one commit of another repository into this one, without its history, tags and submodules. Only these
+        protocols are used, also after a redirect, and nothing is checked out. git has the network, so it is not
+        confined.
+        """
+        return self.execute(
+            *_HARDENED,
+            *("-c", "fetch.fsckObjects=true"),
+            *(
+                "fetch",
+                "--quiet",
+                "--depth=1",
+                "--no-tags",
+                "--no-recurse-submodules",
+                "--no-write-fetch-head",
+            ),
+            *("--end-of-options", address, f"+{reference}:refs/patchwright/fetched"),
+            extra={"GIT_ALLOW_PROTOCOL": ":".join(protocols)},
+            timeout=timeout,
+            confined=False,
+        )
+
     def execute(
         self,
         *arguments: str,

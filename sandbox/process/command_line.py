@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,10 +15,15 @@ class CommandLine:
 
     argv: every local user can read it while the program runs
     environment: only its user can
+    folder: in which it starts, None for the workspace
+    readable, writable: places outside the workspace that it may read and write, too
     """
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    folder: Path | None = None
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
 
 
 def parse_command_line(line: str) -> CommandLine:

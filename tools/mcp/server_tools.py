@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox.policy.effects import Effect
-from sandbox.process.command_line import parse_command_line
+from sandbox.process.command_line import CommandLine, parse_command_line
 from tools.code.lsp.server_process import ServerGone
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool
@@ -26,12 +26,16 @@ LONGEST_DESCRIPTION = 1_000
 
 
 class McpServers:
-    """MCP servers of a session. commands: name → command line, from the user's settings"""
+    """MCP servers of a session.
 
-    def __init__(self, at: Surroundings, commands: Mapping[str, str]) -> None:
-        self._servers = {
-            name: McpServer(at, name, parse_command_line(line)) for name, line in commands.items()
-        }
+    commands: name → command line, from the user's settings; more: name → parsed line, of plugins
+    """
+
+    def __init__(
+        self, at: Surroundings, commands: Mapping[str, str], more: Mapping[str, CommandLine] = {}
+    ) -> None:
+        lines = {**more, **{name: parse_command_line(line) for name, line in commands.items()}}
+        self._servers = {name: McpServer(at, name, line) for name, line in lines.items()}
         self._joined = False
 
     def __iter__(self) -> Iterator[McpServer]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
-from agent.extension.commands.command_file import BadCommandFile, PromptCommand, parse_command_file
+from agent.extension.commands.command_file import SHELL, BadCommandFile, PromptCommand, parse_command_file
 from agent.extension.commands.command_folders import FOLDERS, TRUST_PLACE, USER_FOLDER
+from agent.extension.plugins.plugin_layout import list_markdown_files
+from agent.extension.plugins.plugin_store import Plugin, list_plugins
 from agent.extension.project_trust import describe_untrusted, is_trusted
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -22,9 +23,6 @@ from tools.core.text import clip, format_size
 
 MOST_FILES = 500
 """Files of one folder that are read."""
-
-SHELL = re.compile(r"(?<![^\s(])!`([^`\n]+)`")
-"""A command line whose output becomes part of the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,12 +60,26 @@ def load_commands(home: Home, root: Path) -> CommandCatalog:
     elif files:
         notices.append(describe_untrusted(len(files), "command", root))
     _add_files(commands, _read_user_files(home, notices), notices, is_project=False)
+    for plugin in list_plugins(home):
+        _add_plugin(commands, plugin)
     return CommandCatalog(commands=commands, notices=tuple(notices))
 
 
 def find_commands_to_trust(root: Path) -> tuple[Definition, ...]:
     """Return the commands of the project, each with the command lines that it runs."""
     return _list_definitions(list(_read_project_files(root, [])))
+
+
+def _add_plugin(commands: dict[str, PromptCommand], plugin: Plugin) -> None:
+    """Add the commands of a plugin under its name; what of them is not used was told when it was added."""
+    own: dict[str, PromptCommand] = {}
+    for path, name in list_markdown_files(plugin, "commands"):
+        content = read_regular_file(path, SETTINGS)
+        if content is not None:
+            _add_files(own, [_File(name, f"{plugin.name}:{name}", content)], [], is_project=True)
+    for each in own.values():
+        name = f"{plugin.name}:{each.name}"
+        commands.setdefault(name, replace(each, name=name, plugin=plugin))
 
 
 def _add_files(

@@ -12,6 +12,10 @@ from agent.extension.front_matter import (
     read_text_field,
     split_front_matter,
 )
+from agent.extension.plugins.plugin_store import Plugin
+
+SHELL = re.compile(r"(?<![^\s(])!`([^`\n]+)`")
+"""A command line whose output becomes part of the prompt."""
 
 
 class BadCommandFile(ValueError):
@@ -27,6 +31,7 @@ class PromptCommand:
     argument_hint: what to write behind the name; model: that answers, "" for the session's own
     allowed_tools: tools that it would like to use without a question: shown, and not granted
     source: path of its file; is_project: whether it comes with the project
+    plugin: the plugin that it belongs to, None for none
     """
 
     name: str
@@ -38,6 +43,7 @@ class PromptCommand:
     source: str = ""
     is_project: bool = False
     is_command: bool = True
+    plugin: Plugin | None = None
 
 
 _NAME = re.compile(r"[\w.-]+(?::[\w.-]+)*")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.plugins.plugin_store import has_plugins
 
 FOLDERS = (".patchwright/commands", ".claude/commands")
 """Folders of a project's commands; of commands with the same name the first one counts."""
@@ -22,5 +23,5 @@ def has_project_commands(root: Path) -> bool:
 
 
 def has_commands(home: Home, root: Path) -> bool:
-    """Whether there are folders of commands that the user or the project wrote."""
-    return (home.config / USER_FOLDER).is_dir() or has_project_commands(root)
+    """Whether there are folders of commands that the user or the project wrote, or plugins."""
+    return has_plugins(home) or (home.config / USER_FOLDER).is_dir() or has_project_commands(root)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.app_dirs import Home
-from agent.extension.commands.command_catalog import SHELL, load_commands
-from agent.extension.commands.command_file import PromptCommand
+from agent.extension.commands.command_catalog import load_commands
+from agent.extension.commands.command_file import SHELL, PromptCommand
 from agent.extension.commands.command_folders import has_commands
+from agent.extension.plugins.plugin_copies import expand_root
+from agent.extension.skills.skill_folders import make_copies_folder
 from agent.turn.runtime import Runtime
 from tools.core.action import Observation
 from tools.core.untrusted_output import enclose_in_tag
@@ -56,12 +58,21 @@ async def expand_call(runtime: Runtime, home: Home, text: str) -> CalledCommand 
         and (found := load_commands(home, root).find_command(name))
         and found.is_command
     ):
+        found = place_command(found, runtime, home)
         prompt = await expand_command(found, arguments, runtime.run_person_action)
         return CalledCommand(prompt=f"{prompt}{piped}{rest}", model=choose_model(found, runtime))
     skill = runtime.skills.find_skill(name) if runtime.skills is not None else None
     if skill is None or runtime.skills is None or not skill.is_command:
         return None
     return CalledCommand(prompt=f"{runtime.skills.render_prompt(skill, arguments)}{piped}{rest}")
+
+
+def place_command(command: PromptCommand, runtime: Runtime, home: Home) -> PromptCommand:
+    """Return a command whose text names the files of its plugin where the session's commands see them."""
+    copies = make_copies_folder(home, runtime.session.folder.name) if command.plugin is not None else None
+    if command.plugin is None or copies is None:
+        return command
+    return replace(command, template=expand_root(command.template, command.plugin, copies))
 
 
 def choose_model(command: PromptCommand, runtime: Runtime) -> str:

@@ -56,12 +56,22 @@ def parse_answer(hook: HookDefinition, code: int, out: str, err: str) -> HookAns
         return build_failure(hook, problem)
     text = out.strip()
     if text.startswith("{"):
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
-            return build_failure(hook, "its output is no JSON")
-        return read_output(hook, found) if isinstance(found, dict) else HookAnswer()
+        found = _find_table(text)
+        return read_output(hook, found) if found is not None else build_failure(hook, "its output is no JSON")
     return HookAnswer(context=clip_text(text)) if hook.event in _PLAIN_TEXT_COUNTS else HookAnswer()
+
+
+def _find_table(text: str) -> Mapping[str, Any] | None:
+    """Return the table that an output is, or that of its first line which is more than a promise to answer later."""
+    tables = []
+    for each in (text, *text.splitlines()):
+        try:
+            found = json.loads(each)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            tables.append(found)
+    return next((each for each in tables if "async" not in each), tables[0] if tables else None)
 
 
 def build_failure(hook: HookDefinition, problem: str) -> HookAnswer:

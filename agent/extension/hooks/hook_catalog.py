@@ -11,6 +11,8 @@ from pathlib import Path
 from agent.app_dirs import Home
 from agent.extension.hooks.hook_definition import HookDefinition, parse_hooks
 from agent.extension.hooks.hook_files import FILES, TRUST_PLACE, USER_FILE
+from agent.extension.plugins.plugin_hooks import read_plugin_hooks
+from agent.extension.plugins.plugin_store import list_plugins
 from agent.extension.project_trust import describe_untrusted, is_trusted
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -37,6 +39,8 @@ def load_hooks(home: Home, root: Path) -> HookCatalog:
         notices += ignored
     elif theirs:
         notices.append(describe_untrusted(len(theirs), "agent hook", root))
+    for plugin in list_plugins(home):
+        found += read_plugin_hooks(plugin, [])  # what of them is not used was told when it was added
     return HookCatalog(hooks=tuple(found), notices=tuple(notices))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 EVENTS = (
@@ -45,7 +45,8 @@ class HookDefinition:
     matcher: names of tools (or of what the event is about) that it is for, "" for all
     runs: command line, address, or prompt; condition: a tool with a pattern, `Bash(git push:*)`, "" for none
     is_async: nobody waits for it, and its answer does not count; is_strict: its failure forbids the action
-    source: path of its file; is_project: whether it comes with the project
+    source: path of its file; is_project: whether it comes with the project, or from a plugin
+    plugin: name of the plugin that it belongs to, "" for none
     """
 
     event: str
@@ -59,6 +60,7 @@ class HookDefinition:
     headers: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     is_project: bool = False
+    plugin: str = field(default="", repr=False)
 
     @property
     def label(self) -> str:
@@ -93,7 +95,7 @@ def matches_name(matcher: str, names: Sequence[str]) -> bool:
 
 
 def parse_hooks(
-    content: Mapping[str, Any], source: str, notices: list[str], *, is_project: bool
+    content: Mapping[str, Any], source: str, notices: list[str], *, is_project: bool, plugin: str = ""
 ) -> Iterator[HookDefinition]:
     """Yield the hooks of a file's content. What cannot be used is told in notices, a line each."""
     table = content.get("hooks")
@@ -109,7 +111,8 @@ def parse_hooks(
         for group in groups if isinstance(groups, list) else ():
             for each in _list_entries(group):
                 try:
-                    yield _parse_hook(event, str(group.get("matcher") or ""), each, source, is_project)
+                    hook = _parse_hook(event, str(group.get("matcher") or ""), each, source, is_project)
+                    yield replace(hook, plugin=plugin) if plugin else hook
                 except ValueError as error:
                     notices.append(f"{source}: a hook of {event} is not used: {error}")
 

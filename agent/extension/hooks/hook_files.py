@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.plugins.plugin_store import has_plugins
 
 FILES = (".patchwright/agent-hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 """Files of a project with hooks; all of them count."""
@@ -17,5 +18,7 @@ TRUST_PLACE = FILES[0]
 
 
 def has_hook_files(home: Home, root: Path) -> bool:
-    """Whether there are files that may define hooks."""
-    return any(each.is_file() for each in (home.config / USER_FILE, *(root / name for name in FILES)))
+    """Whether there are files or plugins that may define hooks."""
+    return has_plugins(home) or any(
+        each.is_file() for each in (home.config / USER_FILE, *(root / name for name in FILES))
+    )

@@ -6,10 +6,12 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from agent.extension.hooks.hook_answer import HookAnswer, build_failure, parse_answer, read_output
 from agent.extension.hooks.hook_definition import HookDefinition
+from agent.extension.plugins.plugin_store import build_variables, create_state_folder, find_plugin
 from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from sandbox.policy.decision import Mode
@@ -40,6 +42,8 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
     root = runtime.workspace.root
     sandbox: Sandbox = runtime.workspace.sandbox
     env = {"CLAUDE_PROJECT_DIR": str(root), "PATCHWRIGHT_PROJECT_DIR": str(root)}
+    readable: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
     if not hook.is_project:
         from sandbox.backends.unconfined import Unconfined
 
@@ -47,7 +51,13 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
         sandbox = Unconfined(root, spill=runtime.session.folder)
         env = {**os.environ, **env}
     elif sandbox.name == "unconfined":
-        return build_failure(hook, "a project's hook runs in a sandbox only, and this session has none")
+        return build_failure(hook, "it runs in a sandbox only, and this session has none")
+    if hook.plugin and runtime.environment is not None:
+        plugin = find_plugin(runtime.environment.home, hook.plugin)
+        if plugin is None:
+            return build_failure(hook, f"the plugin {hook.plugin!r} was removed")
+        readable, writable = (plugin.folder,), (create_state_folder(plugin),)
+        env = {**env, **build_variables(plugin)}
     done = await sandbox.run(
         Command(
             argv=("bash", "-c", hook.runs),
@@ -57,6 +67,8 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
             timeout=hook.timeout,
             stderr="separate",
             scope="read-only" if runtime.policy.mode is Mode.READ_ONLY else "workspace",
+            readable=readable,
+            writable=writable,
         )
     )
     for each in (done.stdout, done.stderr):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agent.extension.plugins.plugin_copies import expand_root, place_plugin
 from agent.extension.skills.skill_catalog import SkillCatalog
 from agent.extension.skills.skill_file import Skill
 from agent.extension.skills.skill_files import copy_skill, read_skill_file
@@ -50,6 +51,8 @@ class SessionSkills:
         """
         folder = self._place_skill(skill)
         body = skill.body.replace("$ARGUMENTS", arguments)
+        if skill.plugin is not None and self._copies is not None:
+            body = expand_root(body, skill.plugin, self._copies)
         for variable in ("${CLAUDE_SKILL_DIR}", "${SKILL_DIR}"):
             body = body.replace(variable, folder)
         lines = [enclose_in_tag("skill", body, f" name={skill.name!r}"), f"Folder of this skill: {folder}"]
@@ -84,6 +87,10 @@ class SessionSkills:
             return skill.inside
         if self._copies is None:
             return str(skill.folder)
+        if skill.plugin is not None:
+            return str(
+                place_plugin(skill.plugin, self._copies) / skill.folder.relative_to(skill.plugin.folder)
+            )
         target = self._copies / skill.name
         return str(target if target.is_dir() else copy_skill(skill, self._root, target))
 

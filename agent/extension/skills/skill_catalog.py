@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.plugins.plugin_layout import list_skill_places
+from agent.extension.plugins.plugin_store import Plugin, list_plugins
 from agent.extension.project_trust import describe_untrusted, has_trust, is_trusted
 from agent.extension.skills.skill_check import find_deviations
 from agent.extension.skills.skill_file import BadSkill, Skill, parse_skill
@@ -62,6 +64,8 @@ def load_skills(home: Home, root: Path) -> SkillCatalog:
     elif found:
         loaded.notices.append(describe_untrusted(len(found), "skill", root))
     loaded.add_skills(_find_user_skills(home, loaded))
+    for plugin in list_plugins(home):
+        loaded.add_plugin(plugin)
     catalog = loaded.build_catalog()
     _latest[:] = [(home.config, root, catalog)]
     return catalog
@@ -124,6 +128,15 @@ class _Loading:
                 if (other := self.skills.get(skill.name)) is not None:
                     self.deviations.append(f"{each.source}: not used, since {other.source} has its name")
             self.skills.setdefault(skill.name, skill)
+
+    def add_plugin(self, plugin: Plugin) -> None:
+        """Add the skills of a plugin under its name; what of them is not used was told when it was added."""
+        own = _Loading()
+        for folder in list_skill_places(plugin):
+            own.add_skills(list_skills_below(folder, own))
+        for each in own.skills.values():
+            name = f"{plugin.name}:{each.name}"
+            self.skills.setdefault(name, replace(each, name=name, plugin=plugin))
 
     def add_bad(self, line: str) -> None:
         self.bad.append(line)

@@ -19,6 +19,7 @@ from agent.extension.front_matter import (
     read_text_field,
     split_front_matter,
 )
+from agent.extension.plugins.plugin_store import Plugin
 
 LONGEST_DESCRIPTION = 1_024
 """Characters of a description that are used, as many as the specification allows."""
@@ -37,6 +38,7 @@ class Skill:
     allowed_tools: tools that it would like to use without a question: shown, and not granted
     is_offered: whether models are told of it; is_command: whether people can call it as `/NAME`
     files: its files besides SKILL.md, relative to its folder
+    plugin: the plugin that it belongs to, None for none
     """
 
     name: str
@@ -53,6 +55,7 @@ class Skill:
     is_offered: bool = True
     is_command: bool = True
     files: tuple[str, ...] = ()
+    plugin: Plugin | None = None
 
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,127}")

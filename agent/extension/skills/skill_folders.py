@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent.app_dirs import Home, make_private_folder
+from agent.extension.plugins.plugin_store import has_plugins
 
 FOLDERS = (".patchwright/skills", ".claude/skills", ".agents/skills")
 """Folders of a project's skills; of skills with the same name the first one counts."""
@@ -27,15 +28,17 @@ def list_user_folders(home: Home) -> tuple[Path, ...]:
 
 
 def has_skills(home: Home, root: Path) -> bool:
-    """Whether there are folders of skills that the user or the project wrote."""
-    return any(each.is_dir() for each in (*list_user_folders(home), *(root / name for name in FOLDERS)))
+    """Whether there are folders of skills that the user or the project wrote, or plugins."""
+    return has_plugins(home) or any(
+        each.is_dir() for each in (*list_user_folders(home), *(root / name for name in FOLDERS))
+    )
 
 
 def make_copies_folder(home: Home, session: str) -> Path | None:
-    """Return the folder in which commands of a session see the user's skills, None if the user has none.
+    """Return the folder in which commands of a session see the user's skills and plugins, None if there are none.
 
-    The skills themselves are in places that commands cannot see.
+    They themselves are in places that commands cannot see.
     """
-    if not any(each.is_dir() for each in list_user_folders(home)):
+    if not has_plugins(home) and not any(each.is_dir() for each in list_user_folders(home)):
         return None
     return make_private_folder(home.cache / "copies" / session / "skills")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.extension.plugins.plugin_layout import list_markdown_files
+from agent.extension.plugins.plugin_store import Plugin, list_plugins
 from agent.extension.project_trust import describe_untrusted, is_trusted
 from agent.team.definitions.agent_definition import AgentDefinition
 from agent.team.definitions.agent_file import BadAgentFile, parse_agent_file
@@ -57,6 +59,8 @@ def load_agents(home: Home, root: Path) -> AgentCatalog:
         loaded.add_files(files, of_project=True)
     elif files:
         loaded.notices.append(describe_untrusted(len(files), "agent", root))
+    for plugin in list_plugins(home):
+        loaded.add_plugin(plugin)
     return AgentCatalog(agents=loaded.agents, notices=tuple(loaded.notices), bad=tuple(loaded.bad))
 
 
@@ -106,6 +110,17 @@ class _Loading:
             here[agent.name] = agent
             self.notices += agent.warnings
         self.agents |= here
+
+    def add_plugin(self, plugin: Plugin) -> None:
+        """Add the agents of a plugin under its name; what of them is not used was told when it was added."""
+        own = _Loading()
+        for path, name in list_markdown_files(plugin, "agents"):
+            content = read_regular_file(path, SETTINGS)
+            if content is not None:
+                own.add_files([_File(name, f"{plugin.name}:{name}", content)], of_project=True)
+        for each in own.agents.values():
+            name = f"{plugin.name}:{each.name}"
+            self.agents[name] = replace(each, name=name)
 
     def _add_bad(self, line: str) -> None:
         self.bad.append(line)

@@ -61,12 +61,26 @@ def new(name: Name, folder: Folder = Path("."), user: ForUser = False) -> None:
 
 
 def add_(
-    source: Annotated[Path, typer.Argument(metavar="PATH", help="A skill's folder, or one with several.")],
+    source: Annotated[
+        str, typer.Argument(metavar="PATH", help="A skill's folder, one with several, or a git address.")
+    ],
     folder: Folder = Path("."),
     user: ForUser = False,
+    path: Annotated[
+        str, typer.Option("--path", metavar="FOLDER", help="Folder inside a git repository.")
+    ] = "",
+    ref: Annotated[str, typer.Option("--ref", metavar="REF", help="Branch, tag or commit.")] = "",
 ) -> None:
-    """Copy skills from a folder, and show what they would like to do."""
-    raise typer.Exit(add_skills(folder, source, for_user=user))
+    """Copy skills from a folder or a git repository, and show what they would like to do."""
+    from agent.extension.plugins.git_source import is_address
+
+    if not is_address(source):
+        raise typer.Exit(add_skills(folder, Path(source) / path, for_user=user))
+    from agent.extension.skills.skill_download import download_skills
+
+    with download_skills(Home.from_environment(), source, ref, path) as (place, commit):
+        print(sanitize_text(f"source: {source}, commit {commit}"))
+        raise typer.Exit(add_skills(folder, place, for_user=user))
 
 
 def check(

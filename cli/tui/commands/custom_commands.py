@@ -64,9 +64,10 @@ def _make_skill_command(skills: SessionSkills, skill: Skill) -> Command:
 
 def _make_file_command(command: PromptCommand) -> Command:
     async def run(chat: Conversation, argument: str) -> None:
-        from agent.extension.commands.command_prompt import choose_model, expand_command
+        from agent.extension.commands.command_prompt import choose_model, expand_command, place_command
 
-        prompt = await expand_command(command, argument, chat.runtime.run_person_action)
+        placed = place_command(command, chat.runtime, chat.home)
+        prompt = await expand_command(placed, argument, chat.runtime.run_person_action)
         if model := choose_model(command, chat.runtime):
             async with chat.use_model(model):
                 await chat.run_turn(prompt)

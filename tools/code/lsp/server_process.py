@@ -32,6 +32,9 @@ _JOIN = 'exec "$@" </dev/fd/{read} >/dev/fd/{write} 2>/dev/null'
 digits cannot be given to `<&` in every shell.)
 """
 
+_ENTER = 'cd "$1" && shift && exec "$@"'
+"""Starts a program in a folder that may lie outside the workspace, where a sandbox starts nothing."""
+
 
 class ServerGone(Exception):
     """The server did not start, ended, refused, or did not answer in time; the text says which, in a clause."""
@@ -83,12 +86,13 @@ class ServerProcess:
             self._writer = asyncio.StreamWriter(transport, flow, None, loop)
             ready = asyncio.Event()
             command = Command(
-                argv=("sh", "-c", _JOIN.format(read=theirs_in, write=theirs_out), "sh", *line.argv),
+                argv=("sh", "-c", _JOIN.format(read=theirs_in, write=theirs_out), "sh", *_enter_folder(line)),
                 cwd=self._at.root,
                 env={"XDG_CACHE_HOME": str(caches), **line.environment},
                 timeout=FOREVER,
                 scope="read-only",
-                writable=(caches,),
+                readable=line.readable,
+                writable=(caches, *line.writable),
                 descriptors=(theirs_in, theirs_out),
                 started=lambda _: ready.set(),
                 resident=True,
@@ -231,3 +235,8 @@ def _describe_exit(done: Completed) -> str:
     if done.returncode in (126, 127):
         return "the program cannot be started"
     return f"it ended with exit status {done.returncode}"
+
+
+def _enter_folder(line: CommandLine) -> tuple[str, ...]:
+    """Return the words that start a server, in its folder if it names one."""
+    return line.argv if line.folder is None else ("sh", "-c", _ENTER, "sh", str(line.folder), *line.argv)
