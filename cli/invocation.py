@@ -24,6 +24,14 @@ from sandbox.policy.decision import Approval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoalRequest:
+    """A goal that the prompt is. check: its command, "" for the requirements; max_turns: None for the default"""
+
+    check: str = ""
+    max_turns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """A run as requested on the command line.
 
@@ -35,6 +43,7 @@ class Invocation:
     apply_doubtful: the offline engine writes changes of low confidence, too
     requirements: a file with requirements that the work has to meet
     answers: a file with answers to the model's questions
+    goal: the prompt is worked on over several turns; None for one turn
     proceed: called repeatedly while an existing session is read; an exception from it aborts the read
     """
 
@@ -50,6 +59,7 @@ class Invocation:
     apply_doubtful: bool = False
     requirements: Path | None = None
     answers: Path | None = None
+    goal: GoalRequest | None = None
     proceed: Callable[[], None] = lambda: None
 
 

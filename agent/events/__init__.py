@@ -10,6 +10,7 @@ time to its first request).
 
 from agent.events.child_events import ChildEvent, ChildProgress, FindingEvent, MergeEvent
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
+from agent.events.goal_events import GoalEvent
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
 from agent.events.serialization import NewerFormat, collect_fields, encode_line, parse_event, render_event
@@ -56,6 +57,7 @@ __all__ = [
     "FindingEvent",
     "Fold",
     "Fork",
+    "GoalEvent",
     "MergeEvent",
     "MessageEvent",
     "NewerFormat",

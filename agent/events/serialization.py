@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.events.child_events import ChildEvent, ChildProgress, FindingEvent, MergeEvent
 from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, UsageRecord
+from agent.events.goal_events import GoalEvent
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
 from agent.events.strategy_events import AttemptEvent, CandidateEvent, ChoiceEvent
@@ -75,6 +76,7 @@ KINDS: dict[str, type[Event]] = {
     "requirements": RequirementsEvent,
     "spec-check": SpecCheckEvent,
     "rubric": RubricEvent,
+    "goal": GoalEvent,
 }
 
 

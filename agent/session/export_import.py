@@ -19,6 +19,7 @@ from agent.events import (
     Compaction,
     Event,
     Fork,
+    GoalEvent,
     NewerFormat,
     Rewind,
     SessionStart,
@@ -93,8 +94,8 @@ def import_from_stream(source: IO[bytes], sessions: Path) -> Session:
     """Create a session below `sessions` from an export.
 
     The export is untrusted: its system prompt and model are not taken over (a resumed session gets the
-    present ones), nor its snapshots and undo events (they name trees in another machine's store). Raises
-    UserError if it is no export, or one that could not be resumed.
+    present ones), nor its snapshots and undo events (they name trees in another machine's store), nor its goals
+    (their check is a command). Raises UserError if it is no export, or one that could not be resumed.
     """
     _check_header(source.readline())
     lines: list[bytes] = []
@@ -203,7 +204,7 @@ def _strip_local_state(event: Event) -> Event:
     """Return an event of another machine's session without the fields that are only valid there."""
     if isinstance(event, SessionStart):
         event.system = event.model = ""
-    if isinstance(event, SnapshotEvent | UndoEvent):
+    if isinstance(event, SnapshotEvent | UndoEvent | GoalEvent):
         return Signal(
             name=event.kind, detail="of another machine", id=event.id, parent=event.parent, time=event.time
         )

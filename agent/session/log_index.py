@@ -58,6 +58,7 @@ KINDS = (
     "rubric",
     "merge",
     "finding",
+    "goal",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from agent.events.goal_events import GOAL_ENDS
 from agent.session.log_index import LogIndex, load_index
 
 NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
@@ -17,7 +18,11 @@ NO_SUCH = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPreview:
-    """Preview of a session. model: its first model, "" if not in the log; unfinished: its last turn has no end"""
+    """Preview of a session.
+
+    model: its first model, "" if not in the log
+    unfinished: its last turn has no end, or it has a goal that is still to be reached
+    """
 
     id: str
     model: str
@@ -33,7 +38,7 @@ def preview_session(folder: Path) -> SessionPreview:
     with path.open("rb") as file:
         index = load_index(path, file)
         file.seek(index.size)
-        newer = [event for event in _parse_lines(file) if event.get("kind") in ("session", *_ENDS)]
+        newer = [event for event in _parse_lines(file) if event.get("kind") in ("session", "goal", *_ENDS)]
         model = next((event.get("model") for event in reversed(newer) if event["kind"] == "session"), None)
         last = next((event["kind"] for event in reversed(newer) if event["kind"] in _ENDS), None)
         for number in range(index.count, 0, -1):
@@ -44,7 +49,11 @@ def preview_session(folder: Path) -> SessionPreview:
                 last = kind
             elif model is None and kind == "session":
                 model = _read_event(file, index, number).get("model")
-    return SessionPreview(id=folder.name, model=str(model or ""), unfinished=last == "prompt")
+        goals = index.find_marked_places(["goal"], 1, index.count) if index.count else []
+        old_goal = _read_event(file, index, goals[-1]) if goals else {}
+    goal = next((event for event in reversed(newer) if event["kind"] == "goal"), old_goal)
+    has_goal = goal.get("session") == folder.name and goal.get("stage") not in GOAL_ENDS
+    return SessionPreview(id=folder.name, model=str(model or ""), unfinished=last == "prompt" or has_goal)
 
 
 def is_child_session(folder: Path) -> bool:

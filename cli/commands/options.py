@@ -74,7 +74,7 @@ Mode = Annotated[ModeOption | None, typer.Option("--mode", help="Permission mode
 Sandbox = Annotated[SandboxOption | None, typer.Option("--sandbox", help="Sandbox for commands.")]
 
 
-def check_command_line(command: str | None) -> str | None:
+def check_command_line(command: str | None, option: str = "--tests") -> str | None:
     """Return a shell's command line. Raises UserError if a quote in it is not closed."""
     import shlex
 
@@ -83,8 +83,8 @@ def check_command_line(command: str | None) -> str | None:
     except ValueError as error:
         raise UserError(
             Fault.USAGE,
-            f"--tests is no command line: {str(error).lower()} in {command!r}",
-            "Close the quote, and put all of it in others: --tests \"pytest -k 'cart and total'\"",
+            f"{option} is no command line: {str(error).lower()} in {command!r}",
+            f"Close the quote, and put all of it in others: {option} \"pytest -k 'cart and total'\"",
         ) from None
     return command
 
@@ -95,7 +95,7 @@ Tests = Annotated[
         "--tests",
         metavar="COMMAND",
         help="Command that runs the tests; detected if not given.",
-        callback=check_command_line,
+        callback=lambda value: check_command_line(value),
     ),
 ]
 NoCommit = Annotated[bool, typer.Option("--no-commit", help="Leave the changes uncommitted.")]

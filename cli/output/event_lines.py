@@ -14,6 +14,7 @@ from agent.events import (
     End,
     ErrorEvent,
     Event,
+    GoalEvent,
     MessageEvent,
     ObservationEvent,
     PlanEvent,
@@ -178,6 +179,12 @@ class LineView:
 
                 found = format_requirements(event.stage, event.items, unicode=self._unicode)
                 return [self._paint(self._format_detail(row)[2:], style) for row, style in found]
+            case GoalEvent():
+                from cli.output.goal_lines import format_goal
+
+                if event.stage in ("reached", "stopped"):  # the end that follows is that of all its turns
+                    self._started, self.waited = event.time - event.seconds, 0.0
+                return [self._format_mark_line(*format_goal(event, unicode=self._unicode))]
             case Compaction():
                 before, after = f"{event.tokens_before / 1000:.1f}k", f"{event.tokens_after / 1000:.1f}k"
                 words = f"context: {event.stage}, {before} to {after} tokens (/context diff {event.id})"

@@ -40,6 +40,10 @@ def build_result_schema() -> dict[str, Any]:
             "items": {"type": "object"},
             "description": "the requirements with their state and evidence, where they are checked",
         },
+        "goal": {
+            "type": "object",
+            "description": "text, check, turns, results of the check and `reached`, where the run is a goal",
+        },
         "rubric": {
             "type": "object",
             "description": "score and items of the rubric, where one is written: an opinion",

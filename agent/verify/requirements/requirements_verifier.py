@@ -52,6 +52,7 @@ class RequirementsVerifier:
     file: requirements of every turn; trusted: sources whose commands may be run
     advice: by a model; None without one
     correct_prompt: returns a prompt as its user has corrected it before the work
+    spans_turns: the next turns go on with the same task: its requirements, and the changes since its first turn
     """
 
     workspace: Workspace
@@ -64,6 +65,7 @@ class RequirementsVerifier:
     correct_prompt: Callable[[str], str] = lambda prompt: prompt
     name: str = "requirements"
     withholds_commit: bool = True
+    spans_turns: bool = False
     requirements: list[Requirement] = field(default_factory=list)
     results: dict[str, Result] = field(default_factory=dict)
     _added: list[Requirement] = field(default_factory=list)
@@ -77,8 +79,11 @@ class RequirementsVerifier:
 
     def begin_turn(self) -> None:
         """See `Verifier.begin_turn`. What a user added before it is kept."""
-        self.requirements, self.results = [], {}
+        self.results = {}
         self._returned, self._returned_diff = 0, None
+        if self.spans_turns and self.requirements:
+            return
+        self.requirements = []
         self._changes.reset()
         self._trace.begin_turn()
 
@@ -93,6 +98,9 @@ class RequirementsVerifier:
     async def prepare_turn(self, prompt: str) -> GoOn:
         """Collect the requirements of a prompt, and log them; none where nothing can be changed, as for a plan."""
         if self.workspace.mode is Mode.READ_ONLY:
+            return GO_ON
+        if self.spans_turns and self.requirements:
+            self.record(RequirementsEvent(items=[asdict(each) for each in self.requirements]))
             return GO_ON
         from agent.verify.requirements.extraction import extract_requirements
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent.app_dirs import Home
-from agent.exit_codes import Exit
 from cli.commands.options import (
     Actions,
     ApiBase,
@@ -29,6 +27,7 @@ from cli.commands.options import (
     OutputOption,
     Sandbox,
     Tests,
+    check_command_line,
     collect_flags,
 )
 from cli.output.standard_streams import write_error, write_line
@@ -36,11 +35,8 @@ from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
-    from agent.events import End
-    from agent.session_settings import SessionSettings
     from agent.turn.runtime import Runtime
-    from cli.invocation import Invocation
-    from cli.settings.settings_types import Settings
+    from cli.invocation import GoalRequest, Invocation
 
 
 def add(app: typer.Typer) -> None:
@@ -115,6 +111,19 @@ def run(
         bool,
         typer.Option("--apply", help="Without a model: write a change even if it may only fit the tests."),
     ] = False,
+    goal: Annotated[
+        bool,
+        typer.Option("--goal", help="Work on over turns until the requirements of the task hold."),
+    ] = False,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="COMMAND", help="Work on over turns until this command exits with 0."
+        ),
+    ] = None,
+    max_turns: Annotated[
+        int | None, typer.Option("--max-turns", metavar="N", min=1, help="Most turns of a goal (20).")
+    ] = None,
 ) -> None:
     """Do one task without asking; the exit code says how it went."""
     flags = collect_flags(
@@ -141,6 +150,7 @@ def run(
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
     if answers is not None and input_ is Input.stream_json:
         raise typer.BadParameter("--answers cannot be combined with --input stream-json")
+    request = _read_goal_options(goal=goal, until=until, max_turns=max_turns, schema=schema, input_=input_)
     if input_ is Input.stream_json:
         if text is not None or schema is not None:
             raise typer.BadParameter(
@@ -171,8 +181,25 @@ def run(
             strategy=strategy,
             answers=answers,
             apply_doubtful=apply,
+            goal=request,
         )
     )
+
+
+def _read_goal_options(
+    *, goal: bool, until: str | None, max_turns: int | None, schema: Path | None, input_: Input
+) -> GoalRequest | None:
+    if not goal and until is None:
+        if max_turns is not None:
+            raise typer.BadParameter("--max-turns needs --goal or --until")
+        return None
+    if input_ is Input.stream_json or schema is not None:
+        raise typer.BadParameter("a goal cannot be combined with --input or --output-schema")
+    if until is not None and not until.strip():
+        raise typer.BadParameter("--until is empty: name a command")
+    from cli.invocation import GoalRequest
+
+    return GoalRequest(check=check_command_line(until, "--until") or "", max_turns=max_turns)
 
 
 def run_one_shot(
@@ -189,6 +216,7 @@ def run_one_shot(
     strategy: str | None = None,
     answers: Path | None = None,
     apply_doubtful: bool = False,
+    goal: GoalRequest | None = None,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path emits a final event."""
     from cli.commands.run.final_event import run_with_final_event
@@ -207,6 +235,7 @@ def run_one_shot(
         strategy=strategy,
         answers=answers,
         apply_doubtful=apply_doubtful,
+        goal=goal,
     )
     return run_with_final_event(output, lambda: _run_prompt(invocation, read_prompt(prompt), output))
 
@@ -244,6 +273,7 @@ async def _drive_session(invocation: Invocation) -> int:
     import asyncio
 
     from cli.commands.run.final_event import list_end_signals
+    from cli.commands.run.turn_output import subscribe_output
     from cli.invocation import load_invocation_settings, make_runtime
     from cli.protocols.stdio_driver import StdioDriver
 
@@ -251,7 +281,7 @@ async def _drive_session(invocation: Invocation) -> int:
     settings = load_invocation_settings(invocation, home)
     runtime = make_runtime(invocation, home, settings.session)
     try:
-        _subscribe_output(runtime, settings, "stream-json")
+        subscribe_output(runtime, settings, "stream-json")
         driver = StdioDriver(runtime)
         runtime.loop.gateway.approver = driver
         loop = asyncio.get_running_loop()
@@ -284,6 +314,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
 
     from agent.strategy.strategy_table import choose_work
     from cli.commands.run.final_event import list_end_signals
+    from cli.commands.run.turn_output import ANSWERS, build_json_result, subscribe_output
     from cli.invocation import choose_strategy, load_invocation_settings, make_runtime
     from cli.output.notices import Notices
 
@@ -302,7 +333,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             from cli.output.check_lines import collect_check_fields
 
             collect_check_fields(runtime.session, checks)
-        _subscribe_output(runtime, settings, output)
+        subscribe_output(runtime, settings, output)
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, _handle_interrupt, runtime)
         for number in list_end_signals():
@@ -316,21 +347,33 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
         if prompt is not None and prompt.startswith("/"):
             prompt = await _expand_call(runtime, home, prompt, named="model" in invocation.flags)
         strategy = choose_strategy(invocation, settings.session)
-        end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
         more: dict[str, Any] = {"notices": notices.found, **checks}
+        if invocation.goal is not None or (prompt is None and _has_goal(runtime)):
+            from cli.commands.run.goal import run_goal
+
+            end = await run_goal(runtime, invocation, settings.session, strategy, prompt, more)
+        else:
+            end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
+        more |= checks
         if structure is not None:
             from cli.output.output_schema import read_structured_answer
 
             more["structured"] = read_structured_answer(structure, end, runtime.conclusion.answer)
         if output == "json":
-            write_line(_build_json_result(end, runtime, more))
+            write_line(build_json_result(end, runtime, more))
         elif output == "text" and more.get("structured") is not None:
             write_line(sanitize_json(json.dumps(more["structured"], ensure_ascii=False)).encode() + b"\n")
-        elif output == "text" and end.summary and end.exit_code in _ANSWERS:
+        elif output == "text" and end.summary and end.exit_code in ANSWERS:
             write_line(sanitize_text(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
     finally:
         await runtime.close()
+
+
+def _has_goal(runtime: Runtime) -> bool:
+    from agent.goal.goal_state import find_active_goal
+
+    return find_active_goal(runtime.session) is not None
 
 
 async def _expand_call(runtime: Runtime, home: Home, prompt: str, *, named: bool) -> str:
@@ -350,55 +393,7 @@ async def _expand_call(runtime: Runtime, home: Home, prompt: str, *, named: bool
     return called.prompt
 
 
-_ANSWERS = {Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NO_TEST_RUNNER, Exit.NOT_ACHIEVED}
-"""Outcomes whose summary is the model's answer (the others are reported on standard error)."""
-
-
 def _handle_interrupt(runtime: Runtime) -> None:
     if runtime.loop.is_acting:
         write_error("patchwright: stopping this step; Ctrl-C again ends the turn\n")
     runtime.interrupt()
-
-
-def _subscribe_output(runtime: Runtime, settings: Settings, output: str) -> None:
-    """Let the events be printed, first the notices of the settings."""
-    _subscribe_format(runtime, settings.session, output)
-    if settings.notices:
-        from agent.events import Signal
-        from cli.output.notices import SETTINGS_NOTICE
-
-        for notice in settings.notices:
-            runtime.session.append(Signal(name=SETTINGS_NOTICE, detail=notice))
-
-
-def _subscribe_format(runtime: Runtime, settings: SessionSettings, output: str) -> None:
-    from agent.events import render_event
-    from cli.invocation import NO_MODEL
-    from sandbox.fs.installation import build_exposure_warning
-
-    if output == "stream-json":
-        for event in runtime.session.replayed:
-            write_line(render_event(event))
-        runtime.session.subscribe(lambda event: write_line(render_event(event)))
-        return
-    if output == "json":
-        return
-    from cli.output.event_lines import LineView
-    from cli.output.notices import read_resume_notice
-    from cli.output.style.terminal import Terminal
-
-    terminal = Terminal.from_stream(sys.stderr)
-    view = LineView(write_error, colour=terminal.colour, width=terminal.columns, unicode=terminal.unicode)
-    warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
-    for warning in filter(None, (*warnings, sanitize_text(read_resume_notice(runtime)))):
-        write_error(f"patchwright: {warning}\n")
-    if not settings.model and runtime.model.name == "offline":
-        write_error(f"patchwright: {NO_MODEL}\n")
-    runtime.session.subscribe(view.show_event)
-
-
-def _build_json_result(end: End, runtime: Runtime, more: Mapping[str, Any]) -> bytes:
-    from agent.events import collect_fields, encode_line
-
-    head = {"session": runtime.session.id, "model": runtime.model.name}
-    return encode_line({**head, **collect_fields(end), **more})

@@ -14,6 +14,7 @@ from cli.tui.commands import (
     context_commands,
     diff_command,
     git_commands,
+    goal_command,
     help_commands,
     inspect_commands,
     mcp_command,
@@ -37,6 +38,7 @@ _ALL: tuple[Command, ...] = (
     help_commands.make_help(lambda: GROUPS, lambda text, chat: parse_command(text, chat)),
     *model_commands.COMMANDS,
     *plan_command.COMMANDS,
+    *goal_command.COMMANDS,
     *requirements_command.COMMANDS,
     *permission_commands.COMMANDS,
     *mcp_command.COMMANDS,
@@ -59,7 +61,7 @@ _NAMED = {each.name: each for each in _ALL}
 GROUPS: Mapping[str, tuple[Command, ...]] = {
     title: tuple(_NAMED[f"/{name}"] for name in names.split())
     for title, names in {
-        "Work": "plan requirements agents processes attempts team tests localize repair review init memory",
+        "Work": "plan goal requirements agents processes attempts team tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
         "Model and context": "model cost context compact state",
         "Reach": "status mode approval mcp plugins",

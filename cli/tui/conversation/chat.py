@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent.app_dirs import Home
-from agent.events import Event, MessageEvent, Prompt, Rewind, Steer
+from agent.events import End, Event, MessageEvent, Prompt, Rewind, Steer
 from agent.model.protocol import Model
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
@@ -139,6 +139,12 @@ class Chat:
     def resume_session(self) -> None:
         """Return to plan mode, and continue the interrupted turn, if the session ended in one."""
         unfinished = self._has_unfinished_turn()
+        if self.runtime.session.replayed.find_newest_place("goal"):
+            from cli.tui.conversation.goal_work import find_goal_to_resume, work_on_goal
+
+            if (goal := find_goal_to_resume(self)) is not None:
+                self._start_work(work_on_goal(self, goal), THINKING)
+                return
         if unfinished:
             self.show_message("going on with the unfinished turn", "dim")
         if unfinished or self.planning.was_on:
@@ -221,16 +227,16 @@ class Chat:
         self.view.show_note(make_painter(colour=terminal.colour)(text, style) if style else text)
 
     async def run_turn(
-        self, prompt: str, *, shown: str | None = None, strategy: StrategySettings | None = None
-    ) -> None:
-        """Run a turn on behalf of a command, as if the user had typed its prompt.
+        self, prompt: str | None, *, shown: str | None = None, strategy: StrategySettings | None = None
+    ) -> End:
+        """Run a turn on behalf of a command, as if the user had typed its prompt (None: the interrupted turn).
 
         shown: text to print instead of the prompt; "" for none, if it is already on the screen
         strategy: makes the turn, None for the loop alone
         """
-        if shown != "":
+        if shown != "" and prompt is not None:
             self.view.echo_prompt(prompt if shown is None else shown)
-        await self._run_turns(prompt, strategy)
+        return await self._run_turns(prompt, strategy)
 
     @asynccontextmanager
     async def use_model(self, name: str) -> AsyncIterator[None]:
@@ -306,7 +312,7 @@ class Chat:
         return history.find_newest_place("prompt") > history.find_newest_place("end")
 
     def _start_unless_working(
-        self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, None]]
+        self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, object]]
     ) -> None:
         self._echo_input(text)
         if self.is_working:
@@ -319,7 +325,7 @@ class Chat:
         if not self.front.echoes:
             self.view.echo_prompt(text)
 
-    def _start_work(self, work: Coroutine[Any, Any, None], doing: str) -> None:
+    def _start_work(self, work: Coroutine[Any, Any, object], doing: str) -> None:
         """Start the work in a task, and show the activity."""
         self._asker.forget_last_answer()  # a new request does not repeat an earlier refusal
         self._work.start(work, doing)
@@ -350,7 +356,7 @@ class Chat:
         """The strategy of the settings, for a prompt of the user; a plan is made by the loop alone."""
         return None if self.planning.on else self.settings.session.strategy
 
-    async def _run_turns(self, prompt: str | None, strategy: StrategySettings | None = None) -> None:
+    async def _run_turns(self, prompt: str | None, strategy: StrategySettings | None = None) -> End:
         """Run turns until no text is queued: text that came too late to steer one turn starts the next."""
         while True:
             notes = self._take_notes() if prompt is not None else []
@@ -374,6 +380,7 @@ class Chat:
             await self.planning.handle_turn_end(end)
             await offer_proposal(self)
             await offer_kept_test(self)
+        return end
 
     def _take_notes(self) -> list[str]:
         """Return what the model has to know beside the next prompt; it is not part of the user's words."""

@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from agent.app_dirs import Home
+from agent.events import End
 from agent.strategy.strategy_settings import StrategySettings
 from agent.turn.runtime import Runtime
 from cli.output.style.paint import Style
@@ -58,9 +59,9 @@ class Conversation(Protocol):
         ...
 
     async def run_turn(
-        self, prompt: str, *, shown: str | None = None, strategy: StrategySettings | None = None
-    ) -> None:
-        """Run a turn as if the user had typed its prompt.
+        self, prompt: str | None, *, shown: str | None = None, strategy: StrategySettings | None = None
+    ) -> End:
+        """Run a turn as if the user had typed its prompt (None: go on with the interrupted one); return its end.
 
         shown: text to print instead of the prompt; strategy: makes the turn, None for the loop alone
         """

@@ -11,7 +11,7 @@ from cli.tui.frontend import Frontend
 from sandbox.errors import UserError
 from sandbox.secrets.child_environment import redact
 
-Work = Coroutine[Any, Any, None]
+Work = Coroutine[Any, Any, object]
 
 
 class ShowMessage(Protocol):
