@@ -238,8 +238,8 @@ class Runtime:
                     cut_off = told.end
             else:
                 cut_off = self._restore_interrupted_turn()
-            await self.start_mcp_servers()
             await prepare_model(self.model)
+            await self.start_mcp_servers()
             self.profile.fit(self.model, prompt or "")
             end = await run_to_end(self.loop, self.conclusion, self.committer, cut_off, work)
         except asyncio.CancelledError:
@@ -261,11 +261,15 @@ class Runtime:
         for each in await self.mcp.start_all():
             self.session.append(Signal(name="mcp", detail=each))
         only = self.environment.request.tools if self.environment is not None else None
-        self.toolbox.add(
+        new = [
             each
             for each in self.mcp.tools
             if self.toolbox.get(each.name) is None and (only is None or each.name in only)
-        )
+        ]
+        if new:
+            from agent.turn.server_tools import offer_server_tools
+
+            offer_server_tools(self, new)
 
     def _create_rules_monitor(self) -> RulesMonitor | None:
         if not self.settings.rules:

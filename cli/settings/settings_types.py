@@ -71,6 +71,7 @@ KEYS: Mapping[str, str] = {
     "secrets_allowed": "session.tools.secrets_allowed",
     "language_servers": "session.tools.language_servers",
     "mcp": "session.tools.mcp",
+    "tool_search": "session.tools.tool_search",
     "commit": "session.commit",
     "tests": "session.tools.tests",
     "edit": "session.tools.edit",

@@ -189,6 +189,7 @@ VALUES: dict[str, Any] = {
     "sandbox": "landlock",
     "strategy.name": "sample",
     "strategy.temperatures": [0.2, 0.9],
+    "tool_search": "always",
     "visible_paths": ["/usr/share"],
     "rules": [{"name": "no-push", "kind": "commands", "commands": ["git push *"]}],
     "terminal.keys": {"unfold": ["f2"]},

@@ -18,6 +18,9 @@ from tools.core.action import Action
 from tools.core.registry import Toolbox
 from tools.core.tool_names import find_foreign_tool
 
+FIND, CALL = "find_tool", "call_tool"
+"""Tools by which the model finds and calls those that are not sent with every request (tools.discovery)."""
+
 Given = dict[str, Any]
 Taken = tuple[str, Given] | None
 """A tool of this toolbox and its arguments; None if the arguments fit no tool."""
@@ -50,6 +53,26 @@ def translate_call(action: Action, toolbox: Toolbox) -> Action:
     if tool == action.tool and arguments == action.arguments:
         return action
     return replace(action, tool=tool, arguments=arguments, raw=json.dumps(arguments), problem="")
+
+
+def unwrap_call(action: Action, toolbox: Toolbox) -> Action:
+    """Return the call that a `call_tool` is for, to be judged and logged as if it had been made itself.
+
+    A name that is none is left to `call_tool`, which says so.
+    """
+    if action.tool != CALL or action.problem:
+        return action
+    name, arguments = action.arguments.get("name"), action.arguments.get("arguments", {})
+    if isinstance(arguments, str):  # JSON in a text: weaker models nest it so
+        try:
+            arguments = json.loads(arguments or "{}")
+        except ValueError:
+            return action
+    if not isinstance(name, str) or not isinstance(arguments, dict) or name in (CALL, FIND):
+        return action
+    if toolbox.get(name) is None:
+        return action
+    return replace(action, tool=name, arguments=arguments, raw=json.dumps(arguments, ensure_ascii=False))
 
 
 def _normalize_name(name: str) -> str:

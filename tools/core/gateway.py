@@ -18,7 +18,7 @@ from tools.core.action import Action, Observation, ToolFailure, current_action
 from tools.core.action_guard import BegunAction, Guard
 from tools.core.action_hooks import NO_ADVICE, ActionHooks, HookAdvice
 from tools.core.action_marks import describe_undone, mark_guarded_paths
-from tools.core.call_aliases import translate_call
+from tools.core.call_aliases import translate_call, unwrap_call
 from tools.core.registry import Tool, Toolbox
 from tools.core.workspace import Workspace
 
@@ -133,6 +133,7 @@ class Gateway:
 
     def _translate_call(self, action: Action) -> Action:
         """Translate an action to one of our tools; on its first use, add a note on the correct call."""
+        action = unwrap_call(action, self.toolbox)
         ours = translate_call(action, self.toolbox)
         tool = self.toolbox.get(ours.tool)
         if ours is not action and tool is not None and (action.tool, ours.tool) not in self._taken:

@@ -42,6 +42,7 @@ class ToolSettings:
     language_servers: by language (`python`, `c`, `typescript`) the command line of a server that the session may
     ask. They run in the sandbox, but read what the project configures: name those that you trust with it
     mcp: servers of the Model Context Protocol, by a name for each: the command line that starts it
+    tool_search: when the tools of servers are looked up instead of sent with every request (tools.discovery)
     """
 
     shell_timeout: float = 120.0
@@ -49,5 +50,6 @@ class ToolSettings:
     secrets_allowed: list[str] = field(default_factory=list)
     language_servers: dict[str, str] = field(default_factory=dict)
     mcp: dict[str, str] = field(default_factory=dict)
+    tool_search: Literal["auto", "always", "never"] = "auto"
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)

@@ -1,7 +1,7 @@
 """A server of the Model Context Protocol in plain JSON-RPC, for tests: python server.py [HOW]
 
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes something else than messages;
-"dies" ends at its first call; "tells" answers each call with its environment
+"dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more
 """
 
 from __future__ import annotations
@@ -26,6 +26,19 @@ TOOLS = [
     {"name": "write", "description": "Write a file here.", "inputSchema": {"type": "object"}},
     {"name": "roots", "description": "What the client calls its roots."},
 ]
+if HOW == "many":
+    SCHEMA = {
+        "type": "object",
+        "properties": {"subject": {"type": "string", "description": "of the item " * 8}},
+    }
+    TOOLS += [
+        {
+            "name": f"item_{number}",
+            "description": f"Report on item number {number}. " * 6,
+            "inputSchema": SCHEMA,
+        }
+        for number in range(120)
+    ]
 
 
 def send(**content: object) -> None:
@@ -73,9 +86,9 @@ def main() -> None:
             version = "1999-01-01" if HOW == "old" else parameters["protocolVersion"]
             send(id=number, result={"protocolVersion": version, "capabilities": {"tools": {}}})
         elif method == "tools/list":
-            first = int(parameters.get("cursor", 0))  # a tool a page
-            more = {"nextCursor": str(first + 1)} if first + 1 < len(TOOLS) else {}
-            send(id=number, result={"tools": [TOOLS[first]], **more})
+            first, page = int(parameters.get("cursor", 0)), 60 if HOW == "many" else 1
+            more = {"nextCursor": str(first + page)} if first + page < len(TOOLS) else {}
+            send(id=number, result={"tools": TOOLS[first : first + page], **more})
         elif method == "tools/call":
             send(id=number, result=called(parameters["name"], parameters.get("arguments", {})))
         else:

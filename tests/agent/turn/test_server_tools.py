@@ -1,0 +1,67 @@
+"""Many tools of a server in a session: looked up, called through `call_tool`, judged by their own names."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.app_dirs import Home
+from agent.exit_codes import Exit
+from tests.support.cli import CHECKOUT, call, run, script
+
+pytestmark = pytest.mark.slow
+
+PYTHON = str(Path(sys.executable).resolve())
+
+
+def test_many_tools_are_looked_up_and_judged_as_themselves(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    shutil.copy(CHECKOUT / "tests/tools/mcp/server.py", work / "calc.py")
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    server = json.dumps(shlex.join([PYTHON, "calc.py", "many"]))
+    (home.config / "settings.toml").write_text(
+        f'[mcp]\ncalc = {server}\n[permissions]\nallow = ["mcp(calc.add)"]\n'
+    )
+    sent = {"name": "mcp__calc__add", "arguments": {"a": 2, "b": 40}}
+    turns = [
+        {"calls": [call("find_tool", query="add numbers")]},
+        {
+            "calls": [call("call_tool", **sent), call("call_tool", name="mcp__calc__write", arguments={})],
+            "expect": ["mcp__calc__add", "the likeliest first"],
+        },
+        {"text": "It is 42.", "expect": ["42", "mcp__calc__write"]},
+    ]
+    model = script(tmp_path, turns)
+    done = run("run", "add them", "--model", model, "--no-commit", "--output", "stream-json", cwd=work)
+    assert done.code == Exit.DENIED, done.err
+    events = done.events
+    [first, *_] = [each["request"]["tools"] for each in events if each.get("request", {}).get("tools")]
+    names = [each["name"] for each in first]
+    assert names[-2:] == ["find_tool", "call_tool"]
+    assert not [each for each in names if each.startswith("mcp__")]
+    assert len({str(each["request"].get("tools")) for each in events if each["kind"] == "message"}) <= 2
+    seen = [(each["tool"], each["failed"]) for each in events if each["kind"] == "observation"]
+    assert seen == [("find_tool", False), ("mcp__calc__add", False), ("mcp__calc__write", True)]
+    assert [each["verdict"] for each in events if each["kind"] == "decision"][-1] == "deny"
+    assert any("123 tools of servers are looked up" in each.get("detail", "") for each in events)
+
+
+def test_the_setting_sends_them_all_the_same(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    shutil.copy(CHECKOUT / "tests/tools/mcp/server.py", work / "calc.py")
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    server = json.dumps(shlex.join([PYTHON, "calc.py", "many"]))
+    (home.config / "settings.toml").write_text(f'tool_search = "never"\n[mcp]\ncalc = {server}\n')
+    model = script(tmp_path, [{"text": "Hi."}])
+    done = run("run", "hi", "--model", model, "--no-commit", "--output", "stream-json", cwd=work)
+    [tools] = [each["request"]["tools"] for each in done.events if each.get("request", {}).get("tools")]
+    assert "mcp__calc__item_119" in [each["name"] for each in tools]
