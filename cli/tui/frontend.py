@@ -28,9 +28,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Question to the user, answered by one of its options; all texts are safe to show.
+    """Question to the user, answered by one of its options; all texts but `change` are safe to show.
 
-    title: the question in a few words; what: exactly the command or action to approve; change: what it would write
+    title: the question in a few words; what: exactly the command or action to approve
+    change: what it would write, a unified diff or lines with signs; as it is, to be shown with all its characters
     why: reason for asking
     otherwise: name of the answer that Esc and a closed terminal give
     """

@@ -18,6 +18,7 @@ class Effect:
     outside: the paths lie outside the workspace, or are protected inside it
     server_tool, call: for kind "mcp", the tool as `server.tool`, and all its arguments
     reason: the cause, as a clause; "" when the kind is sufficient
+    change: what would be written, as a unified diff, for a person who is asked; "" if it is not known
     """
 
     kind: EffectKind
@@ -28,3 +29,4 @@ class Effect:
     server_tool: str = ""
     call: str = ""
     reason: str = ""
+    change: str = ""

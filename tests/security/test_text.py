@@ -151,7 +151,7 @@ def test_a_question_shows_all_that_would_run(hostile: Path, tmp_path: Path) -> N
         asked = "".join(row[2:-2] for row in terminal.text.split("\n") if row.startswith("│"))
         assert r"echo safe<U+00A0><U+202E>\x1b[8m; touch x\x0d\ttouch y #" in asked
         terminal.type("n")
-        terminal.wait("more lines: above")
+        terminal.wait(" lines: above")
         assert terminal.everything.count("sh ./last") == 1  # printed above the question
         terminal.type("v")
         terminal.wait(lambda: terminal.everything.count("sh ./last") == 2)

@@ -294,9 +294,18 @@ class Gateway:
         self._mark_passed(action)  # the next action proceeds once this question was asked
         asked = time.monotonic()
         try:
-            return await self.approver.ask(action.tool, effect, question), "person"
+            shown = await self._add_change(action, effect)
+            return await self.approver.ask(action.tool, shown, question), "person"
         finally:
             self._asked[action.id] = self._asked.get(action.id, 0.0) + time.monotonic() - asked
+
+    async def _add_change(self, action: Action, effect: Effect) -> Effect:
+        """Return the effect with what the action would write now."""
+        tool = self.toolbox.get(action.tool)
+        if tool is None or tool.preview is None:
+            return effect
+        arguments = tool.validate(action.arguments)
+        return replace(effect, change=await asyncio.to_thread(tool.preview, arguments, self.workspace))
 
     def _apply_decision(self, action: Action, decision: Decision, by: str) -> None:
         if by != "policy" or decision.verdict != "allow":

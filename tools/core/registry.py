@@ -21,6 +21,7 @@ if typing.TYPE_CHECKING:
 
 ToolFunction = Callable[..., Awaitable[Observation]]
 EffectOf = Callable[[Mapping[str, Any], "Workspace"], Effect]
+Preview = Callable[[Mapping[str, Any], "Workspace"], str]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Tool:
     ends: calling it ends the turn (`finish` and `propose`)
     runs_beside: whether a call with these arguments may run beside others, for a tool that does not only read
     is_tracked: others write for it, so that its changes are found as those of a command are
+    preview: returns a diff of what a call with validated arguments would write now, None if that is not known
     """
 
     name: str
@@ -41,6 +43,7 @@ class Tool:
     ends: bool = False
     runs_beside: Callable[[Mapping[str, Any]], bool] | None = None
     is_tracked: bool = False
+    preview: Preview | None = None
 
     def may_run_beside(self, arguments: Mapping[str, Any]) -> bool:
         """Whether a call with these arguments, which are not checked yet, may run beside others."""
@@ -88,7 +91,11 @@ class Tool:
 
 
 def tool(
-    effect: EffectKind | EffectOf, *, name: str | None = None, ends: bool = False
+    effect: EffectKind | EffectOf,
+    *,
+    name: str | None = None,
+    ends: bool = False,
+    preview: Preview | None = None,
 ) -> Callable[[ToolFunction], Tool]:
     """Make a `Tool` of an async function `(arguments…, *, at: Workspace) -> Observation`.
 
@@ -107,6 +114,7 @@ def tool(
             effect_of=effect_of,
             reads_only=effect in ("read", "none"),
             ends=ends,
+            preview=preview,
         )
 
     return decorate

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sandbox.policy.effects import Effect
 from tools.core.action import Observation, ToolFailure
 from tools.core.path_resolution import resolve_existing_file, resolve_path, translate_path_errors
-from tools.core.registry import tool
+from tools.core.registry import Preview, tool
 from tools.core.workspace import Workspace
 from tools.edit.edit_model import FileChange, Lines, MalformedEdit, Replace, Symbol, Update
 
 
-@tool(effect="write")
+def _preview(build: Callable[[Mapping[str, Any], Workspace], Sequence[FileChange]]) -> Preview:
+    """Return a preview of the changes that `build` makes of a call's arguments."""
+
+    def preview(arguments: Mapping[str, Any], at: Workspace) -> str:
+        from tools.edit.apply.change_preview import preview_changes
+
+        return preview_changes(build, arguments, at)
+
+    return preview
+
+
+def _build_edit(given: Mapping[str, Any], at: Workspace) -> list[FileChange]:
+    part = Part(old=given["old"], new=given["new"], all=given["all"])
+    return [Update(path=given["path"], edits=(part.as_edit(),))]
+
+
+@tool(effect="write", preview=_preview(_build_edit))
 async def edit(path: str, old: str, new: str, all: bool = False, *, at: Workspace) -> Observation:
     """Replace text in a file. `old` must mean exactly one place: give enough lines.
 
@@ -23,8 +39,8 @@ async def edit(path: str, old: str, new: str, all: bool = False, *, at: Workspac
     """
     if not old:
         raise ToolFailure(_describe_empty_old(at, path))
-    part = Part(old=old, new=new, all=all)
-    return await _execute_changes(at, "edit", [Update(path=path, edits=(part.as_edit(),))])
+    given = {"path": path, "old": old, "new": new, "all": all}
+    return await _execute_changes(at, "edit", _build_edit(given, at))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +55,11 @@ class Part:
         return Replace(old=_unify_newlines(self.old), new=_unify_newlines(self.new), all=self.all)
 
 
-@tool(effect="write")
+def _build_several(given: Mapping[str, Any], at: Workspace) -> list[FileChange]:
+    return [Update(path=given["path"], edits=tuple(each.as_edit() for each in given["edits"]))]
+
+
+@tool(effect="write", preview=_preview(_build_several))
 async def edit_several(path: str, edits: list[Part], *, at: Workspace) -> Observation:
     """Replace several texts in a file, one after the other: all or none."""
     # never offered, but called by models that know such a tool from elsewhere
@@ -47,18 +67,28 @@ async def edit_several(path: str, edits: list[Part], *, at: Workspace) -> Observ
         raise ToolFailure(
             f"edit_several: {path}: no change: each of `edits` needs the text to replace in `old`"
         )
-    change: FileChange = Update(path=path, edits=tuple(each.as_edit() for each in edits))
-    return await _execute_changes(at, "edit_several", [change])
+    return await _execute_changes(at, "edit_several", _build_several({"path": path, "edits": edits}, at))
 
 
-@tool(effect="write")
+def _build_symbol_edit(given: Mapping[str, Any], at: Workspace) -> list[FileChange]:
+    return [
+        Update(path=given["path"], edits=(Symbol(name=given["symbol"], new=_unify_newlines(given["new"])),))
+    ]
+
+
+@tool(effect="write", preview=_preview(_build_symbol_edit))
 async def edit_symbol(path: str, symbol: str, new: str, *, at: Workspace) -> Observation:
     """Replace a whole function, method or class, e.g. "Cart.total", with new code."""
-    change: FileChange = Update(path=path, edits=(Symbol(name=symbol, new=_unify_newlines(new)),))
-    return await _execute_changes(at, "edit_symbol", [change])
+    given = {"path": path, "symbol": symbol, "new": new}
+    return await _execute_changes(at, "edit_symbol", _build_symbol_edit(given, at))
 
 
-@tool(effect="write")
+def _build_lines_edit(given: Mapping[str, Any], at: Workspace) -> list[FileChange]:
+    lines = Lines(first=given["first"], last=given["last"], new=_unify_newlines(given["new"]))
+    return [Update(path=given["path"], edits=(lines,))]
+
+
+@tool(effect="write", preview=_preview(_build_lines_edit))
 async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspace) -> Observation:
     """Replace lines `first` to `last` (as `read` numbers them) of a file that was read."""
     relative = resolve_existing_file(at, "edit_lines", path)
@@ -66,10 +96,8 @@ async def edit_lines(path: str, first: int, last: int, new: str, *, at: Workspac
         raise ToolFailure(
             f"edit_lines: {relative}: no change: read the file first, line numbers come from there"
         )
-    change: FileChange = Update(
-        path=relative, edits=(Lines(first=first, last=last, new=_unify_newlines(new)),)
-    )
-    return await _execute_changes(at, "edit_lines", [change])
+    given = {"path": relative, "first": first, "last": last, "new": new}
+    return await _execute_changes(at, "edit_lines", _build_lines_edit(given, at))
 
 
 def _compute_patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
@@ -84,7 +112,11 @@ def _compute_patch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect
     return Effect(kind="write", paths=tuple(dict.fromkeys(paths)))
 
 
-@tool(effect=_compute_patch_effect)
+def _build_patch(given: Mapping[str, Any], at: Workspace) -> list[FileChange]:
+    return _parse_patch(given["patch"])
+
+
+@tool(effect=_compute_patch_effect, preview=_preview(_build_patch))
 async def apply_patch(patch: str, *, at: Workspace) -> Observation:
     """Change several files at once, all or nothing. Lines without change tell the place.
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sandbox.fs.regular_file import READ_FLAGS
 from tools.changes.file_versions import create_version
@@ -74,7 +74,15 @@ async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Obser
     return replace(listing, value=names)
 
 
-@tool(effect="write")
+def _preview_write(given: Mapping[str, Any], at: Workspace) -> str:
+    """Return a diff of what a call of `write` would change now."""
+    from tools.edit.apply.change_preview import preview_changes
+
+    content = given["content"].replace("\r\n", "\n")
+    return preview_changes(lambda given, at: [Create(path=given["path"], content=content)], given, at)
+
+
+@tool(effect="write", preview=_preview_write)
 async def write(path: str, content: str, *, at: Workspace) -> Observation:
     """Create a file, or replace one that was read before."""
     from tools.edit.apply.execute import (

@@ -105,17 +105,25 @@ def _format_effect(effect: Effect) -> str:
     return f"{said} ({effect.reason})" if effect.reason else said
 
 
+def _build_effect(effect: Effect) -> dict[str, Any]:
+    """Return an effect as JSON, without the change that only a question has."""
+    from dataclasses import asdict
+
+    fields = asdict(effect)
+    del fields["change"]
+    return fields
+
+
 def _build_json(
     policy: Policy, sandbox: str, decision: Decision, parts: list[tuple[Segment, Decision]]
 ) -> str:
     import json
-    from dataclasses import asdict
 
     segments = [
         {
             "text": segment.text,
             "argv": segment.argv,
-            "effects": [asdict(effect) for effect in segment.effects],
+            "effects": [_build_effect(effect) for effect in segment.effects],
             "verdict": its.verdict,
             "reason": its.reason,
         }

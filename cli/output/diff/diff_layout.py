@@ -14,6 +14,7 @@ class DiffLayout:
     width: columns of a row; 0: no limit, lines are not wrapped
     fill: backgrounds reach the end of the row by an erase sequence, or by spaces where that is not understood
     rest: how to see the lines beyond the limit
+    exact: for an approval: every character is shown, none cut or replaced, unusual spaces and tabs escaped
     """
 
     colour: bool
@@ -22,3 +23,4 @@ class DiffLayout:
     unicode: bool = True
     fill: Literal["erase", "spaces"] = "erase"
     rest: str = "git diff shows all"
+    exact: bool = False

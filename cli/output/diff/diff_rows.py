@@ -12,7 +12,7 @@ from cli.output.diff.word_changes import Places, find_word_changes
 from cli.output.markdown.code_painter import CodePainter, find_language
 from cli.output.style.terminal import measure_columns, split_columns, truncate_text
 from cli.output.style.theme import apply_style, get_sgr_parameters
-from sandbox.sanitize import sanitize_text
+from sandbox.sanitize import sanitize_for_approval, sanitize_text
 
 BOTH_NUMBERS = 80
 """Columns from which a row has the line's numbers on both sides; below it, only the one of its own side."""
@@ -113,7 +113,7 @@ class DiffPainter:
     def _paint_lines(self, lines: Sequence[DiffLine]) -> Iterator[list[Cell]]:
         """Yield the cells of each line; each side is highlighted in the order of its file."""
         old, new = (CodePainter(self._language, colour=True) for _ in range(2))
-        texts = _make_visible(lines)
+        texts = _make_visible(lines, exact=self._layout.exact)
         marks = _mark_words(lines, texts)
         for line, text, places in zip(lines, texts, marks, strict=True):
             if line.sign == "\\":
@@ -122,6 +122,8 @@ class DiffPainter:
             parts = (old if line.sign == "-" else new).tokenize_line(text)
             if line.sign == " ":
                 old.tokenize_line(text)
+            if self._layout.exact and "".join(part for _, part in parts) != text:
+                parts = [("", text)]  # clipped, or changed by a lexer
             yield self._mark_cells(line.sign, parts, places)
 
     def _mark_cells(self, sign: str, parts: Sequence[tuple[str, str]], places: Places) -> list[Cell]:
@@ -162,8 +164,10 @@ def join_parameters(*parameters: str) -> str:
     return ";".join(each for number, each in enumerate(parameters) if each and (each != "0" or not number))
 
 
-def _make_visible(lines: Sequence[DiffLine]) -> list[str]:
+def _make_visible(lines: Sequence[DiffLine], *, exact: bool) -> list[str]:
     """Return the texts as they are shown; carriage returns are marked where not every line has one."""
+    if exact:
+        return [sanitize_for_approval(line.text) for line in lines]
     texts = [line.text for line in lines if line.sign != "\\"]
     uniform = all(text.endswith("\r") for text in texts)
     shown = []

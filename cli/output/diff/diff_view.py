@@ -9,7 +9,7 @@ from cli.output.diff.diff_layout import DiffLayout
 from cli.output.diff.diff_parser import DiffLine, FileDiff, parse_diff
 from cli.output.style.paint import make_painter
 from cli.output.style.terminal import wrap_hanging
-from sandbox.sanitize import quote_name, sanitize_text
+from sandbox.sanitize import quote_name, sanitize_for_approval, sanitize_text
 
 SIDE_BY_SIDE = 140
 """Columns from which both sides stand beside each other: two halves that hold usual lines of code."""
@@ -85,12 +85,17 @@ def _iterate_numbers(sections: Sequence[Section]) -> Iterator[int]:
 def _format_plain(sections: Sequence[Section], layout: DiffLayout) -> Iterator[str]:
     indent = " " * layout.indent
     for header, _, lines in sections:
-        for text in (sanitize_text(header), *(_format_plain_line(line) for line in lines)):
+        for text in (
+            sanitize_text(header),
+            *(_format_plain_line(line, exact=layout.exact) for line in lines),
+        ):
             row = indent + text
             yield from wrap_hanging(row, layout.width, f"{indent}  ") if layout.width else [row]
 
 
-def _format_plain_line(line: DiffLine) -> str:
+def _format_plain_line(line: DiffLine, *, exact: bool) -> str:
     if line.sign == "\\":
         return f"\\ {line.text}"
+    if exact:
+        return line.sign + sanitize_for_approval(line.text)
     return line.sign + sanitize_text(line.text).replace("\t", "    ")

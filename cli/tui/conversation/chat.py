@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent.app_dirs import Home
-from agent.events import End, Event, MessageEvent, Prompt, Rewind, Steer
+from agent.events import End, Event, Prompt, Rewind, Steer
 from agent.model.protocol import Model
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
@@ -68,10 +68,7 @@ class Chat:
         self._work = WorkTask(front, self.show_message, self._finish_work)
         self._footer = FooterSource(self)
         self._hung_up = False
-        self._asked: MessageEvent | None = None  # the model's last message
-        self._asker = TerminalApprover(
-            front=front, policy=runtime.policy, home=home, arguments=self._find_arguments
-        )
+        self._asker = TerminalApprover(front=front, policy=runtime.policy, home=home)
         self._person = TerminalPerson(front, self.view.show_question)
         attach_person(runtime, self._person)
         runtime.session.subscribe(self._handle_event)
@@ -393,8 +390,6 @@ class Chat:
             self._ledger = None  # its turns are no longer those of the branch
         elif self._ledger is not None:
             self._ledger.handle_event(event)
-        if isinstance(event, MessageEvent):
-            self._asked = event
         if isinstance(event, Prompt):
             self._asker.forget_last_answer()
         if not isinstance(event, Steer):
@@ -403,9 +398,3 @@ class Chat:
             self._queued.remove(event.text)
             self._show_queued()
             self.view.echo_prompt(event.text)
-
-    def _find_arguments(self, tool: str, paths: tuple[str, ...]) -> list[dict[str, Any]]:
-        """Return the arguments of the tool's calls in the model's last message that name one of the paths."""
-        asked = self._asked.actions if self._asked else []
-        fitting = [each.arguments for each in asked if each.tool == tool]
-        return [each for each in fitting if str(each.get("path", "")) in paths]

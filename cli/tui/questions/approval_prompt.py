@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agent.app_dirs import Home
 from cli.tui.frontend import Answer, Frontend, Option, Question
@@ -14,17 +12,14 @@ from sandbox.policy.decision import Decision, Policy
 from sandbox.policy.effects import Effect
 from sandbox.sanitize import quote_name, sanitize_for_approval, sanitize_text
 
-Arguments = Mapping[str, Any]
-
 
 @dataclass(slots=True, kw_only=True)
 class TerminalApprover:
-    """An `Approver`. `arguments` finds the possible arguments of a tool call by tool name and touched paths."""
+    """An `Approver`."""
 
     front: Frontend
     policy: Policy
     home: Home
-    arguments: Callable[[str, tuple[str, ...]], Sequence[Arguments]]
     _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)  # concurrent actions ask one after the other
     _last: tuple[tuple[str, str, str], Decision] | None = None  # the last answer in this turn
@@ -43,9 +38,7 @@ class TerminalApprover:
         key = (tool, what)
         if key in self._allowed and not question.asks_anew:
             return Decision(verdict="allow", reason="the user allows it in this session")
-        changes = map(_format_change, self.arguments(tool, effect.paths)) if effect.paths else ()
-        change = "\n".join(filter(None, changes))  # any of several calls for one file may be meant: show all
-        asked = (*key, change)
+        asked = (*key, effect.change)
         if self._last is not None and self._last[0] == asked and not question.asks_anew:
             return self._last[1]
         rules = tuple(f"shell({sanitize_for_approval(each)})" for each in question.always)
@@ -54,7 +47,7 @@ class TerminalApprover:
             Question(
                 title=f"Allow {sanitize_text(tool)}?",
                 what=what,
-                change=change,
+                change=effect.change,
                 why=sanitize_text(question.reason),
                 options=_list_options(rules),
                 otherwise="no",
@@ -132,12 +125,3 @@ def _describe_effect(effect: Effect) -> str:
             effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
         )
     return sanitize_for_approval(", ".join(quote_name(each) for each in effect.paths or effect.hosts))
-
-
-def _format_change(arguments: Arguments) -> str:
-    """Return the change as a diff of the model's arguments; "" if it is unknown."""
-    old, new = str(arguments.get("old") or ""), arguments.get("new", arguments.get("content"))
-    if not isinstance(new, str):
-        return ""
-    lines = [f"- {line}" for line in old.splitlines()] + [f"+ {line}" for line in new.splitlines()]
-    return "\n".join(sanitize_for_approval(line) for line in lines)

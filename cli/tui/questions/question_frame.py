@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cli.output.style.paint import get_mark
 from cli.output.style.terminal import Terminal, measure_columns, truncate_text, wrap_characters, wrap_words
 from cli.output.style.theme import apply_style
 from cli.tui.frontend import Option, Question
+from cli.tui.questions.shown_change import Row, ShownChange, draw_change, format_whole_change
 
 WIDEST = 120
 """Columns of a frame in a wide window: longer rows are hard to read."""
@@ -18,8 +18,6 @@ LOW = 16
 
 LEAST = 3
 """Rows of the question itself that are always shown."""
-
-Row = Sequence[tuple[str, str]]
 
 _CORNERS = {True: "╭╮╰╯─│", False: "++++-|"}
 
@@ -47,14 +45,23 @@ class Frame:
     @property
     def fits(self) -> bool:
         """Whether all of the question is seen."""
-        return len(self._wrap_text()) <= self._count_text_rows()
+        change = self._draw_change()
+        return not change.more and len(self._wrap_what()) + len(change.rows) <= self._count_text_rows()
+
+    @property
+    def has_whole_command(self) -> bool:
+        """Whether all of the command is seen."""
+        return self.fits or len(self._wrap_what()) < self._count_text_rows()
 
     def format_rows(self) -> list[Row]:
         """Return the rows of the frame, each as (style class, text)."""
-        text, room = self._wrap_text(), self._count_text_rows()
-        if len(text) > room:
-            where = "above, and v prints all again" if self.question.is_printed else "v prints all"
-            rest = truncate_text(f"… {len(text) - room + 1} more lines: {where}", self.columns - 4)
+        change, room = self._draw_change(), self._count_text_rows()
+        text = [*self._wrap_what(), *change.rows]
+        if len(text) > room or change.more:
+            where = "above, and v prints all again" if self._is_printed else "v prints all"
+            left = max(len(text) - room + 1, 0) + change.more
+            dots = get_mark("ellipsis", unicode=self.terminal.unicode)
+            rest = truncate_text(f"{dots} +{left} lines: {where}", self.columns - 4, ellipsis=dots)
             text = [*text[: room - 1], [("class:dim", rest)]]
         gap: list[Row] = [[]] if self._has_gaps else []
         inner = [*text, *self._wrap_why(), *gap, *self._format_answers()]
@@ -70,15 +77,17 @@ class Frame:
         others = len(self._wrap_why()) + len(self._format_answers()) + 2 + self._has_gaps
         return max(self.rows - others, LEAST)
 
-    def _wrap_text(self) -> list[Row]:
-        width = self.columns - 4
-        rows: list[Row] = []
-        if self.question.what:
-            rows += [[("class:asked", each)] for each in wrap_characters(self.question.what, width)]
-        for line in self.question.change.split("\n") if self.question.change else ():
-            style = {"+": "class:added", "-": "class:removed"}.get(line[:1], "")
-            rows += [[(style, each)] for each in wrap_characters(line, width)]
-        return rows
+    @property
+    def _is_printed(self) -> bool:
+        return self.question.is_printed or not self.has_whole_command
+
+    def _wrap_what(self) -> list[Row]:
+        if not self.question.what:
+            return []
+        return [[("class:asked", each)] for each in wrap_characters(self.question.what, self.columns - 4)]
+
+    def _draw_change(self) -> ShownChange:
+        return draw_change(self.question.change, self.columns - 4, self.rows, self.terminal)
 
     def _wrap_why(self) -> list[Row]:
         if not self.question.why:
@@ -150,10 +159,11 @@ def print_frame(title: str, text: str, hint: str, terminal: Terminal) -> str:
     )
 
 
-def format_whole_question(question: Question, columns: int) -> str:
+def format_whole_question(question: Question, terminal: Terminal) -> str:
     """Return all of what a question is about, as lines to be printed above its frame."""
-    parts = [question.title, *filter(None, (question.what, question.change))]
-    return "\n".join(row for part in parts for row in wrap_characters(part, columns)) + "\n"
+    parts = [question.title, *filter(None, (question.what,))]
+    rows = [row for part in parts for row in wrap_characters(part, terminal.columns - 1)]
+    return "\n".join(rows) + "\n" + format_whole_change(question.change, terminal)
 
 
 def _draw_edges(title: str, columns: int, *, unicode: bool) -> tuple[Row, Row]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from cli.output.style.terminal import Terminal
 from cli.tui.frontend import Answer, Choice, InputHandler, Option, Pages, Question
+from cli.tui.questions.shown_change import format_whole_change
 from cli.tui.questions.waiting_time import WaitingTime
 from sandbox.sanitize import sanitize_text
 
@@ -142,7 +143,8 @@ class PlainFrontend:
         about = f"{question.title.rstrip('?')}: {question.what}" if question.what else question.title
         why = f"why: {question.why}" if question.why else ""
         offered = "; ".join(_describe_option(each) for each in question.options)
-        self.print("\n".join([*filter(None, (about, question.change, why)), f"{offered}? "]))
+        change = format_whole_change(question.change, self.terminal).removesuffix("\n")
+        self.print("\n".join([*filter(None, (about, change, why)), f"{offered}? "]))
         with self.waiting:
             said = await self._read_answer()
         return _parse_answer(said, question)

@@ -219,7 +219,7 @@ class Screen:
         asking = QuestionPrompt(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
         self._live.asking = asking
         frame = asking.make_frame(self.terminal, rows=self._live.count_question_rows(), held=False)
-        if question.is_printed and not frame.fits:
+        if not frame.has_whole_command or (question.is_printed and not frame.fits):
             self._print_question()
         if self._is_question_held():
             asyncio.get_running_loop().call_later(self._pause, self._invalidate)
@@ -420,7 +420,7 @@ class Screen:
     def _print_question(self) -> None:
         """Print the whole question, so that it can be scrolled through."""
         if self._live.asking is not None:
-            self.print("\n" + format_whole_question(self._live.asking.question, self.terminal.columns - 1))
+            self.print("\n" + format_whole_question(self._live.asking.question, self.terminal))
 
 
 _AGAIN = 0.05

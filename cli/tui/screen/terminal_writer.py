@@ -15,6 +15,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from cli.output.diff.diff_colours import find_colour_depth
 from cli.output.style.terminal import Terminal
 from cli.output.style.theme import has_colours
 
@@ -44,8 +45,11 @@ class TerminalWriter(Vt100_Output):
         self._loop = asyncio.get_running_loop()
 
     def get_default_color_depth(self) -> ColorDepth:
-        """Return the colours of the theme in use, which may change."""
-        return ColorDepth.DEPTH_4_BIT if has_colours() else ColorDepth.DEPTH_1_BIT
+        """Return the colours that the theme in use, which may change, has and the terminal shows.
+
+        Those of the sixteen that are named are written as such in every depth: they follow the terminal's theme.
+        """
+        return _DEPTHS.get(find_colour_depth(), ColorDepth.DEPTH_4_BIT) if has_colours() else _MONO
 
     @property
     def is_drained(self) -> bool:
@@ -127,6 +131,10 @@ class TerminalWriter(Vt100_Output):
                 return False
         return True
 
+
+_MONO = ColorDepth.DEPTH_1_BIT
+_DEPTHS = {256: ColorDepth.DEPTH_8_BIT, 1 << 24: ColorDepth.DEPTH_24_BIT}
+"""By number of colours; fewer are the sixteen of every terminal."""
 
 _JOINING: Mapping[int, str | None] = {
     0x200D: None,  # joins emoji into one

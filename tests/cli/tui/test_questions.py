@@ -22,11 +22,13 @@ def test_another_change_of_the_same_file_is_another_question(shop: Path) -> None
     with talk(shop, turns, "--tests", "true", rows=30) as terminal:
         at_rest(terminal)
         terminal.type("write it\r")
-        terminal.wait(
-            lambda: "│ + one " in terminal.text and "│ + two " in terminal.text
-        )  # two calls for one file: which of them is asked about is not told
+        terminal.wait(" 1 + one ")
+        assert "+ two" not in terminal.text  # two calls for one file are two questions
         terminal.type("y")
-        terminal.wait("+ three")
+        terminal.wait(" 1 + two ")
+        assert " 1 - one " in terminal.text
+        terminal.type("y")
+        terminal.wait(" 1 + three ")
         terminal.type("n")
         terminal.wait("So be it.")
         assert (shop / workflow).read_text() == "two\n"

@@ -204,7 +204,7 @@ def test_every_answer_to_a_question(columns: int, rows: int, shop: Path) -> None
         terminal.type("again\r")
         asked("bash ./make once", "n")
         assert (shop / "log").read_text().split()[-1] == "session"
-        terminal.wait("more lines: above")
+        terminal.wait(" lines: above")
         assert terminal.everything.count("+ step 89") == 1  # all of a long question is printed above it
         terminal.type("v")
         terminal.wait(lambda: terminal.everything.count("+ step 89") == 2)

@@ -245,3 +245,22 @@ def test_actions_that_run_at_once_are_asked_about_in_their_order(
     wrong = Action(id="9", tool="read", arguments={"pth": 1})
     asyncio.run(asyncio.wait_for(made.run([wrong, *calls]), 60))
     assert [Path(each).name for each in asked] == names
+
+
+def test_a_question_shows_the_diff_of_the_very_call_it_is_about(tmp_path: Path) -> None:
+    changes: list[str] = []
+
+    class Person(Says):
+        async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+            changes.append(effect.change)
+            return await super().ask(tool, effect, question)
+
+    person = Person(Decision(verdict="allow", reason="fine"))
+    made, _ = gateway(tmp_path, write, approval=Approval.ASK, approver=person)
+    made.policy.rules = Rules((parse_rule("edit(*.py)", "ask"),))
+    calls = [
+        Action(id=text, tool="write", arguments={"path": "a.py", "content": f"{text}\n"})
+        for text in ("one", "two")
+    ]
+    asyncio.run(asyncio.wait_for(made.run(calls), 60))
+    assert [each.split("@@\n")[-1] for each in changes] == ["+one\n", "-one\n+two\n"]

