@@ -44,6 +44,7 @@ class Invocation:
     requirements: a file with requirements that the work has to meet
     answers: a file with answers to the model's questions
     goal: the prompt is worked on over several turns; None for one turn
+    detached: where a run without a terminal reports its session (cli/detached/launch.py); None for others
     proceed: called repeatedly while an existing session is read; an exception from it aborts the read
     """
 
@@ -60,6 +61,7 @@ class Invocation:
     requirements: Path | None = None
     answers: Path | None = None
     goal: GoalRequest | None = None
+    detached: str | None = None
     proceed: Callable[[], None] = lambda: None
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +15,9 @@ from agent.model.protocol import UNPAID
 _A_DAY = 86_400.0
 """Maximum seconds of a step where no lower limit applies: longer than any useful step."""
 
+LATE = 0.01
+"""Seconds after its time at which a step is cancelled: a timer may fire one clock tick early."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
@@ -23,6 +27,7 @@ class Tally:
     highest_call_cost: cost of the most expensive call; next_cost: forecast of the next call, None if unknown
     last_usage: usage of the last step
     unpriced_model: a model that answered at unknown cost
+    waited: seconds that questions have waited for a person, who is not on the turn's time
     """
 
     steps: int = 0
@@ -33,6 +38,29 @@ class Tally:
     next_cost: float | None = None
     last_usage: UsageRecord | None = None
     unpriced_model: str = ""
+    waited: float = 0.0
+    _waits_since: float | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of the turn so far, those of a question that waits now not counted."""
+        now = time.monotonic() if self._waits_since is None else self._waits_since
+        return now - self.start_time - self.waited
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a question waits for a person."""
+        return self._waits_since is not None
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Do not count the time inside the context; one question waits at a time."""
+        self._waits_since = time.monotonic()
+        try:
+            yield
+        finally:
+            self.waited += time.monotonic() - self._waits_since
+            self._waits_since = None
 
     def add_step(self, usage: UsageRecord) -> None:
         """Count the model call of one step."""
@@ -75,7 +103,7 @@ class MaxTime:
     seconds: float
 
     def before_step(self, tally: Tally) -> str:
-        passed = time.monotonic() - tally.start_time
+        passed = tally.elapsed
         return f"{passed:.0f} s passed of {self.seconds:g} s (--max-time)" if passed >= self.seconds else ""
 
 
@@ -127,9 +155,8 @@ def find_stop_reason(limits: Sequence[Limit], tally: Tally) -> str:
 
 def seconds_left(limits: Sequence[Limit], tally: Tally) -> float:
     """Return the seconds after which the next step is cancelled."""
-    passed = time.monotonic() - tally.start_time
-    times = [limit.seconds - passed for limit in limits if isinstance(limit, MaxTime)]
-    return max(0.0, min(times, default=_A_DAY)) + 0.01  # a timer may fire one clock tick early
+    times = [limit.seconds - tally.elapsed for limit in limits if isinstance(limit, MaxTime)]
+    return max(0.0, min(times, default=_A_DAY)) + LATE
 
 
 def find_timeout_reason(limits: Sequence[Limit], tally: Tally) -> str:

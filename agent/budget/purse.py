@@ -7,11 +7,13 @@ pay for it. So a limit is exceeded by at most the error of the estimates, howeve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agent.budget.limits import (
+    LATE,
     Limit,
     MaxCost,
     MaxTokens,
@@ -193,6 +195,15 @@ class Purse:
             "",
         )
 
+    def start_alarm(self, cancel: Callable[[], object]) -> Alarm:
+        """Call `cancel` when no time is left for the step; not while a question waits for a person."""
+        return Alarm(self, cancel)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a question of the turn waits for a person."""
+        return self.tally.is_waiting
+
     def compute_seconds_left(self) -> float:
         """Return the seconds after which the next step is cancelled."""
         return min(seconds_left(each.limits, each.tally) for each in (self, *self._iterate_above()))
@@ -286,3 +297,32 @@ class Purse:
         while above is not None:
             yield above
             above = above._parent
+
+
+class Alarm:
+    """Timer of one step, which looks again when time that did not count has passed."""
+
+    def __init__(self, purse: Purse, ring: Callable[[], object]) -> None:
+        self._purse = purse
+        self._ring = ring
+        self._start_timer(purse.compute_seconds_left())
+
+    def cancel(self) -> None:
+        """Stop the timer."""
+        self._timer.cancel()
+
+    def _start_timer(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._check_time)
+
+    def _check_time(self) -> None:
+        left = self._purse.compute_seconds_left()
+        if self._purse.is_waiting:
+            self._start_timer(_WAIT)
+        elif left > LATE:
+            self._start_timer(left)
+        else:
+            self._ring()
+
+
+_WAIT = 1.0
+"""Seconds between two looks at a question that waits."""

@@ -22,11 +22,13 @@ class SessionPreview:
 
     model: its first model, "" if not in the log
     unfinished: its last turn has no end, or it has a goal that is still to be reached
+    cut_off: a kill ended it: its last turn has no end, or the work on its goal was not paused
     """
 
     id: str
     model: str
     unfinished: bool
+    cut_off: bool = False
 
 
 def preview_session(folder: Path) -> SessionPreview:
@@ -53,7 +55,12 @@ def preview_session(folder: Path) -> SessionPreview:
         old_goal = _read_event(file, index, goals[-1]) if goals else {}
     goal = next((event for event in reversed(newer) if event["kind"] == "goal"), old_goal)
     has_goal = goal.get("session") == folder.name and goal.get("stage") not in GOAL_ENDS
-    return SessionPreview(id=folder.name, model=str(model or ""), unfinished=last == "prompt" or has_goal)
+    return SessionPreview(
+        id=folder.name,
+        model=str(model or ""),
+        unfinished=last == "prompt" or has_goal,
+        cut_off=last == "prompt" or (has_goal and goal.get("stage") != "paused"),
+    )
 
 
 def is_child_session(folder: Path) -> bool:

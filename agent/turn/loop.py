@@ -73,9 +73,7 @@ class Loop:
             self._deliver_inbox()
             self._acts = False
             self._step = asyncio.ensure_future(self._run_step())
-            alarm = asyncio.get_running_loop().call_later(
-                self.purse.compute_seconds_left(), self._step.cancel
-            )
+            alarm = self.purse.start_alarm(self._step.cancel)
             try:
                 end = await self._step
                 self._interrupts = 0

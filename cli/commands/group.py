@@ -20,6 +20,11 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "run.run": ("run",),
     "run.resume": ("resume",),
     "run.migrate": ("migrate",),
+    "detached.ps": ("ps",),
+    "detached.attach": ("attach",),
+    "detached.logs": ("logs",),
+    "detached.control": ("stop", "wait", "answer"),
+    "detached.repeat": ("loop", "watch"),
     "sessions.sessions": ("sessions",),
     "sessions.session": ("session",),
     "sessions.replay": ("replay",),
@@ -54,6 +59,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 
 HELP_SECTIONS: Mapping[str, str] = {
     "Work": "run resume repair reproduce migrate select",
+    "Background": "ps attach logs answer stop wait loop watch",
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",

@@ -28,6 +28,7 @@ MAY_START = {
     "sandbox.backends.container": "docker or podman",
     "agent.children.process.process_executor": "Patchwright itself, for a child session",
     "agent.verify.select.program_worker": "runs inside a sandbox",
+    "cli.detached.launch": "Patchwright itself, without a terminal",
     "cli.hooks.pre_push": "Patchwright itself",
     "cli.tui.clipboard.clipboard_programs": "the desktop's clipboard programs, from outside the workspace",
     "cli.commands.setup.doctor": "asks programs outside the workspace for their versions",

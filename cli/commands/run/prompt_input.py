@@ -39,7 +39,18 @@ def read_prompt(given: str | None) -> str:
     return f"{given}\n\n{enclose_in_tag('stdin', piped)}" if piped.strip() else given
 
 
+def read_piped(given: str | None) -> bytes:
+    """Return the bytes that `read_prompt` would read from standard input, for another process."""
+    if given is None or given == "-":
+        return b"" if sys.stdin.isatty() else _read_bytes()
+    return _read_bytes() if _has_piped_input() else b""
+
+
 def _read_stdin() -> str:
+    return _read_bytes().decode("utf-8", "replace")
+
+
+def _read_bytes() -> bytes:
     content = sys.stdin.buffer.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise UserError(
@@ -47,7 +58,7 @@ def _read_stdin() -> str:
             f"more than {LARGEST // 1_000_000} MB were piped in, which no model can read at once",
             'Store them in a file and name it: patchwright run "find the first error in build.log"',
         )
-    return content.decode("utf-8", "replace")
+    return content
 
 
 def _has_piped_input() -> bool:

@@ -23,6 +23,7 @@ from cli.commands.options import (
     Tests,
     collect_flags,
 )
+from cli.commands.run.run_options import Background, DetachedReport
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -52,14 +53,22 @@ def resume(
     sandbox: Sandbox = None,
     tests: Tests = None,
     no_commit: NoCommit = False,
+    background: Background = False,
+    detached: DetachedReport = None,
 ) -> None:
     """Continue a session.
 
     An unfinished turn is continued, a finished one waits for your next words.
     """
+    if background:
+        from cli.commands.detached.start import start_in_background
+
+        raise typer.Exit(start_in_background(prompt="resume"))
     flags = collect_flags(model=model, api_base=api_base, mode=mode, sandbox=sandbox, test_command=tests)
     raise typer.Exit(
-        resume_session(folder, session, prompt, flags, output=output.value, commit=not no_commit)
+        resume_session(
+            folder, session, prompt, flags, output=output.value, commit=not no_commit, detached=detached
+        )
     )
 
 
@@ -71,6 +80,7 @@ def resume_session(
     *,
     output: str,
     commit: bool,
+    detached: str | None = None,
 ) -> int:
     """Resume a session: send `prompt`, continue an unfinished turn, or open it in the terminal."""
     if prompt is None and output == "text" and sys.stdin.isatty():
@@ -82,7 +92,10 @@ def resume_session(
     from cli.commands.run.final_event import run_with_final_event
 
     return run_with_final_event(
-        output, lambda: _resume_without_terminal(folder, session, prompt, flags, output=output, commit=commit)
+        output,
+        lambda: _resume_without_terminal(
+            folder, session, prompt, flags, output=output, commit=commit, detached=detached
+        ),
     )
 
 
@@ -94,15 +107,18 @@ def _resume_without_terminal(
     *,
     output: str,
     commit: bool,
+    detached: str | None = None,
 ) -> int:
     state = _read_state(folder, session)
     flags = _add_session_model(flags, state)
     from cli.commands.run.run import continue_turn, run_one_shot
 
     if prompt is not None:
-        return run_one_shot(folder, prompt, flags, output=output, commit=commit, session=state.id)
+        return run_one_shot(
+            folder, prompt, flags, output=output, commit=commit, session=state.id, detached=detached
+        )
     if state.unfinished:
-        return continue_turn(folder, flags, output=output, commit=commit, session=state.id)
+        return continue_turn(folder, flags, output=output, commit=commit, session=state.id, detached=detached)
     raise UserError(
         Fault.USAGE,
         f"session {state.id!r} has no unfinished turn",

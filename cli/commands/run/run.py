@@ -27,8 +27,21 @@ from cli.commands.options import (
     OutputOption,
     Sandbox,
     Tests,
-    check_command_line,
     collect_flags,
+)
+from cli.commands.run.run_options import (
+    Answers,
+    Apply,
+    Attempts,
+    Background,
+    DetachedReport,
+    Goal,
+    MaxTurns,
+    Requirements,
+    Schema,
+    StrategyName,
+    Until,
+    read_goal_options,
 )
 from cli.output.standard_streams import write_error, write_line
 from sandbox.errors import Fault, UserError
@@ -71,59 +84,17 @@ def run(
     input_: Annotated[
         Input, typer.Option("--input", help="`stream-json`: read JSON lines on standard input.")
     ] = Input.text,
-    schema: Annotated[
-        Path | None,
-        typer.Option("--output-schema", metavar="FILE", help="JSON schema that the final answer has to fit."),
-    ] = None,
-    requirements: Annotated[
-        Path | None,
-        typer.Option(
-            "--requirements",
-            metavar="FILE",
-            help="Requirements that the work has to meet, checked at its end.",
-        ),
-    ] = None,
-    attempts: Annotated[
-        int | None,
-        typer.Option(
-            "--attempts",
-            metavar="N",
-            min=1,
-            max=16,
-            help="Try it N times, each in its own worktree; apply the patch that tests rate best.",
-        ),
-    ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            "--strategy",
-            metavar="NAME",
-            help="How it is worked on; `patchwright strategies` lists them.",
-        ),
-    ] = None,
-    answers: Annotated[
-        Path | None,
-        typer.Option(
-            "--answers", metavar="FILE", help="Answers to the model's questions: a line each, or JSON."
-        ),
-    ] = None,
-    apply: Annotated[
-        bool,
-        typer.Option("--apply", help="Without a model: write a change even if it may only fit the tests."),
-    ] = False,
-    goal: Annotated[
-        bool,
-        typer.Option("--goal", help="Work on over turns until the requirements of the task hold."),
-    ] = False,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until", metavar="COMMAND", help="Work on over turns until this command exits with 0."
-        ),
-    ] = None,
-    max_turns: Annotated[
-        int | None, typer.Option("--max-turns", metavar="N", min=1, help="Most turns of a goal (20).")
-    ] = None,
+    schema: Schema = None,
+    requirements: Requirements = None,
+    attempts: Attempts = None,
+    strategy: StrategyName = None,
+    answers: Answers = None,
+    apply: Apply = False,
+    goal: Goal = False,
+    until: Until = None,
+    max_turns: MaxTurns = None,
+    background: Background = False,
+    detached: DetachedReport = None,
 ) -> None:
     """Do one task without asking; the exit code says how it went."""
     flags = collect_flags(
@@ -150,7 +121,7 @@ def run(
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
     if answers is not None and input_ is Input.stream_json:
         raise typer.BadParameter("--answers cannot be combined with --input stream-json")
-    request = _read_goal_options(goal=goal, until=until, max_turns=max_turns, schema=schema, input_=input_)
+    request = read_goal_options(goal=goal, until=until, max_turns=max_turns, schema=schema, input_=input_)
     if input_ is Input.stream_json:
         if text is not None or schema is not None:
             raise typer.BadParameter(
@@ -166,6 +137,10 @@ def run(
                 requirements=requirements,
             )
         )
+    if background:
+        from cli.commands.detached.start import start_in_background
+
+        raise typer.Exit(start_in_background(prompt=text))
     commit = not no_commit
     raise typer.Exit(
         run_one_shot(
@@ -182,24 +157,9 @@ def run(
             answers=answers,
             apply_doubtful=apply,
             goal=request,
+            detached=detached,
         )
     )
-
-
-def _read_goal_options(
-    *, goal: bool, until: str | None, max_turns: int | None, schema: Path | None, input_: Input
-) -> GoalRequest | None:
-    if not goal and until is None:
-        if max_turns is not None:
-            raise typer.BadParameter("--max-turns needs --goal or --until")
-        return None
-    if input_ is Input.stream_json or schema is not None:
-        raise typer.BadParameter("a goal cannot be combined with --input or --output-schema")
-    if until is not None and not until.strip():
-        raise typer.BadParameter("--until is empty: name a command")
-    from cli.invocation import GoalRequest
-
-    return GoalRequest(check=check_command_line(until, "--until") or "", max_turns=max_turns)
 
 
 def run_one_shot(
@@ -217,6 +177,7 @@ def run_one_shot(
     answers: Path | None = None,
     apply_doubtful: bool = False,
     goal: GoalRequest | None = None,
+    detached: str | None = None,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path emits a final event."""
     from cli.commands.run.final_event import run_with_final_event
@@ -236,6 +197,8 @@ def run_one_shot(
         answers=answers,
         apply_doubtful=apply_doubtful,
         goal=goal,
+        attended=detached is not None,
+        detached=detached,
     )
     return run_with_final_event(output, lambda: _run_prompt(invocation, read_prompt(prompt), output))
 
@@ -293,12 +256,28 @@ async def _drive_session(invocation: Invocation) -> int:
         await runtime.close()
 
 
-def continue_turn(folder: Path, flags: Mapping[str, Any], *, output: str, commit: bool, session: str) -> int:
+def continue_turn(
+    folder: Path,
+    flags: Mapping[str, Any],
+    *,
+    output: str,
+    commit: bool,
+    session: str,
+    detached: str | None = None,
+) -> int:
     """Continue the interrupted turn of a session. Returns the exit code."""
     from cli.commands.run.final_event import run_with_final_event
     from cli.invocation import Invocation
 
-    invocation = Invocation(folder=folder, flags=flags, commit=commit, offer_commit=commit, session=session)
+    invocation = Invocation(
+        folder=folder,
+        flags=flags,
+        commit=commit,
+        offer_commit=commit,
+        session=session,
+        attended=detached is not None,
+        detached=detached,
+    )
     return run_with_final_event(output, lambda: _run_prompt(invocation, None, output))
 
 
@@ -326,7 +305,12 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
 
         structure = AnswerSchema.from_file(invocation.schema)
     runtime = make_runtime(invocation, home, settings.session)
+    run = None
     try:
+        if invocation.detached is not None:
+            from cli.detached.detached_run import open_detached_run
+
+            run = await open_detached_run(runtime, home, settings.terminal.notify, invocation)
         notices = Notices(runtime)
         checks: dict[str, Any] = {}
         if settings.session.verify.has_optional_checks or invocation.requirements is not None:
@@ -354,6 +338,8 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             end = await run_goal(runtime, invocation, settings.session, strategy, prompt, more)
         else:
             end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
+        if run is not None:
+            end = await run.finish(end)
         more |= checks
         if structure is not None:
             from cli.output.output_schema import read_structured_answer
@@ -367,6 +353,8 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             write_line(sanitize_text(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
         return end.exit_code
     finally:
+        if run is not None:
+            run.close()
         await runtime.close()
 
 

@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from agent.app_dirs import Home
-from cli.tui.frontend import Answer, Frontend, Option, Question
+from cli.tui.frontend import Answer, Option, Question
 from sandbox.errors import UserError
 from sandbox.policy.decision import Decision, Policy
 from sandbox.policy.effects import Effect
 from sandbox.sanitize import quote_name, sanitize_for_approval, sanitize_text
 
 
+class Asker(Protocol):
+    """The part of a frontend that asks: of a terminal, or of a session that has none."""
+
+    def alert(self, text: str) -> None:
+        """See `Frontend.alert`."""
+        ...
+
+    def print(self, text: str) -> None:
+        """See `Frontend.print`."""
+        ...
+
+    async def ask(self, question: Question) -> Answer:
+        """See `Frontend.ask`."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class TerminalApprover:
     """An `Approver`."""
 
-    front: Frontend
+    front: Asker
     policy: Policy
     home: Home
     _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session

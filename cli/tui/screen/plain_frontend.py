@@ -147,7 +147,7 @@ class PlainFrontend:
         self.print("\n".join([*filter(None, (about, change, why)), f"{offered}? "]))
         with self.waiting:
             said = await self._read_answer()
-        return _parse_answer(said, question)
+        return parse_answer(said, question)
 
     async def pick(
         self, title: str, choices: Sequence[Choice], later: Awaitable[Sequence[Choice]] | None = None
@@ -185,7 +185,7 @@ def _describe_option(option: Option) -> str:
     return f"{option.key} = {option.label}{about}"
 
 
-def _parse_answer(said: str, question: Question) -> Answer:
+def parse_answer(said: str, question: Question) -> Answer:
     """Return the answer of a line: its letter, number or name; any other text is sent with a refusal, if one can be."""
     word = said.lower()
     for number, each in enumerate(question.options, 1):

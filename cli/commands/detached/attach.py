@@ -1,0 +1,93 @@
+"""`patchwright attach`: look at a background run and steer it, as if it ran in this terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from cli.commands.detached.control import SessionId
+from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.app_dirs import Home
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(attach)
+
+
+def attach(session: SessionId) -> None:
+    """Show a background run in this terminal; Ctrl-D leaves it running."""
+    raise typer.Exit(attach_to_run(session))
+
+
+def attach_to_run(session: str) -> int:
+    """Show a run until it ends (its exit code) or the person leaves (0). Raises UserError if it does not run."""
+    from agent.app_dirs import Home
+    from cli.detached.run_record import is_locked, read_record
+    from cli.detached.run_state import find_session
+
+    home = Home.from_environment()
+    folder = find_session(home, session)
+    if not is_locked(folder):
+        raise UserError(
+            Fault.USAGE,
+            f"session {folder.name!r} does not run",
+            f"Go on with it: patchwright resume {folder.name}",
+        )
+    if read_record(folder) is None:
+        raise UserError(
+            Fault.USAGE,
+            f"session {folder.name!r} has a terminal of its own",
+            f"Look at it: patchwright logs -f {folder.name}",
+        )
+    return asyncio.run(_attach(home, folder))
+
+
+async def _attach(home: Home, folder: Path) -> int:
+    from cli.detached.attached_session import AttachedSession
+    from cli.output.style.terminal import Terminal
+    from cli.output.style.theme import choose_theme
+    from cli.settings.terminal_settings import read_terminal_settings
+    from cli.tui.screen.plain_frontend import PlainFrontend
+
+    settings = read_terminal_settings(home.config, plain=False)
+    choose_theme(settings.theme)
+    terminal = Terminal.from_stream(sys.stdout)
+    if terminal.tty and not terminal.dumb and sys.stdin.isatty() and not settings.plain:
+        from cli.tui.screen.screen import Screen
+
+        front: Screen | PlainFrontend = Screen(
+            history=home.data / "history",
+            completer=lambda: None,
+            keys=settings.keys,
+            vi=settings.editing == "vi",
+            alert=settings.notify,
+            pause=settings.pause,
+        )
+    else:
+        front = PlainFrontend()
+    host = AttachedSession(front, folder)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, host.quit)
+
+    async def follow() -> None:
+        await front.drawn.wait()
+        await host.follow()
+
+    following = asyncio.create_task(follow())
+    try:
+        await front.run(host)
+    finally:
+        is_over = following.done()
+        following.cancel()
+        await asyncio.wait([following])
+    if is_over and (error := following.exception()) is not None:
+        raise error
+    return host.exit_code if is_over else 0

@@ -1,0 +1,87 @@
+"""Options of `patchwright run` that no other command has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.commands.options import Input, check_command_line
+
+if TYPE_CHECKING:
+    from cli.invocation import GoalRequest
+
+Schema = Annotated[
+    Path | None,
+    typer.Option("--output-schema", metavar="FILE", help="JSON schema that the final answer has to fit."),
+]
+Requirements = Annotated[
+    Path | None,
+    typer.Option(
+        "--requirements",
+        metavar="FILE",
+        help="Requirements that the work has to meet, checked at its end.",
+    ),
+]
+Attempts = Annotated[
+    int | None,
+    typer.Option(
+        "--attempts",
+        metavar="N",
+        min=1,
+        max=16,
+        help="Try it N times, each in its own worktree; apply the patch that tests rate best.",
+    ),
+]
+StrategyName = Annotated[
+    str | None,
+    typer.Option(
+        "--strategy",
+        metavar="NAME",
+        help="How it is worked on; `patchwright strategies` lists them.",
+    ),
+]
+Answers = Annotated[
+    Path | None,
+    typer.Option("--answers", metavar="FILE", help="Answers to the model's questions: a line each, or JSON."),
+]
+Apply = Annotated[
+    bool,
+    typer.Option("--apply", help="Without a model: write a change even if it may only fit the tests."),
+]
+Goal = Annotated[
+    bool,
+    typer.Option("--goal", help="Work on over turns until the requirements of the task hold."),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="COMMAND", help="Work on over turns until this command exits with 0."),
+]
+MaxTurns = Annotated[
+    int | None, typer.Option("--max-turns", metavar="N", min=1, help="Most turns of a goal (20).")
+]
+Background = Annotated[
+    bool,
+    typer.Option(
+        "--background", help="Run without this terminal; print the session's id. See `patchwright ps`."
+    ),
+]
+DetachedReport = Annotated[str | None, typer.Option("--detached-report", metavar="FD", hidden=True)]
+
+
+def read_goal_options(
+    *, goal: bool, until: str | None, max_turns: int | None, schema: Path | None, input_: Input
+) -> GoalRequest | None:
+    """Return the goal that the options ask for, None for one turn. Raises BadParameter."""
+    if not goal and until is None:
+        if max_turns is not None:
+            raise typer.BadParameter("--max-turns needs --goal or --until")
+        return None
+    if input_ is Input.stream_json or schema is not None:
+        raise typer.BadParameter("a goal cannot be combined with --input or --output-schema")
+    if until is not None and not until.strip():
+        raise typer.BadParameter("--until is empty: name a command")
+    from cli.invocation import GoalRequest
+
+    return GoalRequest(check=check_command_line(until, "--until") or "", max_turns=max_turns)

@@ -1,0 +1,1 @@
+"""Sessions that run detached from any terminal: their record, mailbox, questions, and the views of them."""

@@ -1,0 +1,110 @@
+"""State of the runs of a project or of all: running, waiting, ended or died."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent.app_dirs import Home
+from agent.events import End
+from agent.session.log import read_events
+from agent.session.session_preview import is_child_session, preview_session
+from cli.detached.mailbox import read_question
+from cli.detached.run_record import is_locked, read_record
+from sandbox.errors import Fault, UserError
+
+State = Literal["running", "waiting", "died", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """One run, for display.
+
+    detached: it has no terminal; outcome: of its last turn; question: that it waits with
+    began: seconds since the epoch
+    """
+
+    id: str
+    path: Path
+    project: str
+    state: State
+    outcome: str
+    detached: bool
+    steps: int
+    cost: float | None
+    title: str
+    question: str
+    began: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since its process began."""
+        return max(time.time() - self.began, 0.0)
+
+
+def load_run_states(home: Home, root: Path | None, *, ended: bool) -> list[RunState]:
+    """Return the runs of a project (None: of all), newest first: those at work, and detached ones that died.
+
+    ended: detached ones that have ended, too
+    """
+    from agent.session.session_index import load_session_summaries
+
+    found = []
+    for each in load_session_summaries(home, root):
+        record, is_open = read_record(each.path), is_locked(each.path)
+        if each.parent or (record is None and not is_open):
+            continue
+        question = read_question(each.path) if is_open else None
+        state = _find_state(each.path, is_open=is_open, waits=question is not None)
+        if state == "ended" and not ended:
+            continue
+        found.append(
+            RunState(
+                id=each.id,
+                path=each.path,
+                project=each.project,
+                state=state,
+                outcome=each.outcome,
+                detached=record is not None,
+                steps=each.steps,
+                cost=each.cost,
+                title=each.title,
+                question=question.line if question is not None else "",
+                began=record.began if record is not None else each.created,
+            )
+        )
+    return found
+
+
+def _find_state(session: Path, *, is_open: bool, waits: bool) -> State:
+    if is_open:
+        return "waiting" if waits else "running"
+    return "died" if preview_session(session).cut_off else "ended"
+
+
+def find_session(home: Home, name: str) -> Path:
+    """Return the folder of the session with this id, or the only one whose id begins or ends so.
+
+    Raises UserError if there is none, or several.
+    """
+    logs = (home.data / "projects").glob("*/sessions/*/log.jsonl")
+    folders = [path.parent for path in logs]
+    fitting = [each for each in folders if each.name == name] or [
+        each for each in folders if name and (each.name.startswith(name) or each.name.endswith(name))
+    ]
+    fitting = [each for each in fitting if len(fitting) == 1 or not is_child_session(each)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        names = ", ".join(sorted(each.name for each in fitting)[:5])
+        raise UserError(Fault.USAGE, f"{name!r} may be any of {names}", "Give more of the id.")
+    raise UserError(Fault.USAGE, f"no session {name!r}", "List them: patchwright ps --ended")
+
+
+def read_last_end(session: Path) -> End | None:
+    """Return how the last turn of a session ended, None if none did."""
+    ends: Sequence[End] = [event for event in read_events(session) if isinstance(event, End)]
+    return ends[-1] if ends else None

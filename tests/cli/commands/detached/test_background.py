@@ -1,0 +1,167 @@
+"""Runs without a terminal: started, listed, asked, steered, looked at, stopped, killed and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.events import Steer
+from agent.session.log import read_events
+from cli.detached.mailbox import post_message, read_question, take_messages
+from cli.detached.run_record import is_locked, read_record
+from tests.support.cli import PATCHWRIGHT, call, environment, run, script
+from tests.support.talking import logs, make_shop, wait_until
+from tests.support.terminal import Terminal
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+HELD = "curl -s 127.0.0.1:1; while [ ! -e go ]; do sleep 0.05; done"
+"""A command that runs until the test lets it end."""
+
+OPEN = ("--sandbox", "unconfined", "--tests", "true")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return make_shop(tmp_path / "shop")
+
+
+def start(shop: Path, turns: list[dict[str, Any]], *options: str) -> Path:
+    """Start a run; returns the folder of its session."""
+    model = script(shop.parent, turns)
+    env = {"PATCHWRIGHT_APPROVAL": "ask"}
+    done = run("run", "mend it", "--background", "--model", model, *OPEN, *options, cwd=shop, env=env)
+    assert (done.code, done.err) == (0, "")
+    [log] = logs()
+    assert done.out.strip() == log.parent.name
+    return log.parent
+
+
+def states(shop: Path, *options: str) -> list[tuple[str, str]]:
+    listed = run("ps", "--json", *options, cwd=shop)
+    return [(each["state"], each["question"]) for each in map(json.loads, listed.out.splitlines())]
+
+
+def test_a_question_waits_and_is_answered_by_command(shop: Path) -> None:
+    turns = [
+        {"calls": [call("ask_user", question="Which one?", options=["cart: the first", "order"])]},
+        {"calls": [call("shell", command="curl -s example.org; touch asked")], "expect": ["order"]},
+        {"text": "Done."},
+    ]
+    session = start(shop, turns)
+    name = session.name
+    wait_until(lambda: read_question(session) is not None)
+    assert states(shop) == [("waiting", "Which one?")]
+    assert "? Which one?" in run("ps", cwd=shop).out
+    assert "? Which one?" in run("ps", "--all", cwd=shop.parent).out
+    shown = run("answer", name, cwd=shop)
+    assert shown.out.splitlines() == ["Which one?", "1. cart (the first)", "2. order"]
+    assert run("answer", name, "2", cwd=shop).code == 0
+    wait_until(lambda: (question := read_question(session)) is not None and question.kind == "approval")
+    assert states(shop)[0][1].startswith("Allow shell? curl")
+    assert "n = No" in run("answer", name[-4:], cwd=shop).out
+    assert run("answer", name, "not now", cwd=shop).code == 0
+    ended = run("wait", name, cwd=shop)
+    assert (ended.code, is_locked(session)) == (5, False)
+    assert not (shop / "asked").exists()
+    assert states(shop) == []
+    assert states(shop, "--ended") == [("ended", "")]
+    told = run("logs", name, cwd=shop).out
+    assert "> mend it" in told
+    assert "the user refused it and says: not now" in told
+    refused = run("answer", name, "y", cwd=shop)
+    assert (refused.code, "waits with no question" in refused.err) == (2, True)
+
+
+def test_a_terminal_is_attached_steers_answers_and_leaves(shop: Path) -> None:
+    turns = [
+        {"calls": [call("shell", command=HELD)]},
+        {"calls": [call("read", path="cart.py")], "expect": ["mind the order"]},
+        {"calls": [call("ask_user", question="Is it enough?")]},
+        {"text": "It adds up.", "expect": ["quite enough"]},
+    ]
+    session = start(shop, turns)
+    argv = [*PATCHWRIGHT, "attach", session.name]
+    wait_until(lambda: read_question(session) is not None)
+    with Terminal(argv, cwd=shop, env=environment(), columns=100) as terminal:
+        terminal.wait("Allow shell?")
+        terminal.type("y")
+        terminal.wait(lambda: "Allow shell?" not in terminal.text and read_question(session) is None)
+        terminal.type("mind the order\r")
+        terminal.wait("queued: mind the order")
+        terminal.type("\x04")
+        assert terminal.wait_for_end() == 0
+    assert is_locked(session)
+    (shop / "go").touch()
+    wait_until(lambda: (asked := read_question(session)) is not None and asked.title == "Is it enough?")
+    assert any(isinstance(event, Steer) and event.by == "person" for event in read_events(session))
+    with Terminal(argv, cwd=shop, env=environment(), columns=100) as terminal:
+        terminal.wait("Is it enough?")
+        terminal.wait(lambda: "your answer" in terminal.text)
+        terminal.type("quite enough\r")
+        terminal.wait("Allow run_tests?")
+        terminal.type("y")
+        assert terminal.wait_for_end() == 0
+        assert "It adds up." in terminal.everything
+        assert f"patchwright resume {session.name}" in terminal.everything
+    over = run("attach", session.name, cwd=shop)
+    assert (over.code, "does not run" in over.err) == (2, True)
+
+
+def test_a_killed_run_is_shown_as_died_and_resumed_in_the_background(shop: Path) -> None:
+    turns = [{"calls": [call("read", path="cart.py")]}, {"text": "", "delay": 60}]
+    session = start(shop, turns)
+    wait_until(lambda: (session / "log.jsonl").read_text().count('"kind":"observation"') == 1)
+    record = read_record(session)
+    assert record is not None
+    os.kill(record.pid, signal.SIGKILL)
+    died = run("wait", session.name, cwd=shop)
+    assert (died.code, "the run died" in died.err) == (130, True)
+    assert states(shop) == [("died", "")]
+    assert "died (resume)" in run("ps", cwd=shop).out
+    model = script(shop.parent, [{"text": "Nothing to mend."}], "more.json")
+    again = run("resume", session.name, "--background", "--model", model, "--tests", "true", cwd=shop)
+    assert (again.code, again.out.strip()) == (0, session.name)
+    followed = run("logs", "-f", session.name, cwd=shop)
+    assert "Nothing to mend." in followed.out
+    assert run("wait", session.name, cwd=shop).code == 0
+    assert states(shop) == []
+
+
+def test_a_run_is_stopped_with_a_complete_log(shop: Path) -> None:
+    session = start(shop, [{"text": "", "delay": 60}])
+    waited = run("wait", session.name, "--timeout", "0", cwd=shop)
+    assert waited.code == 4
+    assert run("stop", session.name, cwd=shop).code == 0
+    assert run("wait", session.name, cwd=shop).code == 130
+    [last] = [json.loads(line) for line in (session / "log.jsonl").read_text().splitlines()[-1:]]
+    assert (last["kind"], last["outcome"]) == ("end", "interrupted")
+    assert states(shop, "--ended") == [("ended", "")]
+    assert run("stop", session.name, cwd=shop).code == 2
+
+
+def test_what_cannot_start_says_why_here(shop: Path) -> None:
+    failed = run("run", "mend it", "--background", "--model", "nowhere/x", cwd=shop)
+    assert (failed.code, failed.out, "unknown model" in failed.err) == (6, "", True)
+    missing = run("logs", "nothing", cwd=shop)
+    assert (missing.code, "no session 'nothing'" in missing.err) == (2, True)
+
+
+def test_piped_text_reaches_the_run(shop: Path) -> None:
+    model = script(shop.parent, [{"text": "Read.", "expect": ["a piped line"]}])
+    started = run("run", "read it", "--background", "--model", model, cwd=shop, stdin="a piped line\n")
+    assert run("wait", started.out.strip(), cwd=shop).code in (0, 10)
+
+
+def test_a_mailbox_keeps_the_order_and_drops_what_is_no_message(tmp_path: Path) -> None:
+    assert take_messages(tmp_path) == []
+    for number in range(3):
+        post_message(tmp_path, {"kind": "steer", "text": str(number)})
+    (tmp_path / "mailbox" / "0.json").write_text("{")
+    assert [each["text"] for each in take_messages(tmp_path)] == ["0", "1", "2"]
+    assert list((tmp_path / "mailbox").iterdir()) == []
