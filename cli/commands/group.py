@@ -25,6 +25,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "detached.logs": ("logs",),
     "detached.control": ("stop", "wait", "answer"),
     "detached.repeat": ("loop", "watch"),
+    "run.acp": ("acp",),
     "sessions.sessions": ("sessions",),
     "sessions.session": ("session",),
     "sessions.replay": ("replay",),
@@ -58,7 +59,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 """Modules of this folder and the commands that each declares."""
 
 HELP_SECTIONS: Mapping[str, str] = {
-    "Work": "run resume repair reproduce migrate select",
+    "Work": "run resume repair reproduce migrate select acp",
     "Background": "ps attach logs answer stop wait loop watch",
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",

@@ -61,7 +61,8 @@ async def status(chat: Conversation, argument: str) -> None:
     policy, sandbox = chat.runtime.policy, chat.runtime.workspace.sandbox
     plans = " (plan mode: until you agree to a plan)" if chat.planning.on else ""
     confined = sandbox.warning or f"{sandbox.name} confines every command that it runs."
-    left_out = [f"{each.name}: {why}" for each in CYCLE if (why := find_obstacle(chat, each))]
+    fixed = chat.settings.session.access
+    left_out = [f"{each.name}: {why}" for each in CYCLE if (why := find_obstacle(fixed, sandbox.name, each))]
     lines = [
         ("mode", f"{policy.mode}{plans}: {MODES[policy.mode]}."),
         ("approval", f"{policy.approval}: {APPROVALS[policy.approval]}."),

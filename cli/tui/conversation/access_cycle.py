@@ -10,6 +10,7 @@ from sandbox.policy.decision import Approval, Mode
 
 if TYPE_CHECKING:
     from cli.tui.conversation.conversation import Conversation
+    from sandbox.access_settings import AccessSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +52,18 @@ _ALLOWED: Mapping[Approval, Sequence[Approval]] = {
 """Approvals that are no wider than the one of the settings."""
 
 
-def find_obstacle(chat: Conversation, access: Access) -> str:
-    """Return why a way to work is left out, "" if it is not: narrower settings, or no sandbox."""
-    fixed = chat.settings.session.access
+def find_obstacle(fixed: AccessSettings, sandbox: str, access: Access) -> str:
+    """Return why a way to work is left out, "" if it is not: narrower settings, or no sandbox.
+
+    fixed: access that the settings allow; sandbox: name of the backend in use
+    """
     if fixed.mode is Mode.READ_ONLY:
         return "the mode is set to read-only"
     if access.approval is None:
         return ""
     if fixed.approval is not None and access.approval not in _ALLOWED[fixed.approval]:
         return f"the approval is set to {fixed.approval}"
-    if access.approval is Approval.AUTO and chat.runtime.workspace.sandbox.name == "unconfined":
+    if access.approval is Approval.AUTO and sandbox == "unconfined":
         return "there is no sandbox"
     return ""
 
@@ -68,9 +71,10 @@ def find_obstacle(chat: Conversation, access: Access) -> str:
 async def cycle_access(chat: Conversation) -> None:
     """Go on to the next way to work that the settings allow; say what is left out, and why."""
     number, left_out = _find_current(chat), list[str]()
+    fixed, sandbox = chat.settings.session.access, chat.runtime.workspace.sandbox.name
     for _ in CYCLE:
         number = (number + 1) % len(CYCLE)
-        if obstacle := find_obstacle(chat, CYCLE[number]):
+        if obstacle := find_obstacle(fixed, sandbox, CYCLE[number]):
             left_out.append(f"{CYCLE[number].name} is left out: {obstacle}")
         else:
             break

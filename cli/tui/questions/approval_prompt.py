@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent.app_dirs import Home
+from cli.output.effect_description import describe_effect
 from cli.tui.frontend import Answer, Option, Question
 from sandbox.errors import UserError
 from sandbox.policy.decision import Decision, Policy
 from sandbox.policy.effects import Effect
-from sandbox.sanitize import quote_name, sanitize_for_approval, sanitize_text
+from sandbox.sanitize import sanitize_for_approval, sanitize_text
 
 
 class Asker(Protocol):
@@ -51,7 +52,7 @@ class TerminalApprover:
             return await self._ask_person(tool, effect, question)
 
     async def _ask_person(self, tool: str, effect: Effect, question: Decision) -> Decision:
-        what = _describe_effect(effect)
+        what = describe_effect(effect)
         key = (tool, what)
         if key in self._allowed and not question.asks_anew:
             return Decision(verdict="allow", reason="the user allows it in this session")
@@ -129,16 +130,3 @@ def _list_options(rules: tuple[str, ...]) -> tuple[Option, ...]:
             line="what shall the model be told? (Enter sends it with the no, Esc goes back)",
         ),
     )
-
-
-def _describe_effect(effect: Effect) -> str:
-    """Return the literal call or command, or else the paths or hosts, of an effect."""
-    if effect.call:
-        return sanitize_for_approval(effect.call)
-    if effect.argv:
-        import shlex
-
-        return sanitize_for_approval(
-            effect.argv[2] if effect.argv[:2] == ("bash", "-c") else shlex.join(effect.argv)
-        )
-    return sanitize_for_approval(", ".join(quote_name(each) for each in effect.paths or effect.hosts))

@@ -1,0 +1,122 @@
+"""`patchwright acp`: editors and other programs drive sessions by the Agent Client Protocol, on standard streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from cli.commands.options import (
+    Actions,
+    ApiBase,
+    Folder,
+    MaxCost,
+    MaxSteps,
+    MaxTime,
+    MaxTokens,
+    Mode,
+    Model,
+    NoCommit,
+    Sandbox,
+    Tests,
+    collect_flags,
+)
+
+if TYPE_CHECKING:
+    import logging
+
+
+THREADS = 64
+"""Threads for files and snapshots: sessions that wait for a lock must not keep others from releasing it."""
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the program's."""
+    app.command()(acp)
+
+
+def acp(
+    folder: Folder = Path("."),
+    model: Model = None,
+    api_base: ApiBase = None,
+    mode: Mode = None,
+    sandbox: Sandbox = None,
+    tests: Tests = None,
+    no_commit: NoCommit = False,
+    actions: Actions = None,
+    max_steps: MaxSteps = None,
+    max_cost: MaxCost = None,
+    max_time: MaxTime = None,
+    max_tokens: MaxTokens = None,
+) -> None:
+    """Serve an editor by the Agent Client Protocol (ACP), on standard input and output.
+
+    The editor names the folder of each session; -C is only where the program starts.
+    """
+    flags = collect_flags(
+        model=model,
+        api_base=api_base,
+        mode=mode,
+        sandbox=sandbox,
+        test_command=tests,
+        actions=actions,
+        max_steps=max_steps,
+        max_cost=max_cost,
+        max_time=max_time,
+        max_tokens=max_tokens,
+    )
+    raise typer.Exit(serve_client(folder, flags, commit=not no_commit))
+
+
+def serve_client(folder: Path, flags: Mapping[str, Any], *, commit: bool) -> int:
+    """Serve the client on the standard streams until it closes its side. Returns the exit code."""
+    import asyncio
+    import os
+    import signal
+    from concurrent.futures import ThreadPoolExecutor
+
+    from agent.workspace_root import resolve_folder
+    from cli.commands.run.final_event import list_end_signals
+
+    os.chdir(resolve_folder(folder))
+    # Only messages go to the client: what any part of the program prints goes to standard error.
+    output = os.dup(1)
+    os.dup2(2, 1)
+    _log_on_one_line()
+
+    async def serve() -> None:
+        from agent.app_dirs import Home
+        from cli.protocols.acp.agent import AcpAgent
+        from cli.protocols.acp.stdio_transport import StdioTransport
+
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "acp"))
+        agent = AcpAgent(StdioTransport(0, output), Home.from_environment(), flags, commit=commit)
+        task = asyncio.current_task()
+        assert task is not None
+        for number in (*list_end_signals(), signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        await agent.serve()
+
+    try:
+        asyncio.run(serve())
+    except asyncio.CancelledError:
+        return 128 + int(signal.SIGINT)
+    return 0
+
+
+def _log_on_one_line() -> None:
+    """Print what the protocol's package logs as a line each, without a traceback."""
+    import logging
+
+    from cli.output.standard_streams import write_error
+    from sandbox.sanitize import sanitize_text
+
+    class OneLine(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            why = f": {type(error).__name__}: {error}" if error else ""
+            write_error(f"patchwright: acp: {sanitize_text(record.getMessage() + why)[:500]}\n")
+
+    logging.getLogger().addHandler(OneLine(logging.WARNING))

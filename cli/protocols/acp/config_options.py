@@ -1,0 +1,111 @@
+"""Options of a session that its client can change: the model, and how much it thinks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acp.schema import (
+    SessionConfigOptionBoolean,
+    SessionConfigOptionSelect,
+    SessionConfigSelectOption,
+)
+
+from agent.app_dirs import Home
+from agent.model_selection import ModelSelection
+from agent.session_settings import SessionSettings
+from agent.turn.runtime import Runtime, make_notice_callback
+from sandbox.errors import Fault, UserError
+from sandbox.sanitize import sanitize_text
+
+MODEL, EFFORT = "model", "effort"
+"""Ids of the options."""
+
+EFFORTS = {"": "as the provider has it", "low": "low", "medium": "medium", "high": "high"}
+"""Values of the setting `models.effort`."""
+
+_UNSET = "default"
+"""Value of the protocol for the effort that is not set."""
+
+Option = SessionConfigOptionSelect | SessionConfigOptionBoolean
+
+
+class ConfigOptions:
+    """Options of one session; a change holds from the next request on."""
+
+    def __init__(self, runtime: Runtime, settings: SessionSettings, home: Home) -> None:
+        self._runtime = runtime
+        self._settings = settings
+        self._home = home
+        self._name = runtime.model.name
+        self._offers: list[tuple[str, str]] = []
+
+    def describe(self) -> Sequence[Option]:
+        """Return the options with their present values."""
+        current = self._runtime.model.name
+        offers = self._list_models()
+        if current not in dict(offers):
+            offers.insert(0, (current, "in use"))
+        models = [
+            SessionConfigSelectOption(value=name, name=sanitize_text(name), description=sanitize_text(about))
+            for name, about in offers
+        ]
+        efforts = [
+            SessionConfigSelectOption(value=value or _UNSET, name=name.capitalize())
+            for value, name in EFFORTS.items()
+        ]
+        return [
+            SessionConfigOptionSelect(
+                type="select",
+                id=MODEL,
+                name="Model",
+                category="model",
+                current_value=current,
+                options=models,
+            ),
+            SessionConfigOptionSelect(
+                type="select",
+                id=EFFORT,
+                name="Thinking",
+                description="how much the model thinks, where it can",
+                category="thought_level",
+                current_value=self._settings.models.effort or _UNSET,
+                options=efforts,
+            ),
+        ]
+
+    async def set_value(self, option: str, value: str | bool) -> None:
+        """Change an option. Raises UserError."""
+        if not isinstance(value, str):
+            raise UserError(Fault.USAGE, f"the option {option[:60]!r} takes one of its values, as text")
+        if option == MODEL:
+            await self.use_model(value)
+        elif option == EFFORT:
+            effort = "" if value == _UNSET else value
+            if effort not in EFFORTS:
+                raise UserError(
+                    Fault.USAGE, f"there is no effort {value[:60]!r}", f"One of: {_UNSET}, low, …"
+                )
+            models = replace(self._settings.models, effort=effort)  # type: ignore[arg-type]  # checked above
+            self._settings = replace(self._settings, models=models)
+            await self.use_model(self._runtime.model.name)
+        else:
+            raise UserError(Fault.USAGE, f"there is no option {option[:60]!r}", f"Options: {MODEL}, {EFFORT}")
+
+    async def use_model(self, name: str) -> None:
+        """Use another model from the next request on. Raises UserError."""
+        models = ModelSelection(settings=self._settings, env=os.environ, cache=self._home.cache)
+        await self._runtime.switch_model(
+            models.create_model(name, make_notice_callback(self._runtime.session))
+        )
+
+    def _list_models(self) -> list[tuple[str, str]]:
+        """Return the models that are known without asking a server; read once."""
+        if not self._offers:
+            from agent.model.model_offers import OFFLINE, list_known_offers
+
+            selection = ModelSelection(settings=self._settings, env=os.environ, cache=self._home.cache)
+            known = [*list_known_offers(selection, [self._name]), OFFLINE]
+            self._offers = [(each.name, each.source) for each in known]
+        return list(self._offers)
