@@ -6,6 +6,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from acp.helpers import update_agent_message_text
 from acp.schema import (
     ConfigOptionUpdate,
     Cost,
@@ -25,6 +26,7 @@ from agent.session.usage_report import UsageReport
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.loop import HarnessText
+from cli.invocation import NO_MODEL
 from cli.protocols.acp.command_offers import list_commands
 from cli.protocols.acp.config_options import ConfigOptions
 from cli.protocols.acp.editor_client import EditorClient
@@ -251,9 +253,9 @@ class ClientSession:
 
     def _tell_notices(self) -> None:
         """Tell the user once what is not as they may expect."""
-        from acp.helpers import update_agent_message_text
-
         for notice in self._notices:
+            if notice == NO_MODEL and self.runtime.model.name != "offline":  # the client has chosen one
+                continue
             self._send(update_agent_message_text(f"patchwright: {sanitize_text(notice)}\n\n"))
         self._notices.clear()
 

@@ -134,6 +134,9 @@ class Editor:
         model = script(root.parent, turns, f"{root.name}-{name}.json")
         self.run(self.connection.set_config_option("model", session, model))
 
+    def set_mode(self, session: str, mode: str) -> None:
+        self.run(self.connection.set_session_mode(mode_id=mode, session_id=session))
+
     def prompt(self, session: str, *content: Any) -> Any:
         return self.run(self.send_prompt(session, *content))
 

@@ -1,0 +1,223 @@
+"""What a client decides and changes: permissions, modes, options, answers to questions, servers; and agents."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import acp
+import pytest
+from acp.schema import EnvVariable, HttpMcpServer, McpServerStdio
+
+from tests.cli.protocols.acp.conftest import FIX
+from tests.cli.protocols.acp.editor import Editor, Repo, call, script, wait_until
+
+pytestmark = pytest.mark.slow
+
+MCP_SERVER = Path(__file__).parents[3] / "tools" / "mcp" / "server.py"
+
+PUSH = call("shell", command="git push origin main")
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "allowed"),
+    [("allow-once", 2, 2), ("allow-session", 1, 2), ("reject-once", 2, 0), ("", 2, 0)],
+)
+def test_an_action_waits_for_the_clients_answer(
+    editor: Editor, shop: Repo, answer: str, asked: int, allowed: int
+) -> None:
+    """Once is for this turn, as in the terminal; for the session is beyond it."""
+    turn = [{"calls": [PUSH]}, {"text": "Done."}]
+    session = editor.open(shop.root, [*turn, *turn])
+    editor.choose = lambda call: answer
+    editor.prompt(session, "push it")
+    editor.prompt(session, "push it again")
+    assert len(editor.asked) == asked
+    first = editor.asked[0]
+    assert first["options"] == ["allow_once", "allow_always", "reject_once"]
+    assert first["title"] == "shell: git push origin main"
+    assert first["kind"] == "execute"
+    assert first["toolCallId"] in editor.read_calls(session)
+    results = [each["content"][0]["content"]["text"] for each in editor.read_calls(session).values()]
+    assert sum("denied" not in each for each in results) == allowed
+
+
+def test_cancel_ends_a_turn_that_waits_for_permission(editor: Editor, shop: Repo) -> None:
+    session = editor.open(shop.root, [{"calls": [PUSH]}, {"text": "never"}])
+    editor.choose = lambda call: "never"
+    answer = editor.spawn(editor.send_prompt(session, "push it"))
+    editor.run(wait_until(lambda: editor.asked != []))
+    editor.run(editor.connection.cancel(session_id=session))
+    assert answer.result(30).stop_reason == "cancelled"
+
+
+def test_an_edit_is_shown_before_it_is_allowed(editor: Editor, shop: Repo) -> None:
+    shop.write(".github/workflows/a.yml", "on: push\n")
+    change = call("edit", path=".github/workflows/a.yml", old="push", new="pull_request")
+    session = editor.open(shop.root, [{"calls": [change]}, {"text": "Done."}])
+    editor.prompt(session, "change the trigger")
+    [asked] = editor.asked
+    assert asked["content"][-1] == {
+        "type": "diff",
+        "path": str(shop.root / ".github/workflows/a.yml"),
+        "oldText": "push",
+        "newText": "pull_request",
+    }
+    assert shop.read(".github/workflows/a.yml") == "on: pull_request\n"
+
+
+def test_modes_change_what_is_allowed_and_plan_outlives_a_restart(editor: Editor, shop: Repo) -> None:
+    turns = [
+        {"expect": ["[Plan mode"], "calls": [FIX]},
+        {"text": "Planned."},
+        {"calls": [FIX]},
+        {"text": "Done."},
+    ]
+    session = editor.open(shop.root, turns)
+    editor.set_mode(session, "plan")
+    editor.run(editor.connection.close_session(session_id=session))
+    loaded = editor.run(
+        editor.connection.resume_session(cwd=str(shop.root), session_id=session, mcp_servers=[])
+    )
+    assert loaded.modes.current_mode_id == "plan"
+    assert [each.id for each in loaded.modes.available_modes] == ["plan", "ask", "auto"]
+    editor.use_script(session, shop.root, turns)
+    editor.prompt(session, "how would you do it?")
+    assert editor.find_call(session, "edit cart.py")["status"] == "failed"
+    assert "items[1:]" in shop.read("cart.py")
+    editor.set_mode(session, "ask")
+    editor.prompt(session, "do it")
+    assert "items[1:]" not in shop.read("cart.py")
+    changes = [each["currentModeId"] for each in editor.list_updates(session, "current_mode_update")]
+    assert changes == ["plan", "ask"]
+    with pytest.raises(acp.RequestError, match="there is no mode 'yolo'"):
+        editor.set_mode(session, "yolo")
+
+
+def test_no_mode_is_wider_than_the_settings(tmp_path: Path, shop: Repo) -> None:
+    model = script(tmp_path, [{"calls": [FIX]}, {"text": "Done."}])
+    home = tmp_path / "home"
+    editor = Editor(home, "--model", model, "--mode", "read-only", capabilities={}).start()
+    session = editor.run(editor.connection.new_session(cwd=str(shop.root), mcp_servers=[]))
+    assert "auto" not in [each.id for each in session.modes.available_modes]
+    with pytest.raises(acp.RequestError, match="the mode is set to read-only"):
+        editor.set_mode(session.session_id, "auto")
+    editor.prompt(session.session_id, "change it")
+    assert "items[1:]" in shop.read("cart.py")
+    assert editor.stop() == 0
+
+
+def test_the_model_and_its_effort_are_options(editor: Editor, shop: Repo) -> None:
+    session = editor.open(shop.root)
+    other = script(shop.root.parent, [{"text": "I am another."}], "other.json")
+    changed = editor.run(editor.connection.set_config_option("model", session, other))
+    assert [(each.id, each.current_value) for each in changed.config_options] == [
+        ("model", other),
+        ("effort", "default"),
+    ]
+    changed = editor.run(editor.connection.set_config_option("effort", session, "high"))
+    assert changed.config_options[1].current_value == "high"
+    editor.prompt(session, "who are you?")
+    assert editor.read_text(session).startswith("I am another.")
+    assert len(editor.list_updates(session, "config_option_update")) == 2
+    for option, value in (
+        ("model", "nobody/nothing"),
+        ("effort", "huge"),
+        ("colour", "red"),
+        ("model", True),
+    ):
+        with pytest.raises(acp.RequestError):
+            editor.run(editor.connection.set_config_option(option, session, value))
+
+
+def test_a_missing_key_is_told_with_the_way_to_give_it(editor: Editor, shop: Repo) -> None:
+    session = editor.open(shop.root)
+    with pytest.raises(acp.RequestError, match="OPENAI_API_KEY"):
+        editor.run(editor.connection.set_config_option("model", session, "openai/gpt-5"))
+    with pytest.raises(acp.RequestError, match="keys of models are read from the environment"):
+        editor.run(editor.connection.authenticate(method_id="login"))
+
+
+QUESTION = call(
+    "ask_user",
+    questions=[{"question": "Which one?", "options": ["a: the first", "b: the second"], "several": False}],
+)
+
+
+@pytest.mark.parametrize(
+    ("filled", "heard"),
+    [
+        ({"choice": "b"}, "The user answers: b"),
+        ({"answer": "neither"}, "The user answers: neither"),
+        (None, "gave no answer"),
+    ],
+)
+def test_a_question_of_the_model_is_a_form(
+    editor: Editor, shop: Repo, filled: dict[str, Any] | None, heard: str
+) -> None:
+    session = editor.open(shop.root, [{"calls": [QUESTION]}, {"expect": [heard], "text": "I see."}])
+    editor.fill = filled
+    editor.prompt(session, "do one of them")
+    [(message, form)] = editor.forms
+    assert message == "Which one?"
+    choice = form["properties"]["choice"]
+    assert [(each["const"], each["title"]) for each in choice["oneOf"]] == [
+        ("a", "a: the first"),
+        ("b", "b: the second"),
+    ]
+    assert editor.read_text(session).startswith("I see.")
+
+
+def test_servers_of_the_client_are_started_and_asked_about(editor: Editor, shop: Repo) -> None:
+    shop.write("server.py", MCP_SERVER.read_text("utf-8"))
+    shop.commit_all()
+    server = McpServerStdio(
+        name="my notes",
+        command=sys.executable,
+        args=[str(shop.root / "server.py")],
+        env=[EnvVariable(name="NOTES", value="a b")],
+    )
+    remote = HttpMcpServer(type="http", name="remote", url="https://example.org/mcp", headers=[])
+    session = editor.open(
+        shop.root,
+        [
+            {"calls": [call("mcp__my-notes__add", a=20, b=22)]},
+            {"text": "Done."},
+        ],
+        servers=[server, remote],
+    )
+    editor.prompt(session, "use the server")
+    [asked] = editor.asked
+    assert asked["title"].startswith("mcp__my-notes__add: add ")
+    assert "42" in editor.find_call(session, "mcp__my-notes__add")["content"][0]["content"]["text"]
+    assert "MCP server remote is not used: only servers with a command are supported" in editor.read_text(
+        session
+    )
+
+
+def test_agents_are_nested_tool_calls(editor: Editor, shop: Repo) -> None:
+    child = script(
+        shop.root.parent,
+        [{"calls": [call("read", path="cart.py")]}, {"text": "It is in cart.py."}],
+        "child.json",
+    )
+    config = editor.home / "patchwright" / "config"
+    (config / "agents").mkdir(exist_ok=True)
+    (config / "agents" / "finder.md").write_text(
+        f"---\nname: finder\ndescription: finds\ntools: Read\nmodel: {child}\n---\nFind it.\n", "utf-8"
+    )
+    session = editor.open(
+        shop.root,
+        [{"calls": [call("delegate", agent="finder", task="Where is the total?")]}, {"text": "Found."}],
+    )
+    editor.prompt(session, "where is the total?")
+    calls = editor.read_calls(session)
+    [delegate] = [each for each in calls.values() if each["title"].startswith("delegate")]
+    [agent] = [each for each in calls.values() if each["title"].startswith("finder")]
+    [read] = [each for each in calls.values() if each["title"] == "read cart.py"]
+    assert "Where is the total?" in agent["title"]
+    assert agent["status"] == read["status"] == delegate["status"] == "completed"
+    assert agent["_meta"]["patchwright"]["parentToolCallId"] == delegate["toolCallId"]
+    assert read["_meta"]["patchwright"]["parentToolCallId"] == agent["toolCallId"]
+    assert "It is in cart.py." in agent["content"][0]["content"]["text"]
