@@ -19,17 +19,11 @@ VARIABLE = "ACP_NPM_SDK"
 """Folder in which `npm install @agentclientprotocol/sdk` was run."""
 
 
-def find_sdk() -> str:
-    """Return the reason why the SDK cannot be used, "" if it can."""
-    if shutil.which("node") is None:
-        return "there is no node"
-    folder = Path(os.environ.get(VARIABLE, "/nonexistent"), "node_modules", "@agentclientprotocol", "sdk")
-    return (
-        "" if folder.is_dir() else f"{VARIABLE} names no folder with the npm package @agentclientprotocol/sdk"
-    )
+SDK = Path(os.environ.get(VARIABLE, "/nonexistent"), "node_modules", "@agentclientprotocol", "sdk")
 
 
-@pytest.mark.skipif(bool(find_sdk()), reason=find_sdk() or "it is there")
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+@pytest.mark.skipif(not SDK.is_dir(), reason=f"{VARIABLE} names no folder with the package")
 def test_the_npm_client_drives_a_session(tmp_path: Path, shop: Repo) -> None:
     turns = [
         {"calls": [call("shell", command="git push origin main")]},
@@ -40,8 +34,9 @@ def test_the_npm_client_drives_a_session(tmp_path: Path, shop: Repo) -> None:
     program = Path(__file__).with_name("npm_client.mjs")
     command = [*PATCHWRIGHT, "acp", "--model", script(tmp_path, turns)]
     done = subprocess.run(
-        ["node", program, os.environ[VARIABLE], shop.root, *command],
+        ["node", program, SDK, shop.root, *command],
         env=environment,
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=90,
