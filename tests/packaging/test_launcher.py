@@ -13,6 +13,7 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 
 HEAVY = {
+    "acp",
     "litellm",
     "git",
     "prompt_toolkit",
