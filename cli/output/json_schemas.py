@@ -59,6 +59,19 @@ def build_result_schema() -> dict[str, Any]:
     return _add_title("Patchwright result", f"urn:patchwright:result:{FORMAT}", "", schema)
 
 
+_TOOL = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+        "description": {"type": "string"},
+        "parameters": {"type": "object"},
+        "reads_only": {"type": "boolean"},
+    },
+    "required": ["name"],
+}
+"""A tool of the program that drives a session."""
+
+
 def build_input_schema() -> dict[str, Any]:
     """Build the schema of one line that `--input stream-json` accepts."""
 
@@ -68,7 +81,7 @@ def build_input_schema() -> dict[str, Any]:
 
     text = {"type": "string", "minLength": 1}
     lines = [
-        build_line_schema("prompt", "text", text=text),
+        build_line_schema("prompt", "text", text=text, schema={"type": ["object", "boolean"]}),
         build_line_schema("steer", "text", text=text),
         build_line_schema("interrupt"),
         build_line_schema("stop"),
@@ -80,6 +93,21 @@ def build_input_schema() -> dict[str, Any]:
             verdict={"enum": ["allow", "deny"]},
             reason={"type": "string"},
         ),
+        build_line_schema(
+            "configure",
+            tools={"type": "array", "items": _TOOL},
+            deltas={"type": "boolean"},
+            answers={"type": "boolean"},
+        ),
+        build_line_schema(
+            "tool-result",
+            "id",
+            "text",
+            id={"type": "string"},
+            text={"type": "string"},
+            failed={"type": "boolean"},
+        ),
+        build_line_schema("answer", "id", "text", id={"type": "string"}, text={"type": "string"}),
     ]
     return _add_title("Patchwright input", "urn:patchwright:input:1", "", {"oneOf": lines})
 

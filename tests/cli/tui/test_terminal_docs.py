@@ -53,6 +53,9 @@ def test_the_lines_of_the_driving_page_fit_the_schema(tmp_path: Path) -> None:
         "interrupt",
         "stop",
         "decision",
+        "configure",
+        "tool-result",
+        "answer",
     }
     for line in lines:
         schema.validate(json.loads(line))
