@@ -32,7 +32,7 @@ class ContextSettings:
     outputs: Outputs = "outlined"
     # Both limits hold whatever the window: every further step pays for all of them again, and answers get worse with
     # length, so a large window is no reason to fill it. Measured on real runs: see docs/context.md.
-    recent: int = 3_000
+    recent: int = 2_500
     batch: int = 8_000
 
 

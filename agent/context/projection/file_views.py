@@ -1,7 +1,8 @@
 """File views in outputs: recognise numbered lines by their form, and find the lines that can be left out.
 
 Left out are the insides of long docstrings and comments, and bodies far from the requested lines; headings of
-definitions are kept. A view covers an explicit range, the surroundings of one line, or a file from its top.
+definitions, short bodies and all that the focus points at are kept (`focus`). A view covers an explicit range, the
+surroundings of one line, or a file from its top.
 """
 
 from __future__ import annotations
@@ -11,6 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from agent.context.projection.definitions import (
+    Definition,
+    find_definitions,
+    find_lists,
+    is_heading,
+    measure_indent,
+)
+from agent.context.projection.focus import Points
 
 MIN_VIEW = 30
 """Numbered lines from which a view is worth shortening."""
@@ -30,15 +40,18 @@ NEAR = 5
 LONGEST = 30
 """Lines of that definition kept after the requested ones."""
 
+POINTED_AT = 80
+"""Lines kept of a definition that the focus points at, or around the requested line, its docstring included."""
+
+SHORT = 6
+"""Lines of a definition that stays whole: to leave it out saves little, and the next edit may be there."""
+
 PROSE = (".md", ".rst", ".txt", ".adoc", ".html")
 """Suffixes of files without comments, whose headings do not summarise the text below them."""
 
+_NOTHING = Points()
 _NUMBERED = re.compile(r"\s*(\d+)(?:[:|\t]|→)(.*)", re.DOTALL)
 _QUOTES = re.compile(r"[rRbBuUfF]{0,2}(\"\"\"|''')")
-_HEADING = re.compile(
-    r"\s*(?:(?:async |export |default |pub(?:\([a-z]+\))? |public |private |protected |static |abstract |final )*"
-    r"(?:def|class|func|function|fn|struct|enum|trait|interface|impl|type|module|mod|namespace|package)\s+\w|@\w)"
-)
 _STATEMENT = re.compile(
     r"\s*(?:def |class |return\b|raise |import |from \S+ import |@\w|try:|else:|(?:if|for|while|with|elif) .*:$"
     r"|self\.\w+ ?=|[\w.]+ = )"
@@ -67,28 +80,31 @@ def parse_lines(text: str) -> tuple[Line, ...]:
     return tuple(found)
 
 
-def find_elidable_lines(lines: Sequence[Line], data: Mapping[str, Any]) -> set[int]:
+def find_elidable_lines(
+    lines: Sequence[Line], data: Mapping[str, Any], points: Points = _NOTHING
+) -> set[int]:
     """Return the indices of the lines of a view that can be left out. data: facts of the output.
 
     `asked` in `data` gives the first and last requested line; without it the view is from the top.
+    points: names and lines whose definitions stay
     """
     start, end = _find_view(lines)
     small, prose = 0 < (data.get("lines") or 0) <= SMALL, str(data.get("path", "")).lower().endswith(PROSE)
     if end - start < MIN_VIEW or small or prose:
         return set()
-    view = lines[start:end]
+    view, asked = lines[start:end], _get_requested_range(data)
     if "diff" in data:
-        return _find_far_lines(view, start, _get_requested_range(data))
-    near = _find_nearby_range(view, _get_requested_range(data))
-    out = {
-        i
-        for block in _find_comment_blocks(view)
-        for i in block
-        if not _is_within(view[i], *(_get_requested_range(data) or (0, 0)))
-    }
-    far = [i for i in range(len(view)) if i not in near]
-    if sum(bool(_HEADING.match(view[i].text)) for i in far) > 1:
-        out.update(i for i in far if not _HEADING.match(view[i].text))
+        return _find_far_lines(view, start, asked)
+    texts = [line.text for line in view]
+    definitions = find_definitions(texts)
+    whole = {i for i, line in enumerate(view) if asked is not None and _is_within(line, *asked)}
+    whole |= _find_pointed_at(view, definitions, asked, points)
+    near = whole | set(_find_nearby_range(view, asked))
+    out = {i for block in _find_comment_blocks(view) for i in block if i not in whole}
+    if sum(is_heading(text) for i, text in enumerate(texts) if i not in near) > 1:
+        kept = [range(each.start, each.end) for each in definitions if each.end - each.start <= SHORT]
+        near.update(i for each in (*kept, *find_lists(texts)) for i in each)
+        out.update(i for i, text in enumerate(texts) if i not in near and not is_heading(text))
     return {start + i for run in group_runs(out) if len(run) >= MIN_GAP for i in run}
 
 
@@ -136,6 +152,26 @@ def _find_far_lines(view: Sequence[Line], start: int, asked: tuple[int, int] | N
     return {i for run in group_runs(far) if len(run) >= MIN_GAP for i in run}
 
 
+def _find_pointed_at(
+    view: Sequence[Line], definitions: Sequence[Definition], asked: tuple[int, int] | None, points: Points
+) -> set[int]:
+    """Return the indices of definitions that the focus names or points into, and of the one around the request."""
+    found: set[int] = set()
+    for each in definitions:
+        if each.name in points.names:
+            found.update(range(each.start, min(each.end, each.start + POINTED_AT)))
+    top = view[0].number or 0
+    at = [line - top for line in points.lines]
+    for i in at:
+        found.update(range(max(i - NEAR, 0), min(i + NEAR + 1, len(view))))
+    if asked is not None:
+        at.append(min(max(asked[0] - top, 0), len(view) - 1))
+    for i in at:
+        if around := [each for each in definitions if each.start <= i < each.end]:
+            found.update(range(around[-1].start, min(around[-1].end, i + POINTED_AT)))
+    return found
+
+
 def _find_nearby_range(view: Sequence[Line], asked: tuple[int, int] | None) -> range:
     """Return the indices to keep: the requested lines with their surroundings, and the enclosing definition."""
     top = view[0].number or 0
@@ -143,19 +179,13 @@ def _find_nearby_range(view: Sequence[Line], asked: tuple[int, int] | None) -> r
         return range(TOP)
     first, last = max(asked[0] - top, 0), min(max(asked[1] - top, 0), len(view) - 1)
     start = end = min(first, len(view) - 1)
-    while start > 0 and not _HEADING.match(view[start].text):
+    while start > 0 and not is_heading(view[start].text):
         start -= 1
-    depth = _measure_indent(view[start].text)
+    depth = measure_indent(view[start].text)
     end = max(last, start) + 1
-    while end < len(view) and not (
-        _HEADING.match(view[end].text) and _measure_indent(view[end].text) <= depth
-    ):
+    while end < len(view) and not (is_heading(view[end].text) and measure_indent(view[end].text) <= depth):
         end += 1
     return range(max(min(start, first - NEAR), 0), max(min(end, last + LONGEST), last + NEAR))
-
-
-def _measure_indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _is_within(line: Line, first: int, last: int) -> bool:

@@ -16,6 +16,7 @@ from agent.context.context_settings import Outputs
 from agent.context.projection import references
 from agent.context.projection.digest import KnownWords
 from agent.context.projection.file_views import Line, find_elidable_lines, group_runs, parse_lines
+from agent.context.projection.focus import Focus
 from agent.context.projection.repeated_lines import LEAST, Reference, VisibleLines
 from agent.model.protocol import AssistantMessage, Message, ToolMessage
 from tools.core.action import Action
@@ -40,6 +41,7 @@ class OutputDeduplicator:
         """Forget the messages: they follow again."""
         self._visible = VisibleLines()
         self._known = KnownWords()
+        self._focus = Focus()
         self._referred: dict[str, str] = {}  # call → output that was not sent in full
 
     def add_message(self, message: Message) -> None:
@@ -48,6 +50,7 @@ class OutputDeduplicator:
             return
         if isinstance(message, ToolMessage):  # in short form: the next output cannot share its ending
             self._visible.count_repeated_end([])
+        self._focus.add_message(message)
         texts = [message.text]
         if isinstance(message, AssistantMessage):
             texts += [str(value) for each in message.actions for value in each.arguments.values()]
@@ -62,6 +65,8 @@ class OutputDeduplicator:
         if self.how == "whole":
             return text
         data = data or {}
+        if self.how == "outlined":
+            self._focus.add_output(action.tool, text, data, failed=failed)
         lines = list(parse_lines(text))
         file = str(data.get("path", "")) if "first" in data else ""
         call = f"{action.tool} {json.dumps(dict(action.arguments), sort_keys=True, default=repr)}"
@@ -74,7 +79,8 @@ class OutputDeduplicator:
         body = lines[: len(lines) - ended]
         gaps: list[range] = []
         if self.how == "outlined" and "first" in data:
-            gaps = list(group_runs(find_elidable_lines(body, data) - self._find_repeated_lines(body, file)))
+            omitted = find_elidable_lines(body, data, self._focus.find_points(file))
+            gaps = list(group_runs(omitted - self._find_repeated_lines(body, file)))
         parts = self._iter_parts(
             body, gaps, OutputSource(tool=action.tool, ref=ref, file=file, has_verdict="report" in data)
         )

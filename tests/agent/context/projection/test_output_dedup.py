@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from agent.context.projection.definitions import find_definitions, find_lists
 from agent.context.projection.file_views import find_elidable_lines, parse_lines
+from agent.context.projection.message_slots import NoteMessage
 from agent.context.projection.output_dedup import OutputDeduplicator
 from agent.context.projection.projection import Projection
 from agent.events import (
@@ -20,7 +24,7 @@ from agent.events import (
     Prompt,
     SessionStart,
 )
-from agent.model.protocol import AssistantMessage
+from agent.model.protocol import AssistantMessage, Message, UserMessage
 from tools.core.action import Action
 
 AS_ABOVE = re.compile(r"^\[… (\d+)–(\d+) as above")
@@ -272,3 +276,149 @@ def test_a_failing_call_made_again_shows_nothing_new() -> None:
     assert entering.reduce_output(text, act("edit"), {}, "e1", failed=True) == text
     for again in ("e2", "e3", "e4"):
         assert entering.reduce_output(text, act("edit"), {}, again, failed=True) != text
+
+
+LIBRARY = [
+    "from django.db.backends.ddl_references import (",
+    *(f"    Reference_{n}," for n in range(14)),
+    ")",
+    "",
+    "class Schema(Base):",
+    '    """Say what the class is for.',
+    *(f"    More words about part {n}." for n in range(20)),
+    '    """',
+    "",
+    "    def quote_name(self,",
+    "        name,",
+    "        *,",
+    "        raw=False,",
+    "    ):",
+    *(f"        name = quote_{n}(name)" for n in range(40)),
+    "",
+    "    @cached",
+    "    def drop_index(self, name):",
+    '        """Drop it.',
+    *(f"        Words about dropping {n}." for n in range(9)),
+    '        """',
+    *(f"        self.execute_{n}(name)" for n in range(20)),
+    "",
+    "    def short(self):",
+    "        return drop(self)",
+    "",
+    "    def last(self):",
+    *(f"        self.end_{n}()" for n in range(40)),
+]
+PLACE = {"path": "db/schema.py", "first": 1, "last": len(LIBRARY), "lines": 900}
+DROP = [line for line in numbered(LIBRARY).splitlines() if "dropping" in line or "execute_" in line]
+
+GO_ON = [AssistantMessage(text="On.")] * 4
+
+
+def view_library(*before: Message, asked: int | None = None, output: tuple[str, str] = ("", "")) -> str:
+    entering = OutputDeduplicator("outlined")
+    for message in before:
+        entering.add_message(message)
+    if output[0]:
+        data = {"search": {"places": [["db/schema.py", 105]]}}.get(output[0], {})
+        failed = output[0] in ("shell", "run_tests")
+        entering.reduce_output(output[1], act(output[0]), data, "e6", failed=failed)
+    data = PLACE if asked is None else {**PLACE, "asked": [asked, asked]}
+    return entering.reduce_output(numbered(LIBRARY), act(path="db/schema.py"), data, "e7")
+
+
+def item(text: str, status: str = "open") -> dict[str, str]:
+    return {"text": text, "status": status}
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"before": UserMessage(text="drop_index forgets the second name.")},
+        {"before": AssistantMessage(text="I look at `Schema.drop_index` next.")},
+        {"before": AssistantMessage(text="", actions=(act("plan", items=[item("Change drop_index")]),))},
+        {"before": NoteMessage(text="The tests fail: test_drop: AttributeError in drop_index")},
+        {"output": ("run_tests", 'File "/p/db/schema.py", line 105, in run\n    KeyError: 3')},
+        {"output": ("shell", "db/schema.py:105: error: Too many arguments")},
+        {"output": ("search", "db/schema.py\n  105: self.execute")},
+        {"output": ("code", "1. db/schema.py Schema.drop_index")},
+    ],
+    ids=["task", "reasoning", "plan", "failed tests", "traceback", "compiler", "search", "localiser"],
+)
+def test_the_definition_that_is_pointed_at_is_whole(sent: dict[str, Any]) -> None:
+    text = view_library(*[each for each in [sent.get("before")] if each], output=sent.get("output", ("", "")))
+    assert [line for line in DROP if line not in text.splitlines()] == []
+    assert "self.end_20()" not in text, "nothing points there"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        (),
+        (UserMessage(text="drop_index is slow"), UserMessage(text="Something else now.")),
+        (AssistantMessage(text="", actions=(act("plan", items=[item("drop_index", "done")]),)), *GO_ON),
+        [AssistantMessage(text="`drop_index`"), *GO_ON],
+        (UserMessage(text="Drop the index and end it."),),
+    ],
+    ids=["nothing", "an older task", "a finished item", "an older step", "words that are no code"],
+)  # fmt: skip
+def test_what_is_not_pointed_at_any_more_is_outlined(before: Sequence[Message]) -> None:
+    text = view_library(*before).splitlines()
+    assert not set(DROP) & set(text)
+
+
+def test_a_search_with_many_hits_points_at_nothing() -> None:
+    entering = OutputDeduplicator("outlined")
+    hits = {"places": [["db/schema.py", n] for n in range(1, 100)]}
+    entering.reduce_output("many", act("search"), hits, "e6")
+    text = entering.reduce_output(numbered(LIBRARY), act(path="db/schema.py"), PLACE, "e7").splitlines()
+    assert not set(DROP) & set(text)
+
+
+def test_imports_and_signatures_are_not_cut_within_their_list() -> None:
+    whole = numbered(LIBRARY).splitlines()
+    text = view_library().splitlines()
+    assert set(whole[:16]) <= set(text), "the import to its bracket"
+    first = next(i for i, line in enumerate(LIBRARY) if "quote_name" in line)
+    assert set(whole[first : first + 5]) <= set(text), "the signature to its bracket"
+    assert whole[first + 10] not in text
+
+
+def test_the_definition_around_the_requested_line_keeps_its_docstring_and_short_ones_stay() -> None:
+    at = next(i for i, line in enumerate(LIBRARY) if "execute_3" in line) + 1
+    text = view_library(asked=at)
+    assert [line for line in DROP if line not in text.splitlines()] == []
+    assert "return drop(self)" in text
+    assert "More words about part 9." not in text
+    assert "self.end_20()" not in text
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        (["func (r *Reader) Read(p []byte) (int, error) {", "\treturn 0, nil", "}", "type Row struct {", "}"],
+         ["Read", "Row"]),
+        (["export class Cart {", "}", "async function load() {", "  return 1", "}"], ["Cart", "load"]),
+        (["pub fn parse(s: &str) -> Row {", "}", "impl Row {", "    fn size(&self) -> u8 {", "    }", "}"],
+         ["parse", "Row", "size"]),
+    ],
+    ids=["go", "javascript", "rust"],
+)  # fmt: skip
+def test_definitions_of_other_languages_have_their_names(lines: list[str], names: list[str]) -> None:
+    assert [each.name for each in find_definitions(lines)] == names
+
+
+def test_lists_end_at_their_bracket() -> None:
+    lines = [
+        "import {",
+        "  a,",
+        "  b",
+        "} from 'x'",
+        "function f(",
+        "  a,",
+        ") {",
+        "  g(",
+        "}",
+        "from x import y",
+    ]
+    assert list(find_lists(lines)) == [range(4), range(4, 7)]
+    assert list(find_lists(["import (", *["x"] * 90])) == [], "one without an end in the view is no list"
