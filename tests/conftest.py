@@ -164,6 +164,7 @@ def isolated(monkeypatch: pytest.MonkeyPatch, surroundings: _Surroundings) -> Pa
         "PATCHWRIGHT_HOME": f"{home}/patchwright",
         "GIT_CONFIG_GLOBAL": f"{home}/gitconfig",
         "GIT_CONFIG_NOSYSTEM": "1",
+        "CI": "true",  # no offers for what this machine happens to have
         "PATH": surroundings.path,
         **{variable: f"{home}/{folder}" for variable, folder in _XDG.items()},
     }

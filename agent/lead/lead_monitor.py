@@ -7,12 +7,15 @@ the changes that the offline engine finds meanwhile. All of it are ordinary acti
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from agent.context.profile.profiles import is_below_a_billion
 from agent.events import End, Event, MessageEvent, ObservationEvent, Prompt, Signal
 from agent.lead.idle_replies import IdleReplies
+from agent.lead.lead_clock import LeadClock
 from agent.lead.lead_settings import LeadSettings
 from agent.model.protocol import LoopingReply, Model, Reply
 from agent.monitor.answers import (
@@ -38,6 +41,15 @@ if TYPE_CHECKING:
 ENGINE_SECONDS = 45
 """Budget of the offline engine: a model on a processor takes as long for a reply or two."""
 
+ENGINE_HEAD = 10.0
+"""Seconds for which a small model waits for the engine before its first question: most searches end by then."""
+
+CHOICES = 2
+"""Questions with candidates of the engine, before the first of them is written where that is allowed unasked."""
+
+FORMS = 3
+"""Forms of the question for a function anew (`function_questions`): each is asked before one is asked again."""
+
 WARMER = 0.8
 """Temperature after a proposal that was made before, or was none: the likeliest reply did not help."""
 
@@ -53,6 +65,7 @@ class Lead(Monitor):
             lambda: runtime.profile.profile.name != "generic",
         )
         self._prompt = ""
+        self._clock = LeadClock(purse=runtime.purse)
         self._reset()
 
     def _reset(self) -> None:
@@ -63,6 +76,7 @@ class Lead(Monitor):
         self._failed_edit = False
         self._given_up = False
         self._numbers = 0
+        self._choices = 0
         self._warm = False
 
     def handle_event(self, event: Event) -> None:
@@ -144,9 +158,19 @@ class Lead(Monitor):
     def _has_to_lead(self) -> bool:
         if self._given_up or self._settings.when == "never":
             return False
-        if self._settings.when == "auto" and self._replies.count < self._settings.after:
+        if self._settings.when == "auto" and not (self._is_stuck() or self._is_too_weak):
             return False
         return self._is_about_tests()
+
+    def _is_stuck(self) -> bool:
+        """Whether the last replies led nowhere; one is enough where a third of the time has gone."""
+        count = self._replies.count
+        return count >= self._settings.after or (count > 0 and self._clock.is_third_gone)
+
+    @property
+    def _is_too_weak(self) -> bool:
+        """Whether the model is of a size that drives no session, by its name."""
+        return self._is_small and is_below_a_billion(self._runtime.loop.model.name)
 
     def _is_about_tests(self) -> bool:
         from agent.verify.prompt_intent import asks_for_passing_tests, asks_for_repair, asks_to_change_nothing
@@ -163,30 +187,46 @@ class Lead(Monitor):
         from agent.lead.led_work import LedWork
         from agent.lead.suspects import find_suspects
 
+        began = time.monotonic()
         report = await self._run_tests()
+        self._clock.tests = time.monotonic() - began
         if report.get("outcome") != "failed":
             self._given_up = True
             return None
-        why = f"{self._replies.count} replies led nowhere" if self._replies.count else "as asked for"
-        detail = f"{why}: the harness leads, and asks for one change at a time"
+        detail = f"{self._explain()}: the harness leads, and asks for one change at a time"
         self._runtime.session.append(Signal(name="model", detail=detail))
         runtime = self._runtime
-        work = LedWork(workspace=runtime.workspace, task=self._prompt, report=report)
+        work = LedWork(
+            workspace=runtime.workspace, task=self._prompt, report=report, asks_anew=self._is_too_weak
+        )
         found = await runtime.run_harness_action("localize", {})
         places = found.data.get("suspects") or found.data.get("repair", {}).get("suspects") or ()
         work.suspects = find_suspects(runtime.workspace, places)[: self._settings.rounds]
         self._work = work
+        budget = int(max(5.0, min(ENGINE_SECONDS, self._clock.reply_seconds / 2)))
         self._engine = asyncio.ensure_future(
-            runtime.run_harness_action("repair", {"budget": ENGINE_SECONDS, "hint": self._prompt[:500]})
+            runtime.run_harness_action("repair", {"budget": budget, "hint": self._prompt[:500]})
         )
-        await asyncio.sleep(0)  # it starts before the model is asked
+        await asyncio.wait({self._engine}, timeout=ENGINE_HEAD if self._is_small else 0)
+        if self._engine.done():
+            await self._collect_candidates(work)
         from agent.lead.led_model import LedModel
 
         self._own = runtime.loop.model
-        runtime.loop.model = LedModel(self._own, work.build_question, self._propose, self._get_warmth)
+        runtime.loop.model = LedModel(
+            self._own, work, self._propose, self._get_warmth, lambda: self._clock.reply_seconds
+        )
         return work
 
+    def _explain(self) -> str:
+        """Return why the harness leads."""
+        if self._replies.count:
+            return f"{self._replies.count} replies led nowhere"
+        return "as asked for" if self._settings.when == "always" else "a model below a billion parameters"
+
     def _get_warmth(self) -> float | None:
+        if self._work is not None and self._work.asks_anew:  # the next question has another form
+            return WARMER if self._rounds > FORMS else None
         return WARMER if self._warm else None
 
     # ── proposals ──────────────────────────────────────────────────────────────────────────────────
@@ -197,6 +237,7 @@ class Lead(Monitor):
         assert work is not None
         await self._collect_candidates(work)
         work.note = ""
+        self._choices += bool(work.candidates)
         work.edits = work.propose(text)
         self._warm = not work.edits
         actions = []
@@ -230,7 +271,8 @@ class Lead(Monitor):
             if await self._verify(work, edits):
                 return [StopTurn(TurnEnd(reason="answer", text=self._describe_success(edits)))]
             work.at += 1
-        if self._rounds >= self._settings.rounds:
+        chosen = self._settings.fallback == "always" and self._choices >= CHOICES
+        if self._rounds >= self._settings.rounds or chosen or not self._clock.has_time:
             return [await self._finish(work)]
         return [TellModel(text=work.build_question())]
 
@@ -259,6 +301,7 @@ class Lead(Monitor):
     async def _finish(self, work: LedWork) -> StopTurn:
         """End the turn without the model's success: by a change of the engine where that is allowed."""
         await self._collect_candidates(work)
+        rounds = self._rounds
         self._release()
         self._given_up = True
         if work.candidates and await self._may_fall_back():
@@ -270,7 +313,7 @@ class Lead(Monitor):
                 return StopTurn(TurnEnd(reason="answer", text=text))
             for edit in reversed(edits):
                 await self._run_edit({"path": edit["path"], "old": edit["new"], "new": edit["old"]})
-        text = f"The model found no change in {self._settings.rounds} proposals that makes the tests pass."
+        text = f"The model found no change in {rounds} proposals that makes the tests pass."
         if work.candidates:
             text += (
                 " The offline engine knows one: run again with --model offline, or set lead.fallback to"

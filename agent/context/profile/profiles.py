@@ -31,6 +31,9 @@ CHARACTERS_PER_TOKEN = 3.2
 _WEAK = re.compile(r"(?<![0-9a-z.])(?:[0-3](?:\.[0-9]+)?b|[1-9][0-9]{1,2}m)\b")
 """Names of models with less than four billion parameters."""
 
+_WEAKEST = re.compile(r"(?<![0-9a-z.])(?:0?\.[0-9]+b|[1-9][0-9]{1,2}m)\b")
+"""Names of models with less than one billion parameters."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
@@ -80,6 +83,11 @@ def explain_profile(setting: str, window: int, model: str) -> tuple[Profile, str
     if (size := _WEAK.search(model.lower())) is not None:
         return PROFILES["small"], f"a small model, by its name ({size[0]})"
     return PROFILES["generic"], f"a window above {SMALL_WINDOW:,} tokens, and no small size in the name"
+
+
+def is_below_a_billion(model: str) -> bool:
+    """Return whether a model has less than a billion parameters, by its name: too few to drive a session."""
+    return _WEAKEST.search(model.lower()) is not None
 
 
 def select_tools(profile: Profile, offered: Sequence[ToolSpec], *, commits: bool = False) -> list[ToolSpec]:

@@ -351,6 +351,10 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             write_line(sanitize_json(json.dumps(more["structured"], ensure_ascii=False)).encode() + b"\n")
         elif output == "text" and end.summary and end.exit_code in ANSWERS:
             write_line(sanitize_text(end.summary).rstrip().encode("utf-8", "replace") + b"\n")
+        if output == "text":
+            from cli.commands.run.server_hint import print_server_hint
+
+            print_server_hint(runtime, home)
         return end.exit_code
     finally:
         if run is not None:

@@ -24,11 +24,10 @@ from cli.tui.conversation.plan_mode import ChatPlanMode
 from cli.tui.conversation.session_history import SessionHistory
 from cli.tui.conversation.work_task import WorkTask
 from cli.tui.frontend import Frontend, Styled
+from cli.tui.questions.after_turn import ask_after_turn
 from cli.tui.questions.approval_prompt import TerminalApprover
 from cli.tui.questions.meaning_question import ask_about_meaning
 from cli.tui.questions.person_channel import TerminalPerson
-from cli.tui.questions.proposal import offer_proposal
-from cli.tui.questions.reproduction_offer import offer_kept_test
 from cli.tui.screen.session_view import THINKING, SessionView
 from sandbox.sanitize import sanitize_text
 from sandbox.secrets.child_environment import redact
@@ -375,8 +374,7 @@ class Chat:
             self.view.echo_prompt(prompt)
         if not self._hung_up:
             await self.planning.handle_turn_end(end)
-            await offer_proposal(self)
-            await offer_kept_test(self)
+            await ask_after_turn(self)
         return end
 
     def _take_notes(self) -> list[str]:

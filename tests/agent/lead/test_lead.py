@@ -12,8 +12,11 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
+from agent.budget.limits import MaxTime
+from agent.budget.purse import Purse
 from agent.events import ActionEvent, AskedAction, End, Event, MessageEvent, ObservationEvent, Signal
 from agent.lead.idle_replies import IdleReplies
+from agent.lead.lead_clock import LeadClock
 from agent.lead.lead_monitor import attach_lead
 from agent.lead.lead_settings import LeadSettings
 from agent.model.protocol import Delta, Reply, Request, TextDelta
@@ -68,12 +71,17 @@ class Talker:
     name = "openai/talker"
     window = 8_192
 
-    def __init__(self, replies: Sequence[str]) -> None:
+    def __init__(self, replies: Sequence[str], name: str = name) -> None:
+        self.name = name
         self._replies = list(replies)
         self.asked: list[str] = []
+        self.read: list[str] = []
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         self.asked.append(request.messages[-1].text)
+        self.read.append(request.system)
+        if not self._replies:
+            await asyncio.Event().wait()  # it never answers
         text = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
         for piece in split_into_pieces(text):
             yield TextDelta(text=piece)
@@ -95,10 +103,14 @@ class Person:
 
 
 def play(
-    shop: Repo, replies: Sequence[str], prompt: str = PROMPT, person: Person | None = None, **lead: Any
+    shop: Repo,
+    replies: Sequence[str] | Talker,
+    prompt: str = PROMPT,
+    person: Person | None = None,
+    **lead: Any,
 ) -> tuple[End, list[Event], list[str]]:
-    settings = replace(settings_for("openai/talker"), lead=LeadSettings(**lead), commit="turn")
-    model = Talker(replies)
+    model = replies if isinstance(replies, Talker) else Talker(replies)
+    settings = replace(settings_for(model.name), lead=LeadSettings(**lead), commit="turn")
 
     async def run() -> tuple[End, list[Event], list[str]]:
         request = SessionRequest(working=shop.root, model=lambda tell: model, env={}, approver=person)
@@ -188,6 +200,54 @@ def test_looping_and_empty_replies_count(shop: Repo) -> None:
     loop = "I will look at the code again to find the error in it. " * 80
     end, events, _ = play(shop, [loop, "", loop, RIGHT])
     assert end.outcome == "done", signals(events)
+
+
+LEAP = "def is_leap(year):\n    return year % 4 == 0 and year % 100 != 0\n"
+LEAP_TESTS = (
+    "from leap import is_leap\n\ndef test_leap():\n    assert is_leap(2000)\n    assert not is_leap(1900)\n"
+)
+MENDED = "def is_leap(year):\n    return year % 400 == 0 or year % 4 == 0 and year % 100 != 0"
+
+
+def test_the_smallest_models_are_led_from_the_start_and_write_what_they_would_copy(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "leap")
+    repo.write("leap.py", LEAP)
+    repo.write("test_leap.py", LEAP_TESTS)
+    repo.commit_all()
+    copied, rambling = f"```python\n{LEAP}```", "\nThis is right because " * 3
+    model = Talker([copied, f"```python\n{MENDED}\n```{rambling}"], "openai/tiny-135m")
+    end, events, asked = play(repo, model)
+    assert (end.outcome, end.files) == ("done", ["leap.py"])
+    assert "a model below a billion parameters: the harness leads" in signals(events)
+    assert "% 100" in asked[0]
+    assert "Write the Python function `is_leap`" in asked[1]
+    assert "% 100" not in asked[1]
+    assert model.read[0] != model.read[1]
+    last = [each for each in events if isinstance(each, MessageEvent)][-1]
+    assert "because" not in last.text, "its reply ends with the block"
+
+
+def test_a_model_that_does_not_answer_in_time_leaves_it_to_the_engine(
+    shop: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LeadClock, "reply_seconds", property(lambda self: 0.05))
+    end, _, asked = play(shop, Talker([]), when="always", fallback="always")
+    assert end.outcome == "done"
+    assert "The offline engine did" in end.summary
+    assert len(asked) == 1
+
+
+def test_the_clock_keeps_time_for_the_end_of_the_turn() -> None:
+    purse = Purse([MaxTime(100)])
+    purse.begin_turn()
+    clock = LeadClock(purse=purse, tests=10.0)
+    assert 60 < clock.reply_seconds < 66
+    assert clock.has_time
+    assert not clock.is_third_gone
+    purse.tally.start_time -= 60
+    assert not clock.has_time
+    assert clock.is_third_gone
+    assert LeadClock(purse=Purse()).has_time
 
 
 def judge(*steps: tuple[str, dict[str, Any], bool], is_weak: bool) -> int:

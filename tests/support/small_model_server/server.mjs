@@ -1,12 +1,12 @@
 // A server of chat completions around a small real model, as careless as such servers are: it takes no tools, and
 // refuses a prompt that its window does not hold.
-//   node server.mjs WEIGHTS.gguf WINDOW
+//   node server.mjs WEIGHTS.gguf WINDOW THREADS
 // prints the port that it listens on, on loopback alone. Needs the package node-llama-cpp.
 import http from "node:http";
 import {getLlama, LlamaLogLevel} from "node-llama-cpp";
 
-const [weights, window] = [process.argv[2], Number(process.argv[3])];
-const llama = await getLlama({gpu: false, build: "never", skipDownload: true, logLevel: LlamaLogLevel.disabled, maxThreads: 2});
+const [weights, window, threads] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
+const llama = await getLlama({gpu: false, build: "never", skipDownload: true, logLevel: LlamaLogLevel.disabled, maxThreads: threads});
 const model = await llama.loadModel({modelPath: weights});
 const sequence = (await model.createContext({contextSize: window})).getSequence();
 let turn = Promise.resolve(); // one sequence: requests are answered one after another
