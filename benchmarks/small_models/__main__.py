@@ -1,9 +1,11 @@
 """How a small real model does on twenty small bugs: alone, the engine without a model, and both together.
 
-    python -m benchmarks.small_models [--folder FOLDER] [--limit SECONDS] [--ways alone,engine,both] [NAME…]
+    python -m benchmarks.small_models [--folder FOLDER] [--limit SECONDS] [--ways alone,engine,both] [--record FILE]
+        [NAME…]
 
 Needs the model of `python -m tests.support.small_model FOLDER`. Each bug is a repository of its own, given to
 `patchwright run` as a new user would. Whether it is mended is judged here, by the tests as they were, in the sandbox.
+With a record, each outcome is kept in a file, and what is in it already is not run again: a run can be broken off.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks._measure import COMMAND, environment
@@ -111,12 +113,38 @@ def _read_ending(output: str) -> str:
     return str(result.get("outcome") or result.get("error") or "")
 
 
-def run_way(way: str, bugs: Sequence[Bug], model: Sequence[str], limit: float) -> None:
+class Record:
+    """Outcomes by way and bug, in a file of JSON lines; without a file nothing is kept."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._known: dict[tuple[str, str], Outcome] = {}
+        lines = path.read_text().splitlines() if path is not None and path.exists() else []
+        for line in lines:
+            entry = json.loads(line)
+            key = (entry.pop("way"), entry.pop("bug"))
+            self._known[key] = Outcome(**entry)
+
+    def find(self, way: str, bug: Bug) -> Outcome | None:
+        """Return the outcome of an earlier run."""
+        return self._known.get((way, bug.name))
+
+    def add(self, way: str, bug: Bug, outcome: Outcome) -> None:
+        """Keep an outcome."""
+        if self._path is not None:
+            with self._path.open("a") as file:
+                file.write(json.dumps({"way": way, "bug": bug.name, **asdict(outcome)}) + "\n")
+
+
+def run_way(way: str, bugs: Sequence[Bug], model: Sequence[str], limit: float, record: Record) -> None:
     """Run one way on every bug; print a row for each, and the sums."""
     print(f"\n{way}:")
     outcomes: list[Outcome] = []
     for bug in bugs:
-        each = run_bug(bug, way, model, limit)
+        known = record.find(way, bug)
+        each = known or run_bug(bug, way, model, limit)
+        if known is None:
+            record.add(way, bug, each)
         outcomes.append(each)
         word = "FALSE DONE" if each.false_done else "mended" if each.mended else "not mended"
         print(
@@ -134,6 +162,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=get_folder(), help="where the model is installed")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for a bug")
     parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--record", type=Path, help="file of outcomes, with which a run goes on")
     parser.add_argument("names", nargs="*", help="bugs; all if none is named")
     options = parser.parse_args()
     if options.ways != "engine" and not is_installed(options.folder):
@@ -141,6 +170,7 @@ def main() -> None:
             f"python -m tests.support.small_model {options.folder} installs the model; it is not there"
         )
     bugs = [bug for bug in BUGS if not options.names or bug.name in options.names]
+    record = Record(options.record)
     print(TARGETS)
     for way in options.ways.split(","):
         with ExitStack() as stack:
@@ -148,7 +178,7 @@ def main() -> None:
             if way != "engine":
                 name, base = stack.enter_context(serve(options.folder))
                 model = ("--model", name, "--api-base", base)
-            run_way(way, bugs, model, options.limit)
+            run_way(way, bugs, model, options.limit, record)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,9 @@ FOLDER = get_folder()  # before a test has another home
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.small_model,
-    pytest.mark.skipif(not is_installed(FOLDER), reason="no small model: python -m tests.support.small_model"),
+    pytest.mark.skipif(
+        not is_installed(FOLDER), reason="no small model: python -m tests.support.small_model"
+    ),
 ]
 
 LIMIT = 25.0
