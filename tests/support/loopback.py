@@ -88,6 +88,7 @@ class Loopback:
 
     script: a file, or the turns themselves, in the format of `agent.model.scripted.scripted_model`
     keep: remember the bodies of requests (a benchmark of many steps does not want to)
+    pages: JSON by path, answered beside the formats of models, as the common local servers do
     """
 
     def __init__(
@@ -98,7 +99,9 @@ class Loopback:
         keep: bool = True,
         port: int = 0,
         log: Path | None = None,
+        pages: Mapping[str, Any] | None = None,
     ) -> None:
+        self.pages = pages or {}
         turns = script if script is not None else [{"text": "ok", "repeat": 1_000_000}]
         self.script = (
             Script.load(turns) if isinstance(turns, Path) else Script.parse(list(turns), name="loopback")
@@ -172,9 +175,17 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None:
         """Nothing on stderr."""
 
+    def do_GET(self) -> None:
+        """Answer with a page."""
+        page = self.server.loopback.pages.get(self.path)
+        self._plain(404 if page is None else 200, json.dumps(page or {}), Trouble())
+
     def do_POST(self) -> None:
         """Answer one request."""
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path in self.server.loopback.pages:
+            self.do_GET()
+            return
         body = json.loads(raw)
         loopback = self.server.loopback
         received = Received(

@@ -90,7 +90,7 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "lm_studio": _LMSTUDIO,
     "vllm": _VLLM,
     "hosted_vllm": _VLLM,
-    "llamacpp": Endpoint(base="http://localhost:8080/v1"),
+    "llamacpp": Endpoint(base="http://localhost:8080/v1", base_variables=("LLAMACPP_API_BASE",)),
 }
 
 LITELLM: Mapping[str, tuple[str, ...]] = {

@@ -99,7 +99,10 @@ class FirstRun:
         }
         options = [Option(model, f"key in {variable}") for variable, model in list(keys.items())[:MOST_KEYS]]
         servers = await find_server_offers(os.environ)
-        options += [Option(each.name, each.source) for each in servers[:1]]
+        first = {
+            each.source: each for each in reversed(servers)
+        }  # of each server the model that it lists first
+        options += [Option(each.name, each.source) for each in servers if first[each.source] is each]
         if self._over:
             return
         self._options = [*options, OFFLINE]

@@ -6,15 +6,18 @@ import json
 import re
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from agent.app_dirs import Home
+from tests.agent.model.servers.test_server_probe import LLAMACPP, LMSTUDIO, OLLAMA_DEFAULT, VLLM
 from tests.support import cli
 from tests.support.golden import compare
-from tests.support.talking import at_rest, leave, logs
+from tests.support.loopback import Loopback
+from tests.support.talking import ask, at_rest, leave, logs
 from tests.support.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -92,6 +95,36 @@ def test_a_key_a_server_or_none_is_chosen_and_stored_only_if_asked(shop: Path, s
         at_rest(terminal)
         leave(terminal)
     assert OFFER not in terminal.everything
+
+
+TWINS = {
+    "ollama": (OLLAMA_DEFAULT, "OLLAMA_HOST"),
+    "lmstudio": (LMSTUDIO, "LM_STUDIO_API_BASE"),
+    "vllm": (VLLM, "VLLM_API_BASE"),
+    "llamacpp": (LLAMACPP, "LLAMACPP_API_BASE"),
+}
+"""Servers like the common ones, and the variables of their addresses."""
+
+
+def test_from_a_local_server_of_each_kind_to_a_first_answer(shop: Path) -> None:
+    with ExitStack() as stack:
+        env = {}
+        for provider, (pages, variable) in TWINS.items():
+            answer = [{"text": f"I am {provider}.", "repeat": 9}]
+            env[variable] = stack.enter_context(Loopback(answer, pages=pages)).url
+        terminal = stack.enter_context(start(shop, CI="", **env))
+        terminal.wait("5  offline")
+        for number, provider in enumerate(TWINS, 1):
+            assert re.search(rf"{number}  {provider}/tiny +server on port", terminal.everything)
+        terminal.type("1\r")
+        terminal.wait("ollama/tiny it is.")
+        at_rest(terminal)
+        ask(terminal, "who are you?", "I am ollama.")
+        for provider in [*TWINS][1:]:
+            ask(terminal, f"/model {provider}/tiny", f"{provider}/tiny")
+            ask(terminal, "who are you?", f"I am {provider}.")
+        leave(terminal)
+    assert settings() == ""
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(50, 20), (80, 24), (160, 50)])
