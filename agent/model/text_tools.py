@@ -17,6 +17,7 @@ from agent.model.call_format import CallFormat, FormatChoice
 from agent.model.protocol import (
     AssistantMessage,
     Delta,
+    LoopingReply,
     Message,
     Model,
     Reply,
@@ -34,6 +35,7 @@ from agent.model.servers.server_facts import takes_schema
 from agent.model.stream_filter import StreamFilter
 from agent.model.text_pieces import TextPieces
 from agent.model.wire_formats.wire_protocol import encode_json
+from sandbox.errors import Fault
 from tools.core.action import Action
 from tools.core.untrusted_output import enclose_in_tag
 
@@ -138,8 +140,11 @@ class TextTools:
         guided = request.add_guide(build_guide(request.tools))
         sent = replace(guided, messages=messages, tools=(), schema=build_schema(request.tools))
         self._returned.add_messages(request.messages)
+        held = _HeldText()
         async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
             async for delta in stream:
+                if isinstance(delta, TextDelta):
+                    held.add(delta.text)
                 if isinstance(delta, Reply):
                     search = _CallExtractor(request.tools, self._returned, sure=False)
                     found = read_reply(delta, request.tools) or search.add_calls(delta)
@@ -163,7 +168,7 @@ class TextTools:
         self._returned.add_messages(request.messages)
         search = _CallExtractor(request.tools, self._returned, sure=sure)
         gate = StreamFilter((tool.name for tool in request.tools), search.has_call)
-        text = TextPieces()
+        text, held = TextPieces(), _HeldText()
         reply: Reply | None = None
         async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
             async for delta in stream:
@@ -171,6 +176,8 @@ class TextTools:
                     text.append(delta.text)
                     if shown := gate.feed(delta.text):
                         yield TextDelta(text=shown)
+                    else:
+                        held.add(delta.text)
                     if not sure and "\n" in delta.text and search.is_inventing_result(gate.held):
                         reply = Reply(text="".join(text))  # the rest depends on an invented result
                         break
@@ -261,6 +268,20 @@ class _CallExtractor:
             for call in found.calls
         )
         return found.prose, actions
+
+
+class _HeldText:
+    """Text that is not shown as it comes, since it may be a call: nobody else sees that it loops."""
+
+    def __init__(self) -> None:
+        from agent.turn.repetition_detector import RepetitionDetector
+
+        self._loops = RepetitionDetector(is_code=True)
+
+    def add(self, text: str) -> None:
+        """Add a piece. Raises LoopingReply."""
+        if self._loops.feed(text) is not None:
+            raise LoopingReply(Fault.MODEL_UNREACHABLE, "the reply repeated itself without end")
 
 
 class _ToolOutputs:

@@ -31,9 +31,11 @@ class RepetitionDetector:
     """Detects that the end of a growing text repeats one passage without any change.
 
     asked: text of the user; passages that stand in it may be repeated because they asked for that
+    is_code: whether all of it counts as code, of which more may be the same
     """
 
-    def __init__(self, asked: str = "") -> None:
+    def __init__(self, asked: str = "", *, is_code: bool = False) -> None:
+        self._is_code = is_code
         self._asked = " ".join(asked.split())
         self._tail = ""
         self._length = 0
@@ -84,7 +86,7 @@ class RepetitionDetector:
         longest = max(pieces, key=len).strip(" .!?:;\"'*-")
         if longest and longest in self._asked:
             return ASKED_SPAN
-        is_code = self._fences % 2 == 1 or len(set(_WORD.findall(passage))) < _LEAST_WORDS
+        is_code = self._is_code or self._fences % 2 == 1 or len(set(_WORD.findall(passage))) < _LEAST_WORDS
         return OTHER_SPAN if is_code else LEAST_SPAN
 
 
