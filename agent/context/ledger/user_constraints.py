@@ -7,7 +7,8 @@ language is not detected: the cues of all are searched. Languages written withou
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 CUES: Mapping[str, str] = {
     "English": r"must|never|always|do not|don't|doesn't|should not|shouldn't|may not|cannot|can't|only|without"
@@ -54,10 +55,14 @@ SHORTEST, SHORTEST_DENSE = 8, 4
 """Minimum characters of a sentence; fewer in scripts where one character is a syllable or a word."""
 
 
-def split_sentences(text: str) -> list[str]:
-    """Split a text into its sentences and lines, without list markers."""
-    found = (" ".join(each.split()).strip("-* ") for each in _SENTENCE.split(text))
-    return [each for each in found if len(each) >= (SHORTEST_DENSE if _DENSE.search(each) else SHORTEST)]
+def split_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences and lines of a text, without list markers; one by one, as an answer may have a million."""
+    start = 0
+    for gap in chain(_SENTENCE.finditer(text), [None]):
+        sentence = " ".join(text[start : gap.start() if gap else len(text)].split()).strip("-* ")
+        if len(sentence) >= (SHORTEST_DENSE if _DENSE.search(sentence) else SHORTEST):
+            yield sentence
+        start = gap.end() if gap else len(text)
 
 
 def find_demand_cue(sentence: str) -> int | None:

@@ -28,6 +28,9 @@ MIN_VIEW = 30
 SMALL = 150
 """Lines of a file that is sent complete when it is read completely."""
 
+LARGEST = 200_000
+"""Characters of a text whose lines are kept for the next time: no output of a tool is longer."""
+
 MIN_GAP = 3
 """Lines whose omission is worth the note in their place."""
 
@@ -70,14 +73,20 @@ class Line:
     raw: str
 
 
-@lru_cache(maxsize=128)  # each compaction parses the retained outputs again
 def parse_lines(text: str) -> tuple[Line, ...]:
     """Parse the lines of an output."""
-    found = []
+    return _parse_retained(text) if len(text) <= LARGEST else tuple(_iterate_lines(text))
+
+
+@lru_cache(maxsize=128)  # each compaction parses the retained outputs again
+def _parse_retained(text: str) -> tuple[Line, ...]:
+    return tuple(_iterate_lines(text))
+
+
+def _iterate_lines(text: str) -> Iterator[Line]:
     for raw in text.split("\n"):
         match = _NUMBERED.match(raw) if raw.lstrip()[:1].isdigit() else None
-        found.append(Line(int(match[1]), match[2], raw) if match else Line(None, raw, raw))
-    return tuple(found)
+        yield Line(int(match[1]), match[2], raw) if match else Line(None, raw, raw)
 
 
 def find_elidable_lines(

@@ -66,17 +66,24 @@ class VisibleLines:
     def __init__(self) -> None:
         self._lines: list[Line | None] = []
         self._files: list[str] = []
-        self._places: dict[str, list[int]] = {}
+        self._places: dict[str, int | list[int]] = {}  # most lines come once: a list takes more than the line
         self._end: list[str] = []
 
     def add_lines(self, lines: Sequence[Line], file: str = "") -> None:
         """Add a text that is sent, from a file or not. No run extends over two texts."""
         for line in lines:
             if line.text.strip():
-                self._places.setdefault(line.text, []).append(len(self._lines))
+                self._add_place(line.text, len(self._lines))
             self._lines.append(line)
         self._lines.append(None)
         self._files += [file] * (len(lines) + 1)
+
+    def _add_place(self, text: str, place: int) -> None:
+        before = self._places.setdefault(text, place)
+        if isinstance(before, list):
+            before.append(place)
+        elif before != place:
+            self._places[text] = [before, place]
 
     def count_repeated_end(self, lines: Sequence[Line]) -> int:
         """Return the number of lines at the end of an output that also end the previous output."""
@@ -90,7 +97,8 @@ class VisibleLines:
     def find_longest_run(self, lines: Sequence[Line], at: int) -> tuple[int, int]:
         """Return (length, index) of the longest earlier run that begins with `lines[at]`."""
         best = (0, 0)
-        for place in reversed(self._places.get(lines[at].text, ())[-CANDIDATES:]):
+        places = self._places.get(lines[at].text, [])
+        for place in reversed(places[-CANDIDATES:] if isinstance(places, list) else [places]):
             length = self._count_same_lines(lines, at, place)
             if length > best[0]:
                 best = (length, place)

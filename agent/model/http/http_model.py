@@ -191,7 +191,13 @@ class HttpModel:
         """Return the deltas of some chunks, adjacent ones of a kind merged, and the error of the chunk after them."""
         found: list[TextDelta | ReasoningDelta] = []
         error: Exception | None = None
-        for text in texts:
+        place = 0
+        while place < len(texts):
+            repeated, place = assembler.take_texts(texts, place)
+            found += [repeated] if repeated is not None else []
+            if place == len(texts):
+                break
+            text, place = texts[place], place + 1
             try:
                 piece = self._parse_piece(text, assembler)
             except Exception as wrong:

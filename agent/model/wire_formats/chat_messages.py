@@ -20,6 +20,7 @@ from agent.model.protocol import (
     UserMessage,
 )
 from agent.model.text_pieces import TextPieces
+from agent.model.wire_formats.repeated_events import RepeatedEvents
 from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import Assembler, Json, Stop, parse_token_count
 from tools.core.action import Action
@@ -88,12 +89,27 @@ class ChatAssembler(Assembler):
         self._stop: Stop = "other"
         self._refused = False
         self._usage: Json = {}
+        self._repeated = RepeatedEvents()
+        self._is_text_alone = False  # the last chunk had nothing but a text
+
+    def take_texts(self, events: Sequence[str], start: int) -> tuple[TextDelta | None, int]:
+        """See `Assembler.take_texts`."""
+        if self._is_text_alone and start:
+            self._repeated.learn(events[start - 1], self._text[-1])
+        self._is_text_alone = False
+        texts, end = self._repeated.take_texts(events, start)
+        if not texts:
+            return None, end
+        text = "".join(texts)
+        self._text.append(text)
+        return TextDelta(text=text), end
 
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         """Add one chunk and yield its displayable deltas."""
         usage = piece.get("usage") or (piece.get("x_groq") or {}).get("usage")
         if isinstance(usage, dict):
             self._usage = usage
+        self._is_text_alone = False
         for choice in (piece.get("choices") or [])[:1]:
             delta = choice.get("delta")
             if type(delta) is dict and len(delta) == 1 and not choice.get("finish_reason"):
@@ -103,6 +119,7 @@ class ChatAssembler(Assembler):
                 ):  # a word of the answer, as nearly every chunk is: no other field to read
                     self.spoke = True
                     self._text.append(text)
+                    self._is_text_alone = not usage
                     yield TextDelta(text=text)
                     continue
             yield from self._feed_choice(choice)

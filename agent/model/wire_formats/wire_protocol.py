@@ -41,6 +41,10 @@ class Assembler(ABC):
     def feed(self, piece: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
         """Add one chunk and yield its displayable deltas."""
 
+    def take_texts(self, events: Sequence[str], start: int) -> tuple[TextDelta | None, int]:
+        """Add the chunks from `start` on that are read without parsing; return their text, and the place after them."""
+        return None, start
+
     @abstractmethod
     def build_reply(self, usage: Usage) -> Reply:
         """Return the finished answer."""

@@ -113,13 +113,17 @@ def split_rows(text: str, columns: int) -> list[str] | None:
 
 def _fits(line: str, columns: int) -> bool:
     shown = _SEQUENCES.sub("", line)
-    if shown.isascii():
-        return len(shown) <= columns and shown.isprintable()
+    if _NARROW.fullmatch(shown):
+        return len(shown) <= columns
     return _measure_most(shown) <= columns
 
 
 _SEQUENCES = re.compile(r"\x1b\[[0-9;]*[mK]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
 """Colours, the rest of a row in a colour, and links: they take no columns."""
+
+
+_NARROW = re.compile("[ -~\u00a0-\u02ff\u2010-\u2027\u202a-\u25ff]*")
+"""Characters of one column each: those that `_measure_character` measures as that, a row of code at once."""
 
 
 def _measure_most(text: str) -> float:

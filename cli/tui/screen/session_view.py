@@ -54,6 +54,12 @@ THOUGHT_ROWS = 3
 THOUGHT_KEPT = 4_000
 """Characters of the reasoning that are kept for that."""
 
+FLOOD = 4_000
+"""Characters since the last redraw with which an answer streams faster than anyone reads."""
+
+FLOODED = 0.2
+"""Seconds between two redraws of such an answer: each costs more than the text between them."""
+
 THINKING = "Thinking"
 """Activity while the model has the turn."""
 
@@ -80,6 +86,7 @@ class SessionView:
         self._prose: MarkdownStream | None = None
         self._written = False  # text of the current message was streamed
         self._coming: list[str] = []  # deltas not drawn yet
+        self._is_flooded = False  # more came between the last two redraws than is read in that time
         self._flushing: asyncio.TimerHandle | None = None
         self._last = "note"  # kind of the block printed last; at first the greeting
         self._folds = ActionFolds()
@@ -169,9 +176,8 @@ class SessionView:
 
     def _schedule_draw(self) -> None:
         if self._flushing is None:
-            self._flushing = asyncio.get_running_loop().call_later(
-                self._front.redraw_interval, self._flush_deltas
-            )
+            interval = max(self._front.redraw_interval, FLOODED if self._is_flooded else 0.0)
+            self._flushing = asyncio.get_running_loop().call_later(interval, self._flush_deltas)
 
     def _flush_deltas(self) -> None:
         """Draw the deltas received since the last frame, however small they are, in one redraw."""
@@ -179,6 +185,7 @@ class SessionView:
             self._flushing.cancel()
             self._flushing = None
         text, self._coming = "".join(self._coming), []
+        self._is_flooded = len(text) > FLOOD
         if text:
             self._finish_thought()
             self._stream_text(text)
