@@ -95,6 +95,10 @@ def _build_runtime(
     reach = place.build_capabilities(access.mode)
     workspace = _create_workspace(place, reach, session)
     mcp = _create_mcp_servers(place, workspace)
+    if settings.tools.web.search == "mcp":
+        from tools.web.web_tools import MCP_SERVERS
+
+        workspace.facts[MCP_SERVERS] = mcp
     skills = _load_skills(place, request, reach.toolbox)
     snapshots = reach.snapshots
     recovered, ended = _recover_interrupted_edits(workspace)
@@ -113,7 +117,12 @@ def _build_runtime(
         workspace=workspace,
         model=model,
         toolbox=reach.toolbox,
-        policy=Policy(access.mode, access.approval or default_approval(reach.sandbox), access.rules),
+        policy=Policy(
+            access.mode,
+            access.approval or default_approval(reach.sandbox),
+            access.rules,
+            partial(_is_listed_host, settings),
+        ),
         snapshots=snapshots,
         settings=settings,
         approver=request.approver,
@@ -167,6 +176,14 @@ def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpS
     from tools.mcp.server_tools import McpServers
 
     return McpServers(workspace, commands, more)
+
+
+def _is_listed_host(settings: SessionSettings, host: str) -> bool:
+    """Return whether the settings `network` or `web.search` name a host."""
+    from sandbox.network.hosts import is_listed, parse_host_rules
+    from tools.web.search_engines import find_search_host
+
+    return is_listed(host, parse_host_rules(settings.access.network), (find_search_host(settings.tools.web),))
 
 
 def _load_skills(

@@ -98,6 +98,7 @@ class SessionEnvironment:
             withheld.add("rename")
         if not (self.request.offer_commit and self.is_git):
             withheld.add("git_commit")
+        withheld |= self._withhold_web_tools(mode)
         if mode is Mode.READ_ONLY:
             writing = {tool.name for tool in accepted if not tool.reads_only} - _WRITE_NOTHING
             withheld |= {"git_commit", "rename", *writing}
@@ -116,6 +117,15 @@ class SessionEnvironment:
             [tool for tool in tools if tool not in unlisted],
             accepted=[*(tool for tool in accepted if tool.name not in withheld), *unlisted],
         )
+
+    def _withhold_web_tools(self, mode: Mode) -> set[str]:
+        """Return the tools of the web that the user's settings do not offer: requests do not grow by them."""
+        from tools.web.web_tools import is_fetch_offered
+
+        access, web = self.settings.access, self.settings.tools.web
+        offered = mode is not Mode.READ_ONLY and is_fetch_offered(web.fetch, access.rules, access.network)
+        withheld = set() if offered else {"web_fetch"}
+        return withheld if web.search and mode is not Mode.READ_ONLY else withheld | {"web_search"}
 
 
 def check_writable(root: Path, mode: Mode) -> None:

@@ -31,6 +31,8 @@ TOOLS = (
     ("tools.repair.repair_tools", "localize"),
     ("tools.repair.repair_tools", "why_failing"),
     ("tools.repair.repair_tools", "repair"),
+    ("tools.web.web_tools", "web_fetch"),
+    ("tools.web.web_tools", "web_search"),
     ("tools.session.recall", "recall"),
     ("tools.session.recall", "memory"),
     ("tools.session.finish", "finish"),

@@ -20,8 +20,8 @@ WRITERS = frozenset({*EDITORS, "write", "rename", "git_commit"})
 NEVER = OWN_TOOLS | {"git_commit"}
 """Tools that are not handed on with all the others: a session commits for its agents."""
 
-OPTIONAL = ("skill",)
-"""A tool that a session has only where there are skills: nothing is refused for want of it."""
+OPTIONAL = (("skill",), ("web_fetch",), ("web_search",))
+"""Tools that a session has only where there are skills, or by settings: nothing is refused for want of them."""
 
 _RANK = {mode: rank for rank, mode in enumerate((Mode.READ_ONLY, Mode.WORKSPACE, Mode.FULL))}
 
@@ -113,7 +113,7 @@ def _select_tools(agent: AgentDefinition, offered: Collection[str], mode: Mode) 
         return
     for grant in agent.tools:
         found = [each for each in _list_tools(grant, offered) if each in offered]
-        if grant.tools and not found and agent.source != "built in" and grant.tools != OPTIONAL:
+        if grant.tools and not found and agent.source != "built in" and grant.tools not in OPTIONAL:
             raise _build_refusal(
                 agent,
                 f"the tool {grant.written}",

@@ -35,6 +35,7 @@ def _translate_rule(text: str, verdict: Permission) -> str:
     if verdict == "allow":
         raise ValueError("a whole tool is not allowed by a rule; the mode decides (see docs/security.md)")
     whole = {"shell": "shell(*)", "edit": "edit(**)", "write": "edit(**)", "read": "read(**)"}
+    whole["web_fetch"] = "network(*)"
     for tool in grant.tools:
         if tool in whole:
             return whole[tool]

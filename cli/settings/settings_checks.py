@@ -24,6 +24,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.view.visible_paths import resolve_visible_paths
 from tools.core.tool_settings import Format
 from tools.edit.format_registry import WAYS
+from tools.web.web_settings import WebSettings
 
 LEAST = {
     "max_steps": 1,
@@ -82,6 +83,7 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         )
         _check_servers(session.tools.language_servers, format_place)
         _check_mcp(session.tools.mcp, format_place)
+        _check_web(session.tools.web, format_place)
         resolve_visible_paths(session.access.visible_paths)
         return settings
     except ValidationError as error:
@@ -126,6 +128,19 @@ def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
                 f"setting {name!r}{where(name)}: a server's name has letters, digits, - and _ only",
             )
         _check_command(name, command, where)
+
+
+def _check_web(web: WebSettings, where: Callable[[str], str]) -> None:
+    """Raise UserError for a search engine without an address, or a server's tool without its name."""
+    if web.search == "mcp" and not all(web.search_tool.partition(".")):
+        name, problem = "web.search_tool", "name the server and its tool, as search.find"
+    elif web.search == "searxng" and not web.search_url:
+        name, problem = "web.search_url", "name the address of your SearXNG, as https://search.example"
+    elif web.search_url and not web.search_url.startswith(("https://", "http://")):
+        name, problem = "web.search_url", "it begins with https:// or http://"
+    else:
+        return
+    raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {problem}")
 
 
 def _check_command(name: str, command: str, where: Callable[[str], str]) -> None:

@@ -75,6 +75,7 @@ KEYS: Mapping[str, str] = {
     "commit": "session.commit",
     "tests": "session.tools.tests",
     "edit": "session.tools.edit",
+    "web": "session.tools.web",
     "discipline": "session.discipline",
     "lead": "session.lead",
     "verify": "session.verify",

@@ -58,6 +58,12 @@ def parse_target(authority: str, default_port: int | None = None) -> Target | No
     return Target(host=host, port=port)
 
 
+def is_listed(host: str, rules: Iterable[HostRule], exact: Iterable[str] = ()) -> bool:
+    """Return whether a host, with a port where it is not the usual one, is among the rules or the exact names."""
+    target = parse_target(host, WEB_PORTS[0])
+    return host in exact or (target is not None and any(each.matches(target) for each in rules))
+
+
 def is_public(address: str) -> bool:
     """Return whether an address is on the public Internet, not of this machine, its networks or its cloud."""
     from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network

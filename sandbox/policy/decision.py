@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -122,12 +122,22 @@ class Approver(Protocol):
 
 
 class Policy:
-    """Mode, approval and rules of a session. Only the user changes them, never the repository."""
+    """Mode, approval and rules of a session. Only the user changes them, never the repository.
 
-    def __init__(self, mode: Mode, approval: Approval, rules: Rules = NO_RULES) -> None:
+    is_listed: whether the user's settings let a session reach a host without a question
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        approval: Approval,
+        rules: Rules = NO_RULES,
+        is_listed: Callable[[str], bool] = lambda host: False,
+    ) -> None:
         self.mode = mode
         self.approval = approval
         self.rules = rules
+        self._is_listed = is_listed
 
     def decide(self, effect: Effect, *, confined: bool, tool: str = "") -> Decision:
         """Judge the effect of one of Patchwright's own tools. `confined`: the kernel confines commands"""
@@ -182,6 +192,9 @@ class Policy:
             return Decision(verdict="allow", reason="full mode")
         if effect.kind == "write" and effect.outside and self.mode is not Mode.READ_ONLY:
             return Decision(verdict="ask", reason=effect.reason or "it writes outside the workspace")
+        is_network = effect.kind == "network" and self.mode is Mode.WORKSPACE
+        if is_network and effect.hosts and all(map(self._is_listed, effect.hosts)):
+            return Decision(verdict="allow", reason="a host of the user's settings")
         if TOOLS[self.mode, confined].get(effect.kind) == "allow":
             return Decision(verdict="allow", reason="stays within the bounds of the session")
         if self.mode is Mode.READ_ONLY:

@@ -315,6 +315,17 @@ def _to_skill_call(given: Given) -> Taken:
     return ("skill", {"name": name}) if isinstance(name, str) else None
 
 
+def _to_fetch_call(given: Given) -> Taken:
+    """Return a call of `web_fetch`: the question to the page stays with the model."""
+    url = given.get("url")
+    return ("web_fetch", {"url": url}) if isinstance(url, str) else None
+
+
+def _to_web_search_call(given: Given) -> Taken:
+    query = given.get("query")
+    return ("web_search", {"query": query}) if isinstance(query, str) else None
+
+
 KINDS = (
     ToolAlias(names=frozenset(_EDITORS.split()), arguments=_EDIT, build_call=_to_edit_call),
     ToolAlias(names=frozenset(_READERS.split()), arguments=_READ, build_call=_to_read_call),
@@ -338,4 +349,10 @@ KINDS = (
         build_call=_to_plan_call,
     ),
     ToolAlias(names=frozenset(_ASKERS.split()), arguments={}, build_call=_to_question_call),
+    ToolAlias(names=frozenset({"webfetch", "fetch", "fetchurl"}), arguments={}, build_call=_to_fetch_call),
+    ToolAlias(
+        names=frozenset({"websearch", "googlewebsearch"}),
+        arguments={"q": "query"},
+        build_call=_to_web_search_call,
+    ),
 )

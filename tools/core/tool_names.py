@@ -69,8 +69,8 @@ FOREIGN_TOOLS: tuple[ForeignTool, ...] = (
         inputs={"dir_path": "path", "target_directory": "path"},
         scope="read",
     ),
-    ForeignTool(names=("WebFetch", "web_fetch"), ours=()),
-    ForeignTool(names=("WebSearch", "google_web_search", "web_search"), ours=()),
+    ForeignTool(names=("WebFetch", "web_fetch"), ours=("web_fetch",)),
+    ForeignTool(names=("WebSearch", "google_web_search", "web_search"), ours=("web_search",)),
     ForeignTool(
         names=("Task", "Agent"),
         ours=("delegate",),

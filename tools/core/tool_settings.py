@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sandbox.settings_validation import FORBID_UNKNOWN
+from tools.web.web_settings import WebSettings
 
 Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole"]
 """Edit formats; described in tools/edit/format_registry.py."""
@@ -53,3 +54,4 @@ class ToolSettings:
     tool_search: Literal["auto", "always", "never"] = "auto"
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
+    web: WebSettings = field(default_factory=WebSettings)

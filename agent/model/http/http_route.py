@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import http.client
 import os
-import ssl
 from dataclasses import dataclass
-from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from sandbox.errors import Fault, UserError
+from sandbox.network.tls_context import create_tls_context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +30,7 @@ class Route:
         if not self.secure:
             return http.client.HTTPConnection(host, port, timeout=self.connect_timeout)
         connection = http.client.HTTPSConnection(
-            host, port, timeout=self.connect_timeout, context=_create_tls_context()
+            host, port, timeout=self.connect_timeout, context=create_tls_context()
         )
         if proxy:
             connection.set_tunnel(self.host, self.port or 443, _build_proxy_authorization(proxy))
@@ -116,26 +115,3 @@ def _build_proxy_authorization(proxy: SplitResult) -> dict[str, str]:
 
     pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
     return {"Proxy-Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
-
-
-def _create_tls_context() -> ssl.SSLContext:
-    """Create a context with certificates from SSL_CERT_FILE or REQUESTS_CA_BUNDLE, else the system's, else
-    certifi's."""
-    for variable in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"):
-        if path := os.environ.get(variable):
-            try:
-                if Path(path).is_dir():
-                    return ssl.create_default_context(capath=path)
-                return ssl.create_default_context(cafile=path)
-            except OSError as error:
-                raise UserError(
-                    Fault.CONFIGURATION,
-                    f"{variable}={path!r} cannot be used: {error.strerror or error}",
-                    "Let it name a file of PEM certificates, or unset it",
-                ) from None
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile or (paths.capath and any(Path(paths.capath).iterdir())) or os.name == "nt":
-        return ssl.create_default_context()
-    import certifi  # a Python built elsewhere searches for the system's certificates in the wrong place
-
-    return ssl.create_default_context(cafile=certifi.where())

@@ -76,6 +76,10 @@ def _trace_tool(begun: BegunAction, at: Workspace) -> Sequence[Flow]:
         return [Flow(text=text, program=program, args=words, writes=frozenset(paths))]
     if effect.kind == "git":
         return [Flow(text=tool, program="git", called=tool, args=("commit",))]
+    if effect.kind == "network":
+        words = tuple(_list_texts(begun.action.arguments))
+        text = f"{tool} {' '.join(words)}"
+        return [Flow(text=text, program=tool, args=words, hosts=effect.hosts, network=True)]
     if effect.kind == "mcp":
         words = tuple(_list_texts(begun.action.arguments))
         server = effect.server_tool.partition(".")[0]

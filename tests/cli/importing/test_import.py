@@ -79,7 +79,7 @@ def test_claude_code(home: Path, tmp_path: Path) -> None:
         "hook      PreToolUse Bash: check.sh",
         "the model 'opus': set 'model' to a name like",
         "allow Edit: a whole tool is not allowed by a rule",
-        "deny WebFetch: there is no such tool here",
+        'permissions.deny = ["read(./.env)", "shell(curl *)", "network(*)"]',
         "there is nothing like it here: statusLine",
         "the MCP server 'far' is behind an address",
         "values of TICKETS_KEY for the MCP server 'tickets': export them",
@@ -94,7 +94,7 @@ def test_claude_code(home: Path, tmp_path: Path) -> None:
     assert found["permissions"] == {
         "allow": ["shell(npm run test *)", "mcp(tickets.find)", "network(pypi.org)"],
         "ask": ["edit(migrations/**)"],
-        "deny": ["shell(x)", "read(./.env)", "shell(curl *)"],
+        "deny": ["shell(x)", "read(./.env)", "shell(curl *)", "network(*)"],
     }
     text = (Home.from_environment().config / "settings.toml").read_text()
     assert text.startswith("# mine\n")
@@ -169,11 +169,10 @@ def test_gemini(home: Path, tmp_path: Path) -> None:
         "model": "gemini-3-pro",
         "approval": "auto",
         "terminal": {"editing": "vi"},
-        "permissions": {"allow": ["shell(git *)"], "deny": ["shell(rm -rf *)"]},
+        "permissions": {"allow": ["shell(git *)"], "deny": ["shell(rm -rf *)", "network(*)"]},
         "mcp": {"local": "local-mcp"},
     }
     for told in (
-        "deny web_fetch: there is no such tool",
         "preferredEditor",
         "hideBanner",
         "bad.toml: it is no command",

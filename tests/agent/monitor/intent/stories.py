@@ -137,6 +137,8 @@ def _read_words(words: str) -> tuple[str, dict[str, Any], Effect]:
             return "edit", {"path": path, "old": old, "new": new}, Effect(kind="write", paths=(path,))
         case "commit":
             return "git_commit", {"message": "m"}, Effect(kind="git")
+        case "fetch":
+            return "web_fetch", {"url": rest}, Effect(kind="network", hosts=(rest.split("/")[2],))
         case "mcp":
             name, _, text = rest.partition(": ")
             return name, {"text": text}, Effect(kind="mcp", server_tool=name, call=text)

@@ -22,7 +22,7 @@ from tools.builtin_tools import NAMES
 FULL = """---
 name: Fixer
 description: "Fixes: what is broken"
-tools: Read, Edit, Bash(git:*), WebFetch
+tools: Read, Edit, Bash(git:*), NotebookRead
 disallowedTools: [Write]
 model: haiku
 permissionMode: acceptEdits
@@ -49,13 +49,13 @@ def test_a_file_of_another_agent_is_understood() -> None:
         "Fix it.",
     )
     assert agent.tools is not None
-    assert [each.written for each in agent.tools] == ["Read", "Edit", "Bash(git:*)", "WebFetch"]
+    assert [each.written for each in agent.tools] == ["Read", "Edit", "Bash(git:*)", "NotebookRead"]
     assert [each.written for each in agent.denied] == ["Write"]
     assert (agent.model, agent.mode, agent.max_turns) == ("fast", Mode.WORKSPACE, 7)
     assert (agent.background, agent.effort, agent.skills) == (True, "high", ("review",))
     assert agent.warnings == (
         "fixer.md: unknown, not used: color",
-        "fixer.md: there is no such tool here, left out: WebFetch",
+        "fixer.md: there is no such tool here, left out: NotebookRead",
     )
 
 

@@ -1,0 +1,1 @@
+"""Pages and searches of the web, by Patchwright's own process: commands get no network by it."""
