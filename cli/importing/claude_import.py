@@ -48,7 +48,7 @@ def read_claude(root: Path) -> ImportPlan:
     )
     if isinstance(servers, dict) and servers:
         plan.left.append(
-            f".mcp.json of this project ({', '.join(map(str, servers))}): name its servers in patchwright.toml"
+            f".mcp.json of this project ({', '.join(map(str, servers))}): patchwright import mcp takes its servers"
         )
     return plan
 

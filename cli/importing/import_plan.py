@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,11 +93,17 @@ def read_json(path: Path, plan: ImportPlan) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+_SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
 def add_servers(plan: ImportPlan, servers: object, source: str) -> None:
     """Take MCP servers that are started by a command. Values of their variables are not copied: they may be keys."""
     import shlex
 
     for name, each in servers.items() if isinstance(servers, dict) else ():
+        if not _SERVER_NAME.fullmatch(str(name)):
+            plan.left.append(f"{source}: the MCP server {name!r}: its name has letters, digits, - and _ only")
+            continue
         command = each.get("command") if isinstance(each, dict) else None
         if not isinstance(command, str) or not command:
             plan.left.append(

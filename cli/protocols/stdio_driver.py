@@ -7,6 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +42,16 @@ class _Prompt:
 
 
 class StdioDriver:
-    """Driver of a session by lines of input; the session ends with the input."""
+    """Driver of a session by lines of input; the session ends with the input.
 
-    def __init__(self, runtime: Runtime) -> None:
+    open_call: yields the prompt that a line calls by a command's name, else the line's own
+    """
+
+    def __init__(
+        self, runtime: Runtime, open_call: Callable[[str], AbstractAsyncContextManager[str]] = nullcontext
+    ) -> None:
         self._runtime = runtime
+        self._open_call = open_call
         self._prompts: asyncio.Queue[_Prompt | None] = asyncio.Queue()
         self._tools: ProgramTools | None = None
         self._person: ProgramPerson | None = None
@@ -60,27 +67,32 @@ class StdioDriver:
         code = int(Exit.DONE)
         while (prompt := await self._prompts.get()) is not None and not self._ended:
             while prompt is not None:
-                end = await self._run_turn(prompt)
+                try:
+                    async with self._open_call(prompt.text) as expanded:
+                        end = await self._run_turn(expanded, prompt.schema)
+                except UserError as error:  # a command that cannot be called: no turn began
+                    _write_input_error(error.message)
+                    break
                 code = end.exit_code
                 late = self._take_late_texts(end)
                 prompt = _Prompt(late) if late else None
         return code
 
-    async def _run_turn(self, prompt: _Prompt) -> End:
-        """Run a turn; where the prompt has a schema, a line of kind `structured` follows its end."""
-        if prompt.schema is None:
-            return await self._runtime.run_turn(prompt.text)
+    async def _run_turn(self, text: str, schema: AnswerSchema | None) -> End:
+        """Run a turn; where its answer has a schema, a line of kind `structured` follows its end."""
+        if schema is None:
+            return await self._runtime.run_turn(text)
         from agent.verify.answer_schema import AnswerVerifier
         from cli.output.output_schema import read_structured_answer
 
         conclusion = self._runtime.conclusion
-        verifier = AnswerVerifier(schema=prompt.schema)
+        verifier = AnswerVerifier(schema=schema)
         conclusion.verifiers.append(verifier)
         try:
-            end = await self._runtime.run_turn(prompt.schema.extend_prompt(prompt.text))
+            end = await self._runtime.run_turn(schema.extend_prompt(text))
         finally:
             conclusion.verifiers.remove(verifier)
-        value = read_structured_answer(prompt.schema, end, conclusion.answer)
+        value = read_structured_answer(schema, end, conclusion.answer)
         write_line(encode_line({"kind": "structured", "value": value}))
         return end
 

@@ -23,6 +23,7 @@ class Agent(StrEnum):
     codex = "codex"
     aider = "aider"
     gemini = "gemini"
+    mcp = "mcp"
 
 
 def add(app: typer.Typer) -> None:
@@ -32,7 +33,8 @@ def add(app: typer.Typer) -> None:
 
 def import_(
     agent: Annotated[
-        Agent, typer.Argument(metavar="AGENT", help="claude, codex, aider or gemini.", show_choices=False)
+        Agent,
+        typer.Argument(metavar="AGENT", help="claude, codex, aider, gemini or mcp.", show_choices=False),
     ],
     folder: Folder = Path("."),
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
@@ -40,7 +42,8 @@ def import_(
 ) -> None:
     """Take over what you set up for another agent.
 
-    Settings, permissions, servers, commands, agents, skills and hooks; shown before they are written.
+    Settings, permissions, servers, commands, agents, skills and hooks; shown before they are written. `mcp` takes the
+    servers of this project's .mcp.json.
     """
     raise typer.Exit(import_from(agent, folder, yes=yes, as_json=as_json))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -235,6 +236,7 @@ def run_driven(
 async def _drive_session(invocation: Invocation) -> int:
     import asyncio
 
+    from cli.commands.run.called_command import open_call
     from cli.commands.run.final_event import list_end_signals
     from cli.commands.run.turn_output import subscribe_output
     from cli.invocation import load_invocation_settings, make_runtime
@@ -245,7 +247,8 @@ async def _drive_session(invocation: Invocation) -> int:
     runtime = make_runtime(invocation, home, settings.session)
     try:
         subscribe_output(runtime, settings, "stream-json")
-        driver = StdioDriver(runtime)
+        named = "model" in invocation.flags
+        driver = StdioDriver(runtime, lambda prompt: open_call(runtime, home, prompt, named=named))
         runtime.loop.gateway.approver = driver
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, runtime.interrupt)
@@ -328,16 +331,20 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
             runtime.conclusion.verifiers.append(AnswerVerifier(schema=structure))
         if structure is not None and prompt is not None:
             prompt = structure.extend_prompt(prompt)
-        if prompt is not None and prompt.startswith("/"):
-            prompt = await _expand_call(runtime, home, prompt, named="model" in invocation.flags)
         strategy = choose_strategy(invocation, settings.session)
         more: dict[str, Any] = {"notices": notices.found, **checks}
-        if invocation.goal is not None or (prompt is None and _has_goal(runtime)):
-            from cli.commands.run.goal import run_goal
+        async with AsyncExitStack() as stack:
+            if prompt is not None and prompt.startswith("/"):
+                from cli.commands.run.called_command import open_call
 
-            end = await run_goal(runtime, invocation, settings.session, strategy, prompt, more)
-        else:
-            end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
+                call = open_call(runtime, home, prompt, named="model" in invocation.flags)
+                prompt = await stack.enter_async_context(call)
+            if invocation.goal is not None or (prompt is None and _has_goal(runtime)):
+                from cli.commands.run.goal import run_goal
+
+                end = await run_goal(runtime, invocation, settings.session, strategy, prompt, more)
+            else:
+                end = await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
         if run is not None:
             end = await run.finish(end)
         more |= checks
@@ -366,23 +373,6 @@ def _has_goal(runtime: Runtime) -> bool:
     from agent.goal.goal_state import find_active_goal
 
     return find_active_goal(runtime.session) is not None
-
-
-async def _expand_call(runtime: Runtime, home: Home, prompt: str, *, named: bool) -> str:
-    """Return the prompt that a command or skill makes, and use its model unless one was named; else the prompt."""
-    import os
-
-    from agent.extension.commands.command_prompt import expand_call
-    from agent.model_selection import ModelSelection
-    from agent.turn.runtime import make_notice_callback
-
-    called = await expand_call(runtime, home, prompt)
-    if called is None:
-        return prompt
-    if called.model and not named:
-        models = ModelSelection(settings=runtime.settings, env=os.environ, cache=home.cache)
-        await runtime.switch_model(models.create_model(called.model, make_notice_callback(runtime.session)))
-    return called.prompt
 
 
 def _handle_interrupt(runtime: Runtime) -> None:

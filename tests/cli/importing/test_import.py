@@ -110,6 +110,26 @@ def test_claude_code(home: Path, tmp_path: Path) -> None:
     assert "nothing new of claude" in again.stderr
 
 
+def test_servers_of_a_project(home: Path, tmp_path: Path) -> None:
+    servers = {
+        "tickets": {"command": "tickets-mcp", "args": ["a b"], "env": {"KEY": "${KEY}"}},
+        "far": {"type": "http", "url": "https://example.com"},
+        "a.b": {"command": "x"},
+    }
+    write(tmp_path / ".mcp.json", json.dumps({"mcpServers": servers}))
+    assert "patchwright import mcp takes its servers" in run("claude", "-C", str(tmp_path)).stdout
+    shown = run("mcp", "-C", str(tmp_path))
+    assert "nothing was written" in shown.stderr
+    assert not (Home.from_environment().config / "settings.toml").exists()
+    assert run("mcp", "--yes", "-C", str(tmp_path)).exit_code == 0
+    assert read_settings() == {"mcp": {"tickets": "KEY=$KEY tickets-mcp 'a b'"}}
+    for told in ("'far' is behind an address", "'a.b': its name has letters", "export them"):
+        assert told in shown.stdout, told
+    (tmp_path / ".mcp.json").unlink()
+    (tmp_path / ".mcp.json").symlink_to("/etc/passwd")
+    assert "leads outside" in run("mcp", "-C", str(tmp_path)).stdout
+
+
 def test_codex(home: Path, tmp_path: Path) -> None:
     write(
         home / ".codex/config.toml",

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from agent.app_dirs import Home
 from cli.output.json_schemas import SCHEMAS
 from tests.support.cli import PATCHWRIGHT, call, environment, git, run, script
 
@@ -154,11 +155,15 @@ class Driven:
 
 @pytest.mark.slow
 def test_a_program_drives_a_session_through_several_turns(repo: Path) -> None:
+    folder = Home.from_environment().config / "commands"
+    folder.mkdir(parents=True)
+    (folder / "ship.md").write_text("Ship $1 now.")
     turns = [
         {"calls": [call("shell", command="bash ./go one")]},
         {"calls": [call("shell", command="bash ./go two")], "expect": ["not that one"]},
         {"text": "First."},
         {"text": "Second.", "expect": ["and then?"]},
+        {"text": "Third.", "expect": ["Ship it now."]},
     ]
     driven = Driven(repo, turns, "--sandbox", "unconfined")
     driven.say(kind="prompt", text="go")
@@ -174,6 +179,8 @@ def test_a_program_drives_a_session_through_several_turns(repo: Path) -> None:
     assert "one of prompt, steer" in driven.until("input-error")["message"]
     driven.say(kind="prompt", text="and then?")
     assert driven.until("end")["summary"] == "Second."
+    driven.say(kind="prompt", text="/ship it")
+    assert driven.until("end")["summary"] == "Third."
     assert driven.end() == 0
 
 
