@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def format_plugin(found: Plugin) -> str:
     """Return a plugin on one line: name, version, description, source."""
     about = f"  {found.record.description}" if found.record.description else ""
-    return f"{found.name} {format_version(found)}{about}  ({found.record.source})"
+    return f"{found.name} {format_version(found)}{about}  ({found.record.origin or found.record.source})"
 
 
 def format_parts(parts: Sequence[PluginPart]) -> list[str]:

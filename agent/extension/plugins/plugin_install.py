@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.app_dirs import Home
 from agent.extension.plugins.git_source import open_source
-from agent.extension.plugins.marketplace import Elsewhere, select_plugin
+from agent.extension.plugins.marketplace import select_plugin
 from agent.extension.plugins.plugin_manifest import read_manifest
 from agent.extension.plugins.plugin_parts import PluginContents, compare_parts, read_parts
 from agent.extension.plugins.plugin_store import (
@@ -45,7 +45,10 @@ def stage_plugin(home: Home, source: str, name: str = "", reference: str = "") -
         found = select_plugin(tree, name)
         if isinstance(found, SourceTree):
             return _store_tree(home, found, source, name, reference)
-    return _stage_elsewhere(home, found)
+        source = tree.origin if not tree.commit else source
+    with open_source(home, found.address, found.reference) as far:
+        chosen = far.narrow(found.path)
+        return _store_tree(home, chosen, source, name, reference, origin=found.address)
 
 
 def accept_plugin(home: Home, staged: StagedPlugin) -> None:
@@ -106,20 +109,18 @@ def is_unchanged(plugin: Plugin) -> bool:
     return compute_tree_digest(files, _list_programs(plugin.folder, files)) == plugin.record.digest
 
 
-def _stage_elsewhere(home: Home, place: Elsewhere) -> StagedPlugin:
-    with open_source(home, place.address, place.reference) as tree:
-        return _store_tree(home, tree.narrow(place.path), place.address, place.path, place.reference)
-
-
-def _store_tree(home: Home, tree: SourceTree, source: str, path: str, reference: str) -> StagedPlugin:
+def _store_tree(
+    home: Home, tree: SourceTree, source: str, path: str, reference: str, origin: str = ""
+) -> StagedPlugin:
     manifest, files = read_manifest(tree), tree.read_all()
     programs = frozenset(name for name in files if tree.entries[name].is_program)
     record = PluginRecord(
         name=manifest.name,
-        source=tree.origin if not tree.commit else source,
+        source=source if tree.commit or origin else tree.origin,
         digest=compute_tree_digest(files, programs),
         path=path,
         ref=reference,
+        origin=origin,
         commit=tree.commit,
         version=manifest.version,
         description=manifest.description,

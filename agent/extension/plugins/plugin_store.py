@@ -31,7 +31,8 @@ class PluginRecord:
     """A plugin as the user accepted it.
 
     source: folder or address that it came from; path: of the plugin inside it; ref: branch, tag or commit that was
-    asked for; commit: of the source's repository, "" for a folder
+    asked for; origin: repository to which a marketplace leads, "" for the source itself; commit: of the repository, ""
+    for a folder
     digest: of all its files; layout: by kind of part the files and folders that hold them, relative to its folder
     """
 
@@ -40,6 +41,7 @@ class PluginRecord:
     digest: str
     path: str = ""
     ref: str = ""
+    origin: str = ""
     commit: str = ""
     version: str = ""
     description: str = ""

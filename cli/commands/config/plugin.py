@@ -227,7 +227,7 @@ def _describe_staged(staged: StagedPlugin) -> list[str]:
 
 def _describe_plugin(found: Plugin) -> dict[str, Any]:
     record = found.record
-    names = ("name", "version", "description", "source", "path", "ref", "commit", "digest")
+    names = ("name", "version", "description", "source", "path", "ref", "origin", "commit", "digest")
     return {each: getattr(record, each) for each in names}
 
 

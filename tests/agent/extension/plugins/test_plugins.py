@@ -205,8 +205,13 @@ def test_one_of_a_marketplace_is_chosen(tmp_path: Path) -> None:
     assert stage_plugin(home, source, "guard").plugin.name == "guard"
     assert stage_plugin(home, source, "plugins/guard").plugin.name == "guard"
     assert list(by_name(stage_plugin(home, source, "one").contents.parts)) == ["skill one:one"]
-    far = stage_plugin(home, source, "far").plugin.record
-    assert (far.name, far.source, far.path) == ("calc", (tmp_path / "other").as_uri(), "deep/calc")
+    staged = add(source, "far")
+    far = staged.plugin.record
+    assert (far.name, far.source, far.path) == ("calc", source, "far")
+    assert far.origin == (tmp_path / "other").as_uri()
+    (other / "skills/adding/SKILL.md").write_text("---\nname: adding\ndescription: Adds more\n---\nx\n")
+    newest = commit(tmp_path / "other", "more")
+    assert stage_update(home, staged.plugin).plugin.record.commit == newest  # through the marketplace
     with pytest.raises(UserError, match="has several plugins"):
         stage_plugin(home, source)
     with pytest.raises(UserError, match="only git repositories"):
