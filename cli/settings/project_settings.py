@@ -18,8 +18,8 @@ from sandbox.policy.trust import Definition, TrustStore
 
 FREE = {"tests"}
 
-NEVER = {"permissions", "terminal"}
-"""The user's own permissions, and their own screen."""
+NEVER = {"permissions", "terminal", "hosting"}
+"""The user's own permissions, their own screen, and where their tokens are sent."""
 
 
 def read_project_settings(home: Home, root: Path) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Settings:
     """All settings of one run.
 
     permissions, rules: as the user wrote them; the session has them parsed
+    hosting: kind, and the API's address, of hosting services by their host
     notices: for the user, when a session starts
     flags: options set on the command line, by name (`test_command` is `tests.command`)
     """
@@ -48,6 +49,7 @@ class Settings:
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     permissions: PermissionSettings = field(default_factory=PermissionSettings)
     rules: list[dict[str, Any]] = field(default_factory=list)
+    hosting: dict[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     flags: Mapping[str, object] = field(default_factory=dict)
 
@@ -85,6 +87,7 @@ KEYS: Mapping[str, str] = {
     "context": "session.context",
     "models": "session.models",
     "terminal": "terminal",
+    "hosting": "hosting",
     "permissions": "permissions",
     "rules": "rules",
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.hosting.hosting_server import HostingServer
 from tests.support.cli import CHECKOUT, call, git, script
 
 ACTION = yaml.safe_load((CHECKOUT / "action.yml").read_text("utf-8"))
@@ -24,8 +25,9 @@ def act(repository: Path, inputs: Mapping[str, str]) -> tuple[int, dict[str, str
     (temporary / "patchwright").symlink_to(sys.prefix)
     given = {name: str(each.get("default", "")) for name, each in ACTION["inputs"].items()} | inputs
     step = STEPS["run"]
+    given |= {"github.token": "t0ken-of-the-test-0123456789"}
     env = {
-        name: given[value.removeprefix("${{ inputs.").removesuffix(" }}")]
+        name: given[value.removeprefix("${{ ").removeprefix("inputs.").removesuffix(" }}")]
         for name, value in step["env"].items()
     }
     done = subprocess.run(
@@ -75,6 +77,31 @@ def test_a_task_is_done_and_none_of_its_text_becomes_a_command(repository: Path,
     assert "github-actions[bot]" in git(repository, "log", "-1", "--format=%an")
     assert '"outcome":"done"' in Path(outputs["result"]).read_text("utf-8").replace(" ", "")
     assert sorted(path.name for path in repository.iterdir() if path.name[0] != ".") == ["total.py"]
+
+
+@pytest.mark.slow
+def test_an_issue_is_worked_on_until_a_command_passes(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HostingServer("github") as server:
+        git(repository, "remote", "add", "origin", f"{server.address}/ann/shop")
+        monkeypatch.setenv("PATCHWRIGHT_HOSTING", server.settings)
+        turns = [
+            {
+                "calls": [call("edit", path="total.py", old="return 0", new="return sum(prices)")],
+                "expect": ["Wrong total"],
+            },
+            {"text": "Done."},
+        ]
+        given = {
+            "issue": "4",
+            "until": "grep -q sum total.py",
+            "model": script(tmp_path, turns),
+            "arguments": "--tests\ntrue",
+        }
+        code, outputs, said = act(repository, given)
+    assert (code, outputs["outcome"]) == (0, "done"), said
+    assert '"reached":true' in Path(outputs["result"]).read_text("utf-8").replace(" ", "")
 
 
 @pytest.mark.slow

@@ -180,6 +180,7 @@ VALUES: dict[str, Any] = {
     "skills.budget": 500,
     "discipline.named": {"read-before-edit": "enforce"},
     "edit.formats": ["whole"],
+    "hosting": {"git.example.org": "gitea"},
     "language_servers": {"c": "clangd"},
     "max_cost": 1.5,
     "max_tokens": 1000,

@@ -29,6 +29,7 @@ MAY_START = {
     "agent.children.process.process_executor": "Patchwright itself, for a child session",
     "agent.verify.select.program_worker": "runs inside a sandbox",
     "cli.detached.launch": "Patchwright itself, without a terminal",
+    "cli.hosting.gh_client": "GitHub's own program, from outside the workspace and away from it",
     "cli.hooks.pre_push": "Patchwright itself",
     "cli.tui.clipboard.clipboard_programs": "the desktop's clipboard programs, from outside the workspace",
     "cli.commands.setup.doctor": "asks programs outside the workspace for their versions",

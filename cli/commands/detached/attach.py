@@ -23,7 +23,7 @@ def add(app: typer.Typer) -> None:
 
 
 def attach(session: SessionId) -> None:
-    """Show a background run in this terminal; Ctrl-D leaves it running."""
+    """Look at a background run; Ctrl-D leaves it running."""
     raise typer.Exit(attach_to_run(session))
 
 

@@ -25,7 +25,7 @@ def ps(
     ended: Annotated[bool, typer.Option("--ended", help="Background runs that have ended, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON lines.")] = False,
 ) -> None:
-    """List the runs at work, and background runs that wait for you or died."""
+    """List the runs at work, and those that died."""
     raise typer.Exit(list_runs(folder, all_projects=all_projects, ended=ended, as_json=as_json))
 
 

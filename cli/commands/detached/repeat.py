@@ -66,7 +66,7 @@ def loop(
     max_steps: MaxSteps = None,
     max_time: MaxTime = None,
 ) -> None:
-    """Run a task again and again, each time as a background run of its own."""
+    """Run a task at intervals, each time as a background run."""
     from cli.detached.run_series import Clock
 
     options = _collect_options(
@@ -99,9 +99,9 @@ def watch(
     max_steps: MaxSteps = None,
     max_time: MaxTime = None,
 ) -> None:
-    """Run a task whenever files change; `{files}` in it is replaced by their names.
+    """Run a task whenever files change.
 
-    Changes that a run makes itself do not start another one.
+    `{files}` in the task is replaced by their names. Changes that a run makes itself do not start another one.
     """
     from agent.workspace_root import find_workspace_root
     from cli.detached.file_watch import FileWatch

@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command to the program's."""
-    app.command()(pr)
+    """Add the command and those below it to the program's."""
+    from cli.commands.git import hosted_request
+
+    group = typer.Typer(rich_markup_mode=None, invoke_without_command=True, help=pr.__doc__)
+    group.callback()(pr)
+    hosted_request.add(group)
+    app.add_typer(group, name="pr")
 
 
 def pr(
+    context: typer.Context,
     folder: Folder = Path("."),
     base: Annotated[str, typer.Option("--base", metavar="REF", help="Target branch.")] = "",
     out: Annotated[
@@ -33,7 +39,9 @@ def pr(
     model: Model = None,
     api_base: ApiBase = None,
 ) -> None:
-    """Draft a pull request's title and description into a file."""
+    """Draft a pull request into a file; also open, update, answer."""
+    if context.invoked_subcommand is not None:
+        return
     raise typer.Exit(
         draft_pull_request(folder, collect_flags(model=model, api_base=api_base), base=base, out=out)
     )
@@ -41,28 +49,13 @@ def pr(
 
 def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
     """Draft the title and the body of a pull request into a file, and print its path."""
-    from agent.model.routing.roles import Role
-    from cli.commands.git.change_review import resolve_commit
-    from cli.commands.git.model_text import DIFF, ask_model, read_diff_excerpt
     from sandbox.secrets.child_environment import redact
     from tools.git.git_process import Git
-    from tools.git.messages.message_prompts import build_pull_request_prompt, clean_message
-    from tools.git.messages.message_style import learn_style
 
     git = Git.from_folder(folder)
-    base = base or _find_default_base(git)
-    start = resolve_commit(git, base)
-    fork = git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start
-    log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
-    text = log.decode("utf-8", "replace").strip()
-    if not text:
-        print(sanitize_text(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
+    draft = compose_draft(git, flags, base or find_default_base(git))
+    if draft is None:
         return int(Exit.NOTHING_TO_DO)
-    style = learn_style(git)
-    asked = build_pull_request_prompt(style, redact(text)[:DIFF], read_diff_excerpt(git, fork, "HEAD"))
-    draft = clean_message(ask_model(git, flags, asked, "pull request", Role.FAST)) or _draft_without_model(
-        git, fork, style
-    )
     place = out or Path(git.root, git.run_text("rev-parse", "--git-path", "patchwright-pr.md"))
     try:
         place.write_text(redact(draft).rstrip() + "\n", "utf-8")
@@ -70,6 +63,29 @@ def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out
         raise UserError(Fault.READ_ONLY, f"cannot write {str(place)!r}: {error.strerror}") from None
     print(sanitize_text(str(place)))
     return int(Exit.DONE)
+
+
+def compose_draft(git: Git, flags: Mapping[str, Any], base: str) -> str | None:
+    """Return title and body of a pull request; None, with a message, if the branch has no commits of its own."""
+    from agent.model.routing.roles import Role
+    from cli.commands.git.change_review import resolve_commit
+    from cli.commands.git.model_text import DIFF, ask_model, read_diff_excerpt
+    from sandbox.secrets.child_environment import redact
+    from tools.git.messages.message_prompts import build_pull_request_prompt, clean_message
+    from tools.git.messages.message_style import learn_style
+
+    start = resolve_commit(git, base)
+    fork = git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start
+    log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
+    text = log.decode("utf-8", "replace").strip()
+    if not text:
+        print(sanitize_text(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
+        return None
+    style = learn_style(git)
+    asked = build_pull_request_prompt(style, redact(text)[:DIFF], read_diff_excerpt(git, fork, "HEAD"))
+    return clean_message(ask_model(git, flags, asked, "pull request", Role.FAST)) or _draft_without_model(
+        git, fork, style
+    )
 
 
 def _draft_without_model(git: Git, fork: str, style: Style) -> str:
@@ -101,7 +117,7 @@ _TEMPLATES = (
 )
 
 
-def _find_default_base(git: Git) -> str:
+def find_default_base(git: Git) -> str:
     """Return the default target branch of a pull request."""
     head = git.run_text("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
     for each in (head, "origin/main", "origin/master", "main", "master"):

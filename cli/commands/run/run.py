@@ -36,6 +36,7 @@ from cli.commands.run.run_options import (
     Attempts,
     Background,
     DetachedReport,
+    FromIssue,
     Goal,
     MaxTurns,
     Requirements,
@@ -94,6 +95,7 @@ def run(
     goal: Goal = False,
     until: Until = None,
     max_turns: MaxTurns = None,
+    from_issue: FromIssue = None,
     background: Background = False,
     detached: DetachedReport = None,
 ) -> None:
@@ -159,6 +161,7 @@ def run(
             apply_doubtful=apply,
             goal=request,
             detached=detached,
+            from_issue=from_issue,
         )
     )
 
@@ -179,6 +182,7 @@ def run_one_shot(
     apply_doubtful: bool = False,
     goal: GoalRequest | None = None,
     detached: str | None = None,
+    from_issue: str | None = None,
 ) -> int:
     """Run one prompt to its end. Returns the exit code; every path emits a final event."""
     from cli.commands.run.final_event import run_with_final_event
@@ -201,7 +205,15 @@ def run_one_shot(
         attended=detached is not None,
         detached=detached,
     )
-    return run_with_final_event(output, lambda: _run_prompt(invocation, read_prompt(prompt), output))
+
+    def read_task() -> str:
+        if from_issue is None:
+            return read_prompt(prompt)
+        from cli.hosting.issue_task import read_issue_task
+
+        return read_issue_task(folder, from_issue, prompt)
+
+    return run_with_final_event(output, lambda: _run_prompt(invocation, read_task(), output))
 
 
 def run_driven(

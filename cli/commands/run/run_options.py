@@ -61,6 +61,10 @@ Until = Annotated[
 MaxTurns = Annotated[
     int | None, typer.Option("--max-turns", metavar="N", min=1, help="Most turns of a goal (20).")
 ]
+FromIssue = Annotated[
+    str | None,
+    typer.Option("--from-issue", metavar="N|URL", help="Resolve an issue; PROMPT says what else you want."),
+]
 Background = Annotated[
     bool,
     typer.Option(

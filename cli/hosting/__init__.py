@@ -1,0 +1,1 @@
+"""Pull requests, reviews and issues at GitHub, GitLab and Gitea."""

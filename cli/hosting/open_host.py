@@ -1,0 +1,136 @@
+"""The hosting service of a repository: found from its remote, or named by the user's settings."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from cli.hosting.gh_client import GhClient
+from cli.hosting.gitea_host import Gitea
+from cli.hosting.github_host import GitHub
+from cli.hosting.gitlab_host import GitLab
+from cli.hosting.host import Client, Host
+from cli.hosting.rest_client import RestClient
+from sandbox.errors import Fault, UserError
+from sandbox.helpers.own_programs import find_own_program
+from sandbox.secrets.known_values import register_secrets
+
+Kind = Literal["github", "gitlab", "gitea"]
+
+KNOWN: Mapping[str, Kind] = {
+    "github.com": "github",
+    "gitlab.com": "gitlab",
+    "gitea.com": "gitea",
+    "codeberg.org": "gitea",
+}
+"""Services that need no setting. No other host gets a token: a repository's remote is not the user's word."""
+
+TOKENS: Mapping[Kind, tuple[str, ...]] = {
+    "github": ("GH_TOKEN", "GITHUB_TOKEN"),
+    "gitlab": ("GITLAB_TOKEN",),
+    "gitea": ("GITEA_TOKEN", "FORGEJO_TOKEN"),
+}
+"""Variables with the token, the first that is set counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A repository at a service. host: with its port, if it has one; address: of the API, "" for the usual one"""
+
+    kind: Kind
+    host: str
+    name: str
+    address: str = ""
+
+    @property
+    def api(self) -> str:
+        """The address of the API."""
+        if self.address:
+            return self.address.rstrip("/")
+        if self.kind == "github":
+            return "https://api.github.com" if self.host == "github.com" else f"https://{self.host}/api/v3"
+        return f"https://{self.host}/api/{'v4' if self.kind == 'gitlab' else 'v1'}"
+
+
+def find_place(remote: str, hosting: Mapping[str, str]) -> Place:
+    """Return the place of a remote's address. Raises UserError for a host that nobody named.
+
+    hosting: the user's setting: host → kind, or kind and address of the API
+    """
+    host, name = parse_remote(remote)
+    said = hosting.get(host, "")
+    kind_word, _, address = said.partition(" ")
+    kind = _KINDS.get(kind_word) if said else KNOWN.get(host)
+    if kind is None:
+        raise UserError(
+            Fault.CONFIGURATION,
+            f"the service at {host!r} is not known" if not said else f"no kind of service {kind_word!r}",
+            f'Name it in your settings: [hosting] {host!r} = "gitlab" (or github, gitea).',
+        )
+    return Place(kind=kind, host=host, name=name, address=address.strip())
+
+
+def parse_remote(remote: str) -> tuple[str, str]:
+    """Return host and name of a remote's address, as git writes it or as a page shows it. Raises UserError."""
+    text = remote.strip()
+    if found := re.fullmatch(r"(?:[\w.-]+@)?([\w.-]+):(?!//)(.+)", text):  # scp's form
+        host, path = found[1], found[2]
+    else:
+        parts = urlsplit(text)
+        if parts.scheme not in ("https", "http", "ssh", "git") or not parts.hostname:
+            raise UserError(
+                Fault.USAGE,
+                f"the remote {remote!r} is at no hosting service" if text else "there is no remote `origin`",
+                "Add one: git remote add origin URL",
+            )
+        web = parts.scheme in ("https", "http") and parts.port
+        host, path = f"{parts.hostname}:{parts.port}" if web else parts.hostname, parts.path
+    name = path.strip("/").removesuffix(".git")
+    if not re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+", name) or ".." in name.split("/"):
+        raise UserError(Fault.USAGE, f"the remote {remote!r} names no repository")
+    return host.lower(), name
+
+
+def open_host(place: Place, root: Path, env: Mapping[str, str]) -> Host:
+    """Return the repository of a place, with the user's login. Raises UserError without one."""
+    return _HOSTS[place.kind](client=_open_client(place, root, env), name=place.name)
+
+
+def _open_client(place: Place, root: Path, env: Mapping[str, str]) -> Client:
+    token = next((env[name] for name in TOKENS[place.kind] if env.get(name)), "") or _read_keyring(place.host)
+    if place.kind == "github" and not place.address:
+        program = find_own_program("gh", root)
+        if program is not None:
+            return GhClient(program=program, host=place.host)
+    if token:
+        register_secrets({f"{place.kind.upper()}_TOKEN": token})
+    elif place.kind != "github":
+        raise UserError(
+            Fault.CREDENTIALS,
+            f"no token for {place.host}",
+            f"Set {TOKENS[place.kind][0]}, or store one: keyring set patchwright {place.host}",
+        )
+    headers = {"PRIVATE-TOKEN": token} if place.kind == "gitlab" else {"Authorization": f"token {token}"}
+    return RestClient(address=place.api, headers=headers if token else {})
+
+
+def _read_keyring(host: str) -> str:
+    """Return the token in the desktop's keyring, where the package `keyring` is installed; "" without one."""
+    try:
+        keyring = importlib.import_module("keyring")
+    except ImportError:
+        return ""
+    try:
+        return str(keyring.get_password("patchwright", host) or "")
+    except keyring.errors.KeyringError:  # no desktop, or it is locked
+        return ""
+
+
+_KINDS: Mapping[str, Kind] = {"github": "github", "gitlab": "gitlab", "gitea": "gitea", "forgejo": "gitea"}
+
+_HOSTS: Mapping[Kind, Callable[..., Host]] = {"github": GitHub, "gitlab": GitLab, "gitea": Gitea}

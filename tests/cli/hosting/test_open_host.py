@@ -1,0 +1,58 @@
+"""Addresses of remotes, the services that they belong to, and the token's way."""
+
+from __future__ import annotations
+
+import pytest
+
+from cli.hosting.open_host import find_place, parse_remote
+from cli.hosting.rest_client import RestClient
+from sandbox.errors import UserError
+
+
+@pytest.mark.parametrize(
+    ("remote", "host", "name"),
+    [
+        ("git@github.com:ann/shop.git", "github.com", "ann/shop"),
+        ("https://github.com/ann/shop", "github.com", "ann/shop"),
+        ("ssh://git@gitlab.com:2222/group/sub/shop.git", "gitlab.com", "group/sub/shop"),
+        ("https://user:word@Codeberg.org/ann/shop.git/", "codeberg.org", "ann/shop"),
+        ("http://127.0.0.1:3000/ann/shop.git", "127.0.0.1:3000", "ann/shop"),
+    ],
+)
+def test_a_remote_is_read(remote: str, host: str, name: str) -> None:
+    assert parse_remote(remote) == (host, name)
+
+
+@pytest.mark.parametrize(
+    "remote", ["", "/srv/git/shop.git", "../shop", "https://github.com/", "git@github.com:../../x/y"]
+)
+def test_a_remote_elsewhere_is_refused(remote: str) -> None:
+    with pytest.raises(UserError):
+        parse_remote(remote)
+
+
+@pytest.mark.parametrize(
+    ("remote", "hosting", "api"),
+    [
+        ("git@github.com:a/b", {}, "https://api.github.com"),
+        ("git@gitlab.com:a/b", {}, "https://gitlab.com/api/v4"),
+        ("git@codeberg.org:a/b", {}, "https://codeberg.org/api/v1"),
+        ("git@git.example.org:a/b", {"git.example.org": "forgejo"}, "https://git.example.org/api/v1"),
+        ("git@git.example.org:a/b", {"git.example.org": "github"}, "https://git.example.org/api/v3"),
+        ("git@x.org:a/b", {"x.org": "gitlab https://x.org/git/api/v4/"}, "https://x.org/git/api/v4"),
+    ],
+)
+def test_the_service_is_the_known_one_or_the_users(remote: str, hosting: dict[str, str], api: str) -> None:
+    assert find_place(remote, hosting).api == api
+
+
+@pytest.mark.parametrize("hosting", [{}, {"gitlab.evil.org": "sourceforge"}])
+def test_no_other_host_gets_a_token_by_its_name(hosting: dict[str, str]) -> None:
+    with pytest.raises(UserError, match=r"gitlab\.evil\.org|sourceforge"):
+        find_place("git@gitlab.evil.org:a/b", hosting)
+
+
+def test_a_token_is_sent_encrypted_or_not_at_all() -> None:
+    with pytest.raises(UserError, match="not encrypted"):
+        RestClient(address="http://git.example.org/api/v1", headers={})
+    assert "secret" not in repr(RestClient(address="https://x.org", headers={"Authorization": "secret"}))
