@@ -40,6 +40,7 @@ class Tally:
     unpriced_model: str = ""
     waited: float = 0.0
     _waits_since: float | None = None
+    _questions: int = 0
 
     @property
     def elapsed(self) -> float:
@@ -54,13 +55,17 @@ class Tally:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Do not count the time inside the context; one question waits at a time."""
-        self._waits_since = time.monotonic()
+        """Do not count the time inside the context; several may be open at once."""
+        self._questions += 1
+        if self._waits_since is None:
+            self._waits_since = time.monotonic()
         try:
             yield
         finally:
-            self.waited += time.monotonic() - self._waits_since
-            self._waits_since = None
+            self._questions -= 1
+            if not self._questions:
+                self.waited += time.monotonic() - self._waits_since
+                self._waits_since = None
 
     def add_step(self, usage: UsageRecord) -> None:
         """Count the model call of one step."""

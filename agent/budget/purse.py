@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -198,6 +199,10 @@ class Purse:
     def start_alarm(self, cancel: Callable[[], object]) -> Alarm:
         """Call `cancel` when no time is left for the step; not while a question waits for a person."""
         return Alarm(self, cancel)
+
+    def pause(self) -> AbstractContextManager[None]:
+        """Return a context in which the time of the turn is not counted: a question waits for a person."""
+        return self.tally.pause()
 
     @property
     def is_waiting(self) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,6 +65,11 @@ class ChangedFiles:
         now = self.read_contents()
         self._written.update(path for path in now if now[path] != before.get(path, now[path]))
         self._written.update(now.keys() - before.keys())
+
+    def list_named(self, command: str) -> list[str]:
+        """Return the files that the session has changed and a command line names: it may judge by them."""
+        words = re.split(r"[\s'\"=:;&|<>()]+", command)
+        return sorted(self._paths & {os.path.normpath(word) for word in words if word})
 
     def compute_hash(self) -> str:
         """Return the hash of all of them."""

@@ -166,7 +166,9 @@ class GoalRun:
         if result.refused:
             return self._end_refused(result, last)
         if result.outcome == "pass" and Exit(last.exit_code) in _CLEAN:
-            return self._end_work("reached", Exit.DONE, "", last)
+            named = self._check.files.list_named(self.state.start.check)
+            told = f"the check names files that were changed: {', '.join(named)}" if named else ""
+            return self._end_work("reached", Exit.DONE, told, last)
         if reached := find_stop_reason(own, self.runtime.purse.tally):
             return self._end_work("stopped", Exit.LIMIT, self._find_limit() or reached, last)
         most = 1 if self.runtime.model.name == "offline" else IDLE_TURNS  # it would do the same again

@@ -150,7 +150,7 @@ class DetachedRun:
             write_question(self._folder, question)
             write_error(f"waits: {sanitize_text(question.line)}\n")
             try:
-                with self.runtime.purse.tally.pause():
+                with self.runtime.purse.pause():
                     return await self._waiting
             finally:
                 clear_question(self._folder)

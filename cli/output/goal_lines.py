@@ -19,7 +19,8 @@ def format_goal(event: GoalEvent, *, unicode: bool) -> tuple[str, Style, str]:
             style: Style = "green" if event.outcome == "pass" else "yellow"
             return "action", style, f"goal: {turns}{between}check: {changed}"
         case "reached":
-            return "good", "green", f"goal reached after {_count_turns(event.turn)}: {event.detail}"
+            told = f"; {event.reason}" if event.reason else ""
+            return "good", "green", f"goal reached after {_count_turns(event.turn)}: {event.detail}{told}"
         case "paused":
             return "warn", "yellow", f"goal paused after {turns}: {event.reason}"
     return "warn", "yellow", f"goal not reached after {_count_turns(event.turn)}: {event.reason}"

@@ -50,7 +50,10 @@ def open_(
     model: Model = None,
     api_base: ApiBase = None,
 ) -> None:
-    """Open a pull request for this branch, which has to be pushed; its text is shown first."""
+    """Open a pull request for this branch, which has to be pushed.
+
+    Its text is shown first.
+    """
     raise typer.Exit(
         _open_request(
             folder, collect_flags(model=model, api_base=api_base), base, remote, text, is_draft=draft, yes=yes
@@ -68,7 +71,10 @@ def update(
     model: Model = None,
     api_base: ApiBase = None,
 ) -> None:
-    """Replace title and description of a pull request; they are shown first."""
+    """Replace title and description of a pull request.
+
+    They are shown first.
+    """
     raise typer.Exit(
         _update_request(
             folder, collect_flags(model=model, api_base=api_base), number, base, remote, text, yes=yes
@@ -95,7 +101,10 @@ def answer(
     api_base: ApiBase = None,
     tests: Tests = None,
 ) -> None:
-    """Work on the comments of reviews as `run` does, and post the summary; it is shown first."""
+    """Work on the comments of reviews, and post the summary.
+
+    It works as `run` does. The summary is shown first.
+    """
     flags = collect_flags(model=model, api_base=api_base, test_command=tests)
     raise typer.Exit(_answer_reviews(folder, flags, number, remote, yes=yes))
 

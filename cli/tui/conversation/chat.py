@@ -21,7 +21,7 @@ from cli.tui.conversation.footer import format_footer, list_context_share
 from cli.tui.conversation.footer_facts import FooterSource
 from cli.tui.conversation.footer_template import format_own_footer
 from cli.tui.conversation.plan_mode import ChatPlanMode
-from cli.tui.conversation.session_history import SessionHistory
+from cli.tui.conversation.session_history import SessionHistory, has_unfinished_turn
 from cli.tui.conversation.work_task import WorkTask
 from cli.tui.frontend import Frontend, Styled
 from cli.tui.questions.after_turn import ask_after_turn
@@ -67,8 +67,10 @@ class Chat:
         self._work = WorkTask(front, self.show_message, self._finish_work)
         self._footer = FooterSource(self)
         self._hung_up = False
-        self._asker = TerminalApprover(front=front, policy=runtime.policy, home=home)
-        self._person = TerminalPerson(front, self.view.show_question)
+        self._asker = TerminalApprover(
+            front=front, policy=runtime.policy, home=home, pause=runtime.purse.pause
+        )
+        self._person = TerminalPerson(front, self.view.show_question, runtime.purse.pause)
         attach_person(runtime, self._person)
         runtime.session.subscribe(self._handle_event)
         runtime.on_delta = self.view.show_delta
@@ -134,7 +136,7 @@ class Chat:
 
     def resume_session(self) -> None:
         """Return to plan mode, and continue the interrupted turn, if the session ended in one."""
-        unfinished = self._has_unfinished_turn()
+        unfinished = has_unfinished_turn(self.runtime.session)
         if self.runtime.session.replayed.find_newest_place("goal"):
             from cli.tui.conversation.goal_work import find_goal_to_resume, work_on_goal
 
@@ -301,11 +303,6 @@ class Chat:
 
     def _show_queued(self) -> None:
         self.front.show_queued([*self._queued, *self._later])
-
-    def _has_unfinished_turn(self) -> bool:
-        """Return whether the session ends in a turn without an end event."""
-        history = self.runtime.session.replayed
-        return history.find_newest_place("prompt") > history.find_newest_place("end")
 
     def _start_unless_working(
         self, what: str, text: str, work: Callable[[], Coroutine[Any, Any, object]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from agent.events import End, Event, Prompt
+from agent.session.log import Session
 from agent.session.undo import Timeline
 from agent.session.usage_report import UsageReport
 
@@ -28,3 +29,8 @@ class SessionHistory:
                 self.ended = False
             case End():
                 self.ended = True
+
+
+def has_unfinished_turn(session: Session) -> bool:
+    """Whether a session ends in a turn without an end event."""
+    return session.replayed.find_newest_place("prompt") > session.replayed.find_newest_place("end")

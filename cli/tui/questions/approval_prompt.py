@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -33,11 +35,12 @@ class Asker(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class TerminalApprover:
-    """An `Approver`."""
+    """An `Approver`. pause: the turn's clock is stopped inside this context"""
 
     front: Asker
     policy: Policy
     home: Home
+    pause: Callable[[], AbstractContextManager[None]] = nullcontext
     _allowed: set[tuple[str, str]] = field(default_factory=set)  # for the session
     _one: asyncio.Lock = field(default_factory=asyncio.Lock)  # concurrent actions ask one after the other
     _last: tuple[tuple[str, str, str], Decision] | None = None  # the last answer in this turn
@@ -61,16 +64,17 @@ class TerminalApprover:
             return self._last[1]
         rules = tuple(f"shell({sanitize_for_approval(each)})" for each in question.always)
         self.front.alert("an action waits for your answer")
-        answer = await self.front.ask(
-            Question(
-                title=f"Allow {sanitize_text(tool)}?",
-                what=what,
-                change=effect.change,
-                why=sanitize_text(question.reason),
-                options=_list_options(rules),
-                otherwise="no",
+        with self.pause():
+            answer = await self.front.ask(
+                Question(
+                    title=f"Allow {sanitize_text(tool)}?",
+                    what=what,
+                    change=effect.change,
+                    why=sanitize_text(question.reason),
+                    options=_list_options(rules),
+                    otherwise="no",
+                )
             )
-        )
         decision = self._apply_answer(answer, key)
         if not question.asks_anew:
             self._last = (asked, decision)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from agent.team.person import UserQuestion, split_option
 from cli.tui.frontend import Frontend
@@ -16,10 +17,17 @@ class TerminalPerson:
     """Asks one question after the other. Implements `Person`.
 
     show: prints a question: its title, its text, and how to answer it
+    pause: the turn's clock is stopped inside this context
     """
 
-    def __init__(self, front: Frontend, show: Callable[[str, str, str], None]) -> None:
+    def __init__(
+        self,
+        front: Frontend,
+        show: Callable[[str, str, str], None],
+        pause: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
         self._front = front
+        self._pause = pause
         self._show = show
         self._one = asyncio.Lock()
         self._waiting: asyncio.Future[str] | None = None
@@ -33,7 +41,7 @@ class TerminalPerson:
             self._front.show_activity(WAITING)
             self._waiting, self._came = asyncio.get_running_loop().create_future(), time.monotonic()
             try:
-                with self._front.waiting:
+                with self._front.waiting, self._pause():
                     answer = await self._waiting
                 return question.read_answer(answer)
             finally:

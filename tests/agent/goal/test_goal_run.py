@@ -97,6 +97,7 @@ def test_turns_go_on_until_the_check_passes_and_only_then_something_is_committed
         (2, "exit 1", "exit 0"),
     ]
     assert repo.git("log", "--format=%H").count("\n") == 2
+    assert events[-1].reason == "the check names files that were changed: n.txt"
     assert repo.show("n.txt") == "three\n"
     assert end.commit == repo.head()[: len(end.commit)]
 

@@ -27,7 +27,11 @@ def test_a_goal_is_followed_shown_and_stopped(shop: Path) -> None:
     with talk(shop, turns, *arguments, columns=100) as terminal:
         at_rest(terminal)
         ask(terminal, "/goal", "no goal; set one")
-        ask(terminal, f"/goal mend the total {CHECK}", "goal reached after 2 turns: exit 0")
+        ask(
+            terminal,
+            f"/goal mend the total {CHECK}",
+            "goal reached after 2 turns: exit 0; the check names files that were changed",
+        )
         assert "goal: 1 of 20 turns · check: exit 1 → exit 1" in terminal.everything
         assert "goal: 2 of 20 turns · check: exit 1 → exit 0" in terminal.everything
         ask(terminal, "/goal", "state: reached")

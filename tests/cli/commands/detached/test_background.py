@@ -12,9 +12,13 @@ import pytest
 
 from agent.events import Steer
 from agent.session.log import read_events
+from agent.turn.runtime import Runtime
+from cli.detached.detached_run import DetachedRun
 from cli.detached.mailbox import post_message, read_question, take_messages
 from cli.detached.run_record import is_locked, read_record
+from tests.support.child_sessions import settings_for
 from tests.support.cli import PATCHWRIGHT, call, environment, run, script
+from tests.support.sessions import play_session
 from tests.support.talking import logs, make_shop, wait_until
 from tests.support.terminal import Terminal
 
@@ -165,3 +169,30 @@ def test_a_mailbox_keeps_the_order_and_drops_what_is_no_message(tmp_path: Path) 
     (tmp_path / "mailbox" / "0.json").write_text("{")
     assert [each["text"] for each in take_messages(tmp_path)] == ["0", "1", "2"]
     assert list((tmp_path / "mailbox").iterdir()) == []
+
+
+def test_the_terminal_that_started_a_run_is_called_as_the_user_wants(tmp_path: Path) -> None:
+    control, terminal = os.openpty()
+    os.set_blocking(control, False)
+    settings = settings_for(script(tmp_path, [{"text": "Done."}]))
+
+    async def story(runtime: Runtime) -> list[bytes]:
+        seen = []
+        for notify in ("bell", "osc9", "off"):
+            DetachedRun(runtime=runtime, terminal=os.ttyname(terminal), notify=notify).alert(
+                "a question waits"
+            )
+            try:
+                seen.append(os.read(control, 200))
+            except BlockingIOError:
+                seen.append(b"")
+        DetachedRun(runtime=runtime, terminal=str(tmp_path / "gone"), notify="bell").alert("nobody")
+        return seen
+
+    bell, osc9, off = play_session(make_shop(tmp_path / "shop"), settings, story)
+    assert bell == b"\a"
+    assert osc9.startswith(b"\x1b]9;Patchwright 2")
+    assert osc9.endswith(b": a question waits\a")
+    assert off == b""
+    os.close(control)
+    os.close(terminal)
