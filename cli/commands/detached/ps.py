@@ -72,7 +72,7 @@ def _print_table(found: list[RunState], *, with_project: bool) -> None:
         (
             each.id,
             sanitize_text(_describe(each)),
-            "" if each.state == "ended" else format_duration(each.seconds),
+            format_duration(each.seconds) if each.state in ("running", "waiting") else "",
             str(each.steps),
             "" if each.cost is None else f"${each.cost:.4f}",
             *([sanitize_text(each.project)] if with_project else []),

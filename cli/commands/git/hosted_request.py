@@ -257,7 +257,7 @@ def _read_draft(
     git: Git, flags: Mapping[str, Any], base: str, text: Path | None
 ) -> tuple[str, str, str] | None:
     """Return title, body and target branch; None if there is nothing to open."""
-    from cli.commands.git.pull_request import compose_draft, find_default_base
+    from cli.commands.git.request_draft import compose_draft, find_default_base
 
     target = base or find_default_base(git)
     if text is not None:

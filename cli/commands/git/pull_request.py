@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,10 +12,6 @@ from agent.exit_codes import Exit
 from cli.commands.options import ApiBase, Folder, Model, collect_flags
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
-
-if TYPE_CHECKING:
-    from tools.git.git_process import Git
-    from tools.git.messages.message_style import Style
 
 
 def add(app: typer.Typer) -> None:
@@ -49,6 +44,7 @@ def pr(
 
 def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out: Path | None) -> int:
     """Draft the title and the body of a pull request into a file, and print its path."""
+    from cli.commands.git.request_draft import compose_draft, find_default_base
     from sandbox.secrets.child_environment import redact
     from tools.git.git_process import Git
 
@@ -63,68 +59,3 @@ def draft_pull_request(folder: Path, flags: Mapping[str, Any], *, base: str, out
         raise UserError(Fault.READ_ONLY, f"cannot write {str(place)!r}: {error.strerror}") from None
     print(sanitize_text(str(place)))
     return int(Exit.DONE)
-
-
-def compose_draft(git: Git, flags: Mapping[str, Any], base: str) -> str | None:
-    """Return title and body of a pull request; None, with a message, if the branch has no commits of its own."""
-    from agent.model.routing.roles import Role
-    from cli.commands.git.change_review import resolve_commit
-    from cli.commands.git.model_text import DIFF, ask_model, read_diff_excerpt
-    from sandbox.secrets.child_environment import redact
-    from tools.git.messages.message_prompts import build_pull_request_prompt, clean_message
-    from tools.git.messages.message_style import learn_style
-
-    start = resolve_commit(git, base)
-    fork = git.run_text("merge-base", start, "HEAD", ok=(0, 1)) or start
-    log = git.run("log", "--reverse", "--no-show-signature", "--format=%h %s%n%n%b", f"{fork}..HEAD")
-    text = log.decode("utf-8", "replace").strip()
-    if not text:
-        print(sanitize_text(f"patchwright: HEAD has no commit that {base!r} has not"), file=sys.stderr)
-        return None
-    style = learn_style(git)
-    asked = build_pull_request_prompt(style, redact(text)[:DIFF], read_diff_excerpt(git, fork, "HEAD"))
-    return clean_message(ask_model(git, flags, asked, "pull request", Role.FAST)) or _draft_without_model(
-        git, fork, style
-    )
-
-
-def _draft_without_model(git: Git, fork: str, style: Style) -> str:
-    """Draft from the commit messages and the changed symbols, without a model."""
-    from sandbox.fs.regular_file import SETTINGS, read_regular_text
-    from sandbox.fs.repository import read_branch
-    from tools.git.git_change import read_committed_change
-    from tools.git.messages.message_style import find_ticket
-    from tools.git.messages.message_summary import compose_message
-
-    subjects = git.run_text("log", "--reverse", "--no-merges", "--format=%s", f"{fork}..HEAD").splitlines()
-    change = read_committed_change(git, fork, "HEAD")
-    own = compose_message(change, style, find_ticket(read_branch(git.root)))
-    title = subjects[0] if len(subjects) == 1 else own.partition("\n")[0]
-    template = next((path for each in _TEMPLATES if (path := git.root / each).is_file()), None)
-    parts = [title, "## Commits\n\n" + "\n".join(f"- {each}" for each in subjects)]
-    if listed := own.partition("\n\n")[2]:
-        parts.append(f"## Files\n\n{listed.strip()}")
-    if template is not None:
-        parts.append((read_regular_text(template, SETTINGS, "replace") or "").strip())
-    return "\n\n".join(parts)
-
-
-_TEMPLATES = (
-    ".github/pull_request_template.md",
-    ".github/PULL_REQUEST_TEMPLATE.md",
-    "pull_request_template.md",
-    ".gitlab/merge_request_templates/Default.md",
-)
-
-
-def find_default_base(git: Git) -> str:
-    """Return the default target branch of a pull request."""
-    head = git.run_text("rev-parse", "--abbrev-ref", "--quiet", "origin/HEAD", ok=(0, 1, 128))
-    for each in (head, "origin/main", "origin/master", "main", "master"):
-        if (
-            each
-            and each != "origin/HEAD"
-            and git.run_text("rev-parse", "--verify", "--quiet", each, ok=(0, 1, 128))
-        ):
-            return each
-    raise UserError(Fault.USAGE, "no base branch was found", "Name it: patchwright pr --base BRANCH")

@@ -122,8 +122,10 @@ def run(
         raise typer.BadParameter("--strategy cannot be combined with --input, --output-schema or --session")
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
-    if answers is not None and input_ is Input.stream_json:
-        raise typer.BadParameter("--answers cannot be combined with --input stream-json")
+    if input_ is Input.stream_json and (answers is not None or background or from_issue is not None):
+        raise typer.BadParameter(
+            "--answers, --background and --from-issue cannot be combined with --input stream-json"
+        )
     request = read_goal_options(goal=goal, until=until, max_turns=max_turns, schema=schema, input_=input_)
     if input_ is Input.stream_json:
         if text is not None or schema is not None:
@@ -144,14 +146,13 @@ def run(
         from cli.commands.detached.start import start_in_background
 
         raise typer.Exit(start_in_background(prompt=text))
-    commit = not no_commit
     raise typer.Exit(
         run_one_shot(
             folder,
             text,
             flags,
             output=output.value,
-            commit=commit,
+            commit=not no_commit,
             session=session,
             schema=schema,
             requirements=requirements,
