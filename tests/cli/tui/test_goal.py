@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.goal.goal_run import set_goal
+from agent.turn.runtime import Runtime
 from cli.tui.commands.goal_command import GoalWords, read_words
 from sandbox.errors import UserError
-from tests.support.cli import call
+from tests.support.child_sessions import settings_for
+from tests.support.cli import call, script
+from tests.support.sessions import play_session
 from tests.support.talking import ask, at_rest, leave, talk
 
 CHECK = "--until \"grep -q 'items)$' cart.py\""
@@ -54,3 +58,21 @@ def test_the_words_of_a_goal_are_read_from_its_options_on() -> None:
 def test_wrong_options_are_named(wrong: str) -> None:
     with pytest.raises(UserError):
         read_words(wrong)
+
+
+@pytest.mark.slow
+def test_a_goal_that_a_kill_cut_off_goes_on_when_its_session_is_opened(shop: Path) -> None:
+    async def cut_off(runtime: Runtime) -> str:
+        state = set_goal(runtime, "mend the total", "grep -q 'items)$' cart.py")
+        await runtime.run_turn(state.start.text)
+        return runtime.session.id
+
+    session = play_session(shop, settings_for(script(shop.parent, [{"text": "So."}], "before.json")), cut_off)
+    mended = {"calls": [call("edit", path="cart.py", old=" - 1", new="")]}
+    turns = [{"text": "So."}, mended, {"text": "It adds up."}]
+    arguments = ("--tests", "true", "--sandbox", "unconfined", "--mode", "full")
+    with talk(shop, turns, *arguments, columns=100) as terminal:
+        at_rest(terminal)
+        ask(terminal, f"/resume {session}", "goal reached after 2 turns: exit 0")
+        assert "going on with the goal: mend the total" in terminal.everything
+        leave(terminal)

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from agent.session.log import read_events
 from tests.support.cli import CHECKOUT, PATCHWRIGHT, call, environment, run, script
 from tests.support.confined import needs_confinement
+from tests.support.invariants import list_unanswered_calls
 from tests.support.repo import Repo
 from tests.support.talking import logs, wait_until
 
@@ -93,3 +95,29 @@ def test_a_killed_goal_is_resumed_to_its_end(repo: Repo) -> None:
 def test_what_makes_no_sense_is_refused(options: list[str], said: str, repo: Repo) -> None:
     done = run("run", "mend it", *options, cwd=repo.root)
     assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_a_signal_between_two_turns_pauses_the_goal(repo: Repo) -> None:
+    options = [
+        "--until",
+        "touch waiting; sleep 60",
+        "--tests",
+        "true",
+        "--sandbox",
+        "unconfined",
+        "--mode",
+        "full",
+    ]
+    words = ["run", "mend it", *options, "--model", script(repo.root.parent, [{"text": "So."}])]
+    process = subprocess.Popen(
+        [*PATCHWRIGHT, *words], cwd=repo.root, env=environment(), stderr=subprocess.PIPE, text=True
+    )
+    wait_until(lambda: (repo.root / "waiting").exists())
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    [log] = logs()
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [each["stage"] for each in events if each["kind"] == "goal"] == ["set", "paused"]
+    assert (events[-1]["kind"], events[-1]["outcome"]) == ("end", "interrupted")
+    assert list_unanswered_calls(list(read_events(log.parent))) == []
