@@ -51,9 +51,10 @@ def acp(
     max_time: MaxTime = None,
     max_tokens: MaxTokens = None,
 ) -> None:
-    """Serve an editor by the Agent Client Protocol (ACP), on standard input and output.
+    """Serve an editor by the Agent Client Protocol (ACP).
 
-    The editor names the folder of each session; -C is only where the program starts.
+    Messages come and go on standard input and output. The editor names the folder of each session;
+    -C is only where the program starts.
     """
     flags = collect_flags(
         model=model,

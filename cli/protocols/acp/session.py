@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from acp.helpers import update_agent_message_text
@@ -88,6 +89,7 @@ class ClientSession:
         self._mapper = UpdateMapper(runtime.workspace.root, runtime.session.folder)
         self._spent = UsageReport()
         self._turn: _Turn | None = None
+        self._changing = asyncio.Lock()  # held while a mode or an option is changed
         self._files = None
         self.modes = SessionModes(runtime, opened.settings.session.access)
         self.options = ConfigOptions(runtime, opened.settings.session, home)
@@ -126,9 +128,13 @@ class ClientSession:
 
     def cancel(self) -> None:
         """End the prompt at work, if there is one; its log is complete, and it is answered as cancelled."""
-        if self._turn is not None:
-            self._turn.is_cancelled = True
+        if self._turn is None:
+            return
+        self._turn.is_cancelled = True
+        if self.runtime.loop.is_stepping:
             self.runtime.stop()
+        elif self.runtime.is_turn_running:  # a stop of the loop would outlive this turn
+            self.runtime.interrupt()
 
     async def replay(self) -> None:
         """Send the whole past of the session as updates."""
@@ -147,15 +153,17 @@ class ClientSession:
         self._send(list_commands(self.runtime, self._home))
 
     async def set_mode(self, mode_id: str) -> None:
-        """Use another mode. Raises UserError."""
-        await self.modes.enter(mode_id)
+        """Use another mode; during a turn, from its end on. Raises UserError."""
+        async with self._change():
+            await self.modes.enter(mode_id)
         self._send(
             CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.modes.current)
         )
 
     async def set_option(self, option: str, value: str | bool) -> None:
-        """Change an option. Raises UserError."""
-        await self.options.set_value(option, value)
+        """Change an option; during a turn, from its end on. Raises UserError."""
+        async with self._change():
+            await self.options.set_value(option, value)
         if self.runtime.team is None:  # of the offline engine, which starts no agents
             from agent.team.attach import attach_team
 
@@ -175,6 +183,14 @@ class ClientSession:
             await asyncio.wait([turn.done])
         await self.runtime.close()
 
+    @asynccontextmanager
+    async def _change(self) -> AsyncIterator[None]:
+        """Wait for the end of the turn, and keep the next one waiting."""
+        while self._turn is not None:
+            await asyncio.shield(self._turn.done)
+        async with self._changing:
+            yield
+
     async def _steer(self, turn: _Turn, text: str) -> PromptResponse:
         if len(turn.texts) >= MOST_WAITING_PROMPTS:
             raise make_request_error("usage", "too many prompts wait for this turn", "Wait for its end.")
@@ -184,7 +200,8 @@ class ClientSession:
 
     async def _run_turns(self, turn: _Turn, text: str) -> End | None:
         """Run turns until no text is left that came too late for one. Returns None if it was cancelled before."""
-        self._tell_notices()
+        async with self._changing:  # a change that was asked for before
+            self._tell_notices()
         self._approver.forget_last_answer()
         own = self.runtime.model.name
         text, model = await self._expand_call(text)
@@ -260,8 +277,13 @@ class ClientSession:
         self._notices.clear()
 
     def _attach_person(self) -> None:
-        if self._client.can_ask_forms and self.runtime.team is not None:
-            from agent.team.attach import attach_person
+        """Let models ask the user where the client has forms; agents may work on between the turns in any case."""
+        from agent.team.attach import attach_person, find_session_team
+
+        if (team := find_session_team(self.runtime)) is None:
+            return
+        team.stays_open = True
+        if self._client.can_ask_forms:
             from cli.protocols.acp.elicitation import ClientPerson
 
             attach_person(self.runtime, ClientPerson(self._client, self.id))

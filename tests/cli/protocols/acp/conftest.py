@@ -1,4 +1,4 @@
-"""One agent for the tests of a module: each start takes a second or two."""
+"""One agent for most tests: each start takes a second or two."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.cli.protocols.acp.editor import Editor, Repo, call, script
 COMMAND = "---\ndescription: Say hello\nargument-hint: NAME\n---\nSay hello to $ARGUMENTS.\n"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
-    """An editor with all abilities, whose agent runs as long as the module's tests; each message it got was valid."""
+    """An editor with all abilities, whose agent serves all tests of a worker; each message that it got was valid."""
     folder = tmp_path_factory.mktemp("editor")
     home = folder / "home"
     commands = home / "patchwright" / "config" / "commands"

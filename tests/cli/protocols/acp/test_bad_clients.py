@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,7 +164,7 @@ def test_a_flood_is_answered_and_a_hundred_megabytes_are_one_error(raw: RawClien
     assert len(raw.close()) == 1
 
 
-@pytest.mark.parametrize("way", ["closes", "is killed"])
+@pytest.mark.parametrize("way", ["is killed", "ends the agent"])
 def test_a_client_that_goes_away_ends_its_turns_with_their_logs(tmp_path: Path, shop: Repo, way: str) -> None:
     turns = [{"calls": [call("write", path="new.txt", content="kept\n"), call("shell", command="sleep 61")]}]
     client = RawClient(tmp_path / "home", "--model", script(tmp_path, turns))
@@ -175,8 +176,10 @@ def test_a_client_that_goes_away_ends_its_turns_with_their_logs(tmp_path: Path, 
     begun = 0
     while begun < 2:
         begun += client.read().get("params", {}).get("update", {}).get("status") == "in_progress"
-    if way == "closes":
-        assert client.close() == []
+    if way == "ends the agent":
+        client.process.send_signal(signal.SIGTERM)
+        assert client.process.wait(60) == 0
+        client.close()
     else:  # both pipes break at once
         client.output.close()
         client.input.close()

@@ -95,6 +95,28 @@ def test_modes_change_what_is_allowed_and_plan_outlives_a_restart(editor: Editor
         editor.set_mode(session, "yolo")
 
 
+def test_a_mode_that_is_chosen_during_a_turn_holds_after_it(editor: Editor, shop: Repo) -> None:
+    session = editor.open(
+        shop.root,
+        [
+            {"calls": [call("shell", command="while [ ! -e go ]; do sleep 0.05; done"), FIX]},
+            {"text": "Done."},
+        ],
+    )
+    answer = editor.spawn(editor.send_prompt(session, "wait"))
+    editor.run(
+        wait_until(lambda: "in_progress" in [c.get("status") for c in editor.read_calls(session).values()])
+    )
+    change = editor.spawn(editor.connection.set_session_mode(mode_id="plan", session_id=session))
+    editor.run(editor.connection.list_sessions())  # answered behind the change: that has arrived
+    assert not change.done()
+    shop.write("go", "")
+    assert answer.result(30).stop_reason == "end_turn"
+    change.result(30)
+    assert "items[1:]" not in shop.read("cart.py")
+    assert editor.list_updates(session, "current_mode_update")[-1]["currentModeId"] == "plan"
+
+
 def test_no_mode_is_wider_than_the_settings(tmp_path: Path, shop: Repo) -> None:
     model = script(tmp_path, [{"calls": [FIX]}, {"text": "Done."}])
     home = tmp_path / "home"
