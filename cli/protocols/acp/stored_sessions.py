@@ -24,10 +24,10 @@ PAGE = 50
 def list_sessions(home: Home, cwd: str | None, cursor: str | None) -> ListSessionsResponse:
     """Return a page of the sessions of a project, or of all, the newest first. Raises UserError.
 
-    Sessions that a session started are left out. cursor: of the page before
+    Sessions without a prompt, and those that a session started, are left out. cursor: of the page before
     """
     root = find_workspace_root(Path(cwd), need_git=False)[0] if cwd else None
-    found = [each for each in load_session_summaries(home, root) if not each.parent and each.project]
+    found = [each for each in load_session_summaries(home, root) if each.title and not each.parent]
     start = _find_start(found, cursor) if cursor else 0
     page = found[start : start + PAGE]
     more = len(found) > start + PAGE
