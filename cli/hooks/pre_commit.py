@@ -26,11 +26,13 @@ def run_pre_commit(arguments: Sequence[str]) -> int:
     """Return 1 if findings block the commit.
 
     `--strict`: warnings block it, too; `--review=MODEL`: a model's opinion is printed, and decides nothing
+    `--sarif=FILE`: the findings are also written there, as SARIF 2.1.0
     """
-    model = next((each.partition("=")[2] for each in arguments if each.startswith("--review=")), "")
-    if any(each != "--strict" and not each.startswith("--review=") for each in arguments):
+    given = dict(each.partition("=")[::2] for each in arguments)
+    model, report = given.get("--review", ""), given.get("--sarif", "")
+    if given.keys() - {"--strict", "--review", "--sarif"}:
         print(
-            f"patchwright: pre-commit takes --strict, --review=MODEL (got {list(arguments)!r})",
+            f"patchwright: pre-commit takes --strict, --review=MODEL, --sarif=FILE (got {list(arguments)!r})",
             file=sys.stderr,
         )
         return USAGE
@@ -40,6 +42,8 @@ def run_pre_commit(arguments: Sequence[str]) -> int:
     from tools.lint.checks import run_checks
 
     found = run_checks(change, read_skipped_checks(), lambda: choose_confinement(change.git.root))
+    if report:
+        _write_sarif(report, found)
     stops = [each for each in found if each.severity == "error" or "--strict" in arguments]
     if found:
         print("\n".join(format_findings(found, stops=bool(stops))), file=sys.stderr)
@@ -54,6 +58,20 @@ def run_pre_commit(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
     return FOUND if stops else OK
+
+
+def _write_sarif(report: str, found: Sequence[Finding]) -> None:
+    """Write findings to a file. Raises UserError."""
+    import json
+    from pathlib import Path
+
+    from cli.output.formats.sarif import build_sarif
+    from sandbox.errors import Fault, UserError
+
+    try:
+        Path(report).write_text(json.dumps(build_sarif(found)) + "\n", "utf-8")
+    except OSError as error:
+        raise UserError(Fault.USAGE, f"cannot write {report!r}: {error.strerror}") from None
 
 
 def read_skipped_checks() -> set[str]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from agent.exit_codes import Exit
 from cli.commands.options import ApiBase, Folder, Model, collect_flags
 from sandbox.sanitize import sanitize_json
+
+Form = Literal["text", "json", "sarif"]
+"""Formats of a review."""
 
 
 def add(app: typer.Typer) -> None:
@@ -27,17 +30,21 @@ def review(
     model: Model = None,
     api_base: ApiBase = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+    as_sarif: Annotated[bool, typer.Option("--sarif", help="As SARIF 2.1.0, for code hosts.")] = False,
 ) -> None:
     """Review a change, by default all uncommitted changes.
 
     Checks without a model, and a model's opinion if one is set up.
     """
     flags = collect_flags(model=model, api_base=api_base)
-    raise typer.Exit(print_review(folder, flags, target, base=base, cached=staged, as_json=as_json))
+    if as_json and as_sarif:
+        raise typer.BadParameter("give --json or --sarif")
+    form: Form = "json" if as_json else "sarif" if as_sarif else "text"
+    raise typer.Exit(print_review(folder, flags, target, base=base, cached=staged, form=form))
 
 
 def print_review(
-    folder: Path, flags: Mapping[str, Any], target: str, *, base: str, cached: bool, as_json: bool
+    folder: Path, flags: Mapping[str, Any], target: str, *, base: str, cached: bool, form: Form
 ) -> int:
     """Print a review of a commit, of a branch's changes since `base`, of the staged changes or (by default) of all
     uncommitted changes. Exit code 1 if a check found an error; a model's opinion does not affect it."""
@@ -49,7 +56,12 @@ def print_review(
     if found is None:
         print("patchwright: nothing to review", file=sys.stderr)
         return int(Exit.NOTHING_TO_DO)
-    if as_json:
+    if form == "sarif":
+        from cli.output.formats.sarif import build_sarif
+
+        told = {"summary": found.summary, "review": found.opinion}
+        print(sanitize_json(json.dumps(build_sarif(found.findings, told), ensure_ascii=False)))
+    elif form == "json":
         findings = [{key: getattr(each, key) for key in each.__dataclass_fields__} for each in found.findings]
         report = {"summary": found.summary, "findings": findings, "review": found.opinion}
         print(sanitize_json(json.dumps(report, ensure_ascii=False)))

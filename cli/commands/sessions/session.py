@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated, Any
 
 import typer
 
@@ -13,11 +14,19 @@ from agent.app_dirs import Home
 from agent.workspace_root import find_workspace_root
 from cli.commands.options import Folder
 from sandbox.errors import Fault, UserError
-from sandbox.sanitize import sanitize_json, sanitize_text
+from sandbox.sanitize import quote_name, sanitize_json, sanitize_text
 
 Id = Annotated[
     str, typer.Argument(metavar="[ID]", help="The session; the newest of this project if not given.")
 ]
+
+
+class ExportFormat(StrEnum):
+    """Formats of an exported session."""
+
+    log = "log"
+    atif = "atif"
+    swebench = "swebench"
 
 
 def add(app: typer.Typer) -> None:
@@ -78,10 +87,21 @@ def export(
     to: Annotated[
         str, typer.Option("--to", metavar="FILE", help="A new file; standard output if not given.")
     ] = "-",
+    form: Annotated[
+        ExportFormat, typer.Option("--format", help="The log, a trajectory, or a prediction.")
+    ] = ExportFormat.log,
+    instance: Annotated[
+        str, typer.Option("--instance", metavar="ID", help="swebench: the instance that was worked on.")
+    ] = "",
     folder: Folder = Path("."),
 ) -> None:
-    """Write a session, every output whole, as JSON lines."""
-    raise typer.Exit(write_export(folder, session, to))
+    """Write a session, every output whole, as JSON lines.
+
+    `atif`: a trajectory of ATIF-v1.8. `swebench`: its change as a prediction of SWE-bench.
+    """
+    if (form is ExportFormat.swebench) != bool(instance):
+        raise typer.BadParameter("--format swebench and --instance ID belong together")
+    raise typer.Exit(write_export(folder, session, to, form=form, instance=instance))
 
 
 def import_(
@@ -161,22 +181,57 @@ def rename_session(folder: Path, session: str, title: str) -> int:
     return 0
 
 
-def write_export(folder: Path, session: str, to: str) -> int:
+def write_export(
+    folder: Path, session: str, to: str, *, form: ExportFormat = ExportFormat.log, instance: str = ""
+) -> int:
     """Write a session's export to a new file, or to standard output."""
-    from agent.session.export_import import export_to_stream
-
     path = _find_session_folder(folder, session)
     if to == "-":
-        export_to_stream(path, sys.stdout.buffer)
+        _write_format(folder, path, sys.stdout.buffer, form, instance)
         return 0
     try:
         with Path(to).open("xb") as file:
-            export_to_stream(path, file)
+            _write_format(folder, path, file, form, instance)
     except FileExistsError:
         raise UserError(Fault.USAGE, f"{to!r} exists", "Name a new file.") from None
     except OSError as error:
         raise UserError(Fault.USAGE, f"cannot write {to!r}: {error.strerror}") from None
     return 0
+
+
+def _write_format(folder: Path, path: Path, file: IO[bytes], form: ExportFormat, instance: str) -> None:
+    if form is ExportFormat.log:
+        from agent.session.export_import import export_to_stream
+
+        export_to_stream(path, file)
+        return
+    import json
+
+    if form is ExportFormat.atif:
+        from cli.output.formats.trajectory import build_trajectory
+
+        found = build_trajectory(path)
+    else:
+        found = _predict(folder, path, instance)
+    file.write(sanitize_json(json.dumps(found, ensure_ascii=False)).encode("utf-8", "replace") + b"\n")
+
+
+def _predict(folder: Path, path: Path, instance: str) -> dict[str, Any]:
+    """Return the session's change as a prediction; what is no text is named on standard error."""
+    from agent.session.log import read_events
+    from cli.output.formats.prediction import build_prediction, read_session_patch
+    from sandbox.snapshots.workspace_snapshots import Snapshots
+
+    root, _ = find_workspace_root(folder, need_git=False)
+    snapshots = Snapshots(root, Home.from_environment().get_project_folder(root) / "snapshots")
+    try:
+        change = read_session_patch(read_events(path), snapshots)
+    finally:
+        snapshots.close()
+    if change.left_out:
+        names = ", ".join(map(quote_name, change.left_out))
+        print(f"patchwright: not in the patch, for it is no text: {names}", file=sys.stderr)
+    return build_prediction(instance, change)
 
 
 def import_session(folder: Path, source: str) -> int:

@@ -54,6 +54,7 @@ from agent.events import (
 )
 from agent.model.protocol import Delta, ReasoningDelta, TextDelta
 from agent.session.images import load_image
+from cli.output.delegate_calls import find_delegate
 from cli.protocols.acp.tool_calls import (
     UNSHOWN,
     choose_kind,
@@ -105,7 +106,7 @@ class UpdateMapper:
         self._announced: dict[str, Mapping[str, Any]] = {}  # open calls, with their arguments
         self._running = ""  # the call that began last
         self._printed: deque[str] = deque(maxlen=PROGRESS_LINES)  # by it
-        self._delegates: list[str] = []  # open calls that start agents
+        self._delegates: dict[str, str] = {}  # open calls that start agents, with their tasks
         self._children: dict[str, UpdateMapper] = {}
         self._streamed = self._thought = False
         self.is_replay = False
@@ -197,7 +198,7 @@ class UpdateMapper:
         self._running = event.call
         self._printed.clear()
         if event.tool == "delegate":
-            self._delegates.append(event.call)
+            self._delegates[event.call] = str(self._announced[event.call].get("task", ""))
 
     def _map_observation(self, event: ObservationEvent) -> Iterator[SessionUpdate]:
         summary = event.data.get("summary")
@@ -208,8 +209,7 @@ class UpdateMapper:
         if event.call not in self._announced:  # it ended before it began: a call that was not understood
             yield self._announce(event.call, event.tool, {}, status="pending")
         self._announced.pop(event.call, None)
-        if event.call in self._delegates:
-            self._delegates.remove(event.call)
+        self._delegates.pop(event.call, None)
         diff = event.data.get("diff")
         if isinstance(diff, str) and diff and not event.failed:
             content = list(split_diff(self.root, diff))
@@ -254,7 +254,8 @@ class UpdateMapper:
         call = f"{self._prefix}child:{event.child}"
         name = event.agent or event.role or "agent"
         if event.state == "started":
-            parent = self._prefix + self._delegates[-1] if self._delegates else self._parent
+            delegate = find_delegate(self._delegates, event.prompt)
+            parent = self._prefix + delegate if delegate else self._parent
             self._children[event.child] = UpdateMapper(self.root, prefix=f"{call}:", parent=call)
             start = start_tool_call(
                 call,
