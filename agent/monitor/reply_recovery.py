@@ -109,8 +109,9 @@ class ReplyRecovery(Monitor):
             why = "wrote junk" if isinstance(error, GarbledReply) else "repeated itself without end"
             text = f"{error.text.strip()}\n\n(The model {why}, asked again and again.)"
             return StopTurn(TurnEnd(reason="empty", text=text.strip()))
+        above = "; the passage stands above, once" if error.text.strip() else ""
         text = (
-            "Your last reply repeated one passage without end and was stopped; the passage stands above, once."
+            f"Your last reply repeated one passage without end and was stopped{above}."
             " Do not write it again: take the next step with a tool, or end with a short answer."
         )
         if isinstance(error, GarbledReply):
