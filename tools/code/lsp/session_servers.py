@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sandbox.process.command_line import parse_command_line
@@ -40,7 +41,7 @@ class Servers:
             return None
         if command not in self._running:
             line = parse_command_line(command)
-            self._running[command] = Server(at, line.argv[0], line)
+            self._running[command] = Server(at, Path(line.argv[0]).name, line)
         return self._running[command]
 
     async def give_up(self, server: Server, gone: ServerGone) -> str:
