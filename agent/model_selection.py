@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from agent.turn.side_calls import SideCalls
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
+    from agent.model.effort import Effort
     from agent.model.model_factory import ModelConfig
     from agent.model.providers.model_catalog import Listing
 
@@ -64,27 +65,46 @@ class ModelSelection:
         if models.relay and models.plan and not name.startswith(UNPAID):
             from agent.model.routing.planner_executor import PlannerExecutor
 
-            model = PlannerExecutor(self.create_model(models.plan, tell), model, on_notice=tell)
+            planner = self.create_model(models.plan, tell, effort=models.plan_effort)
+            model = PlannerExecutor(planner, model, on_notice=tell)
         return model
 
     def create_model(
-        self, name: str, tell: Notice = _ignore_notice, *, apply_doubtful: bool = False
+        self,
+        name: str,
+        tell: Notice = _ignore_notice,
+        *,
+        apply_doubtful: bool = False,
+        effort: Effort = "",
     ) -> Model:
-        """Create a model by name; at the API base of the settings only if it has the main model's provider."""
+        """Create a model by name; at the API base of the settings only if it has the main model's provider.
+
+        effort: in place of that of the settings
+        """
         from agent.model.model_factory import create_model
 
         self.check_price(name)
-        return create_model(name, self._build_config(name, tell, apply_doubtful=apply_doubtful))
+        config = self._build_config(name, tell, apply_doubtful=apply_doubtful)
+        return create_model(name, replace(config, effort=effort or config.effort))
 
     def build_config(self, name: str) -> ModelConfig:
         """Return the configuration with which the model called `name` would be created."""
         return self._build_config(name)
 
     def build_role_makers(self, tell: Notice = _ignore_notice) -> Mapping[Role, Callable[[], Model]]:
-        """Return factories of the models that the settings name for other roles."""
+        """Return factories of the models that the settings name for other roles, or give an effort of their own."""
         models = self.settings.models
-        named = {Role.FAST: models.fast, Role.PLAN: models.plan, Role.JUDGE: models.judge}
-        return {role: partial(self.create_model, name, tell) for role, name in named.items() if name}
+        named: Mapping[Role, tuple[str, Effort]] = {
+            Role.FAST: (models.fast, models.fast_effort),
+            Role.PLAN: (models.plan, models.plan_effort),
+            Role.JUDGE: (models.judge, models.judge_effort),
+        }
+        main = "" if self.main_name.startswith(UNPAID) else self.main_name
+        return {
+            role: partial(self.create_model, name or main, tell, effort=effort)
+            for role, (name, effort) in named.items()
+            if name or (main and effort and effort != models.effort)
+        }
 
     def create_side_calls(self, tell: Notice = _ignore_notice) -> SideCalls:
         """Create side calls to the roles' models for commands without a session; the caller closes `roles` and
@@ -135,6 +155,8 @@ class ModelSelection:
             on_notice=tell,
             effort=models.effort,
             temperature=models.temperature,
+            keep_cache=models.cache == "long",
+            service=models.service,
             listings={each: _build_listing(given) for each, given in models.catalog.items()},
             apply_doubtful=apply_doubtful,
         )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.purse import Amount
+from agent.model.effort import Effort
 from sandbox.policy.decision import Mode
 
 Place = Literal["read-only", "worktree", "lease"]
@@ -45,7 +46,7 @@ class ChildSpec:
     system: str = ""
     model: str = ""
     temperature: float | None = None
-    effort: Literal["", "low", "medium", "high"] = ""
+    effort: Effort = ""
     agent: str = ""
     role: str = ""
     base: str = ""

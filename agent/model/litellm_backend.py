@@ -51,6 +51,7 @@ class LiteLLMModel:
     name: as the user writes it; model: litellm's PROVIDER/NAME
     api_key, api_base: None leaves them to litellm, which reads the environment
     listing: looks up the model's price; temperature: None for the provider's default
+    effort, service: reasoning effort, class of service, "" for the provider's default
     on_notice: receives one line for every wait before a retry
     """
 
@@ -65,6 +66,8 @@ class LiteLLMModel:
         key_variable: str = "",
         listing: Callable[[], Listing | None] = lambda: None,
         temperature: float | None = None,
+        effort: str = "",
+        service: str = "",
         on_notice: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.name = name
@@ -78,6 +81,11 @@ class LiteLLMModel:
         self._options: Json = {"model": model, "api_base": api_base, "api_key": api_key}
         if temperature is not None:
             self._options["temperature"] = temperature
+        if effort:
+            self._options["reasoning_effort"] = effort
+        if service:
+            self._options["service_tier"] = "default" if service == "standard" else service
+        self._tier = service
         self._marks = "claude" in model.lower()
         self._litellm: ModuleType | None = None
         self._trouble: Exception | None = None
@@ -114,7 +122,7 @@ class LiteLLMModel:
 
     def price(self, usage: Usage) -> float | None:
         """Return the US dollars of a call with this usage; None if the model's price is not known. Looks it up once."""
-        return self._listing.compute_cost(usage) if self._listing else None
+        return self._listing.compute_cost(usage, self._tier) if self._listing else None
 
     @cached_property
     def _listing(self) -> Listing | None:

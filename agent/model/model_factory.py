@@ -29,8 +29,10 @@ class ModelConfig:
     env: variables that hold keys and addresses
     cache: folder for data that can be recreated
     on_notice: receives one line when a request waits before a retry
-    effort: reasoning effort: "low", "medium", "high", or "" for the provider's default
+    effort: reasoning effort (see `agent.model.effort`), "" for the provider's default
     temperature: of the sampling, None for the provider's default
+    keep_cache: the provider keeps its cache for long (an hour, a day)
+    service: class of its service: "standard", "flex", "priority", or "" for the account's
     listings: the user's entries for models, by name
     apply_doubtful: the offline engine writes changes of low confidence, too
     """
@@ -41,6 +43,8 @@ class ModelConfig:
     on_notice: Notice = lambda text: None
     effort: str = ""
     temperature: float | None = None
+    keep_cache: bool = False
+    service: str = ""
     listings: Mapping[str, Listing] = field(default_factory=dict)
     apply_doubtful: bool = False
 
@@ -142,7 +146,7 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
     sticky = _build_cache_key(context) if at_home and endpoint.sticky else ""
     makers = {
         "chat": lambda: _create_chat_wire(model, provider, context, sticky, at_home=at_home),
-        "responses": lambda: _create_responses_wire(model, context, sticky),
+        "responses": lambda: _create_responses_wire(model, endpoint, context, sticky),
         "anthropic": lambda: _create_anthropic_wire(model, context, token=variable in endpoint.tokens),
     }
     window = (known.window or None) if known else None
@@ -153,7 +157,7 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
             window=window,
             listing=lambda: catalog.find(names),
             on_notice=context.on_notice,
-            instead=(lambda: _create_responses_wire(model, context)) if wire == "chat" else None,
+            instead=(lambda: _create_responses_wire(model, endpoint, context)) if wire == "chat" else None,
         )
         if wire != "chat" or endpoint.listed == "openai":
             return made
@@ -198,7 +202,7 @@ def _create_server_model(
         window=(known.window or None) if known else None,
         listing=listing,
         on_notice=context.on_notice,
-        instead=lambda: _create_responses_wire(place.model, context),
+        instead=lambda: _create_responses_wire(place.model, ENDPOINTS["openai"], context),
         ask_server=ask_server,
         on_learned=remember,
     )
@@ -220,6 +224,7 @@ def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: s
     from agent.model.wire_formats.chat_completions import ChatDialect, ChatWire
 
     endpoint = ENDPOINTS[provider]
+    tier, retention = _choose_service(endpoint, context)
     dialect = ChatDialect(
         # Another server under the same name may not support the newer parameters of the real one.
         limit=endpoint.limit if at_home else "max_tokens",
@@ -228,25 +233,41 @@ def _create_chat_wire(model: str, provider: str, context: ModelConfig, sticky: s
         temperature=context.temperature,
         mark=provider == "openrouter" and "claude" in model,
         sticky=sticky,
+        tier=tier,
+        retention=retention,
         splits=not (endpoint.keys and at_home),
     )
     return ChatWire(model, dialect)
 
 
-def _create_responses_wire(model: str, context: ModelConfig, sticky: str = "") -> Wire:
+def _create_responses_wire(model: str, endpoint: Endpoint, context: ModelConfig, sticky: str = "") -> Wire:
     from agent.model.wire_formats.openai_responses import ResponsesDialect, ResponsesWire
 
-    return ResponsesWire(
-        model, ResponsesDialect(effort=context.effort, temperature=context.temperature, sticky=sticky)
+    tier, retention = _choose_service(endpoint, context)
+    dialect = ResponsesDialect(
+        effort=context.effort, temperature=context.temperature, sticky=sticky, tier=tier, retention=retention
     )
+    return ResponsesWire(model, dialect)
+
+
+def _choose_service(endpoint: Endpoint, context: ModelConfig) -> tuple[str, str]:
+    """Return OpenAI's words for the class of its service and for how long it keeps its cache, "" for its defaults."""
+    if not endpoint.sticky:  # the others have neither, or in another form
+        return "", ""
+    tier = "default" if context.service == "standard" else context.service
+    return tier, "24h" if context.keep_cache else ""
 
 
 def _create_anthropic_wire(model: str, context: ModelConfig, *, token: bool) -> Wire:
     from agent.model.wire_formats.anthropic_messages import AnthropicDialect, AnthropicWire
 
-    return AnthropicWire(
-        model, AnthropicDialect(effort=context.effort, temperature=context.temperature), token=token
+    dialect = AnthropicDialect(
+        effort={"none": "", "minimal": "low"}.get(context.effort, context.effort),
+        temperature=context.temperature,
+        long=context.keep_cache,
+        tier={"standard": "standard_only", "priority": "auto"}.get(context.service, ""),
     )
+    return AnthropicWire(model, dialect, token=token)
 
 
 def _build_cache_key(context: ModelConfig) -> str:
@@ -309,6 +330,8 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
         key_variable=variable,
         listing=lambda: find_listing(name, context),
         temperature=context.temperature,
+        effort=context.effort,
+        service=context.service,
         on_notice=context.on_notice,
     )
     return TextTools(made, on_notice=context.on_notice)  # it may serve models that write their calls as text

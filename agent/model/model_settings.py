@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agent.model.effort import Effort
 from sandbox.settings_validation import FORBID_UNKNOWN
 
 
@@ -29,7 +30,10 @@ class ModelSettings:
     fast: titles, summaries, messages; plan: plans, and tasks beyond the main model; judge: opinions on work
     fallback: asked in this order when a model cannot be reached
     relay: `plan` leads each turn and comes back when things fail; the main model carries it out
-    effort: how much a model is to think; "" leaves it to the provider
+    effort: how much a model is to think; "" leaves it to the provider; fast_effort, plan_effort, judge_effort: in
+    place of it for these roles, whose model is then one of its own; "": the same
+    cache: how long a provider keeps what it has read: short, its usual time, or long, an hour or a day
+    service: class of a provider's service, "" for the account's
     temperature: of the sampling; None leaves it to the provider
     catalog: window and prices of models by name, where ours are wrong or missing
     profile: how much of instructions, tools and outputs the main model is given; auto: by its window and name
@@ -42,7 +46,12 @@ class ModelSettings:
     judge: str = ""
     fallback: list[str] = field(default_factory=list)
     relay: bool = False
-    effort: Literal["", "low", "medium", "high"] = ""
+    effort: Effort = ""
+    fast_effort: Effort = ""
+    plan_effort: Effort = ""
+    judge_effort: Effort = ""
+    cache: Literal["short", "long"] = "short"
+    service: Literal["", "standard", "flex", "priority"] = ""
     temperature: float | None = None
     profile: Literal["auto", "generic", "small", "tiny"] = "auto"
     catalog: dict[str, CatalogSettings] = field(default_factory=dict)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from agent.model.effort import EFFORTS
 from cli.importing.import_plan import ImportPlan
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -75,8 +76,6 @@ _SIMPLE: dict[str, Callable[[Any], tuple[str, object] | None]] = {
     "dark-mode": lambda value: ("terminal.theme", "dark") if value is True else None,
     "light-mode": lambda value: ("terminal.theme", "light") if value is True else None,
     "notifications": lambda value: ("terminal.notify", "bell" if value else "off"),
-    "reasoning-effort": lambda value: (
-        ("models.effort", value) if value in ("low", "medium", "high") else None
-    ),
+    "reasoning-effort": lambda value: ("models.effort", value) if value in EFFORTS else None,
 }
 """Options that are one setting here, with its value; None where the value is the default."""

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from agent.model.effort import EFFORTS
 from cli.importing.import_plan import ImportPlan, add_servers
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -16,7 +17,6 @@ _APPROVALS = {
     "on-failure": "auto",
     "never": "never",
 }
-_EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high"}
 _TAKEN = {
     "model",
     "model_provider",
@@ -42,7 +42,7 @@ def read_codex(root: Path) -> ImportPlan:
         plan.set_model("model", model, source)
     else:
         _add_provider(plan, settings, provider, model, source)
-    if (effort := _EFFORTS.get(str(settings.get("model_reasoning_effort")))) is not None:
+    if (effort := str(settings.get("model_reasoning_effort"))) in EFFORTS:
         plan.set_value("models.effort", effort)
     if (approval := _APPROVALS.get(str(settings.get("approval_policy")))) is not None:
         plan.set_value("approval", approval)

@@ -28,7 +28,9 @@ from agent.session_settings import SessionSettings
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode
+from tests.support.asking import ask, user
 from tests.support.cli import CHECKOUT, call, git, script
+from tests.support.loopback import Loopback
 
 WRITE = {"calls": [call("write", path="made.txt", content="made\n")]}
 
@@ -154,6 +156,31 @@ def test_fallback_relay_and_roles_are_those_of_the_settings(tmp_path: Path) -> N
         Role.FAST: "openai/gpt-5.5-mini",
         Role.PLAN: "openai/o9",
     }
+
+
+def test_a_role_with_an_effort_of_its_own_is_the_main_model_with_that_effort(tmp_path: Path) -> None:
+    models = ModelSettings(
+        effort="high", fast_effort="low", judge_effort="high", plan="anthropic/p", plan_effort="max",
+        cache="long", service="priority",
+    )  # fmt: skip
+    with Loopback([{"text": "ok"}] * 3) as server:
+        found = select(
+            tmp_path,
+            SessionSettings(model="openai/a", models=models),
+            OPENAI_BASE_URL=server.url,
+            ANTHROPIC_BASE_URL=server.url,
+        )
+        made = {role: make() for role, make in found.build_role_makers().items()}
+        assert set(made) == {Role.FAST, Role.PLAN}, "the judge's effort is the main model's"
+        for model in (found.create_main_model(), made[Role.FAST], made[Role.PLAN]):
+            ask(model, [user("hi")])
+        main, fast, plan = (request.body for request in server.requests)
+    assert (main["reasoning_effort"], fast["reasoning_effort"]) == ("high", "low")
+    assert (fast["prompt_cache_retention"], fast["service_tier"]) == ("24h", "priority")
+    assert (plan["output_config"], plan["service_tier"]) == ({"effort": "max"}, "auto")
+    assert plan["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    scripted = SessionSettings(model="scripted:x", models=models)
+    assert set(select(tmp_path, scripted).build_role_makers()) == {Role.PLAN}
 
 
 def test_a_cost_limit_needs_the_price_of_every_model(tmp_path: Path) -> None:

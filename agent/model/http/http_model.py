@@ -110,6 +110,11 @@ class HttpModel:
         )
         self._client = HttpClient(self.url, idle_timeout=self._idle_timeout)
 
+    @property
+    def wire(self) -> Wire:
+        """The wire format in use, as changed by refusals."""
+        return self._wire
+
     async def prepare(self) -> None:
         """Learn the window from the server, once, if nobody has told it (see `prepare_model`)."""
         ask, self._ask_server = self._ask_server, None
@@ -148,7 +153,7 @@ class HttpModel:
     def price(self, usage: Usage) -> float | None:
         """Return the US dollars of a call with this usage; None if the model's price is not known. Looks it up once."""
         self._look_up_listing()
-        return self._listing.compute_cost(usage) if self._listing else None
+        return self._listing.compute_cost(usage, self._wire.tier) if self._listing else None
 
     async def _attempt_request(self, request: Request) -> AsyncGenerator[Delta, None]:
         assembler = self._wire.create_assembler()
@@ -265,7 +270,9 @@ class HttpModel:
             raise self._classify_wire_error(error, assembler) from None
         self._look_up_listing()
         if usage.cost is None and self._listing and usage.input:
-            reply = replace(reply, usage=replace(usage, cost=self._listing.compute_cost(usage)))
+            reply = replace(
+                reply, usage=replace(usage, cost=self._listing.compute_cost(usage, self._wire.tier))
+            )
         return reply
 
     def _look_up_listing(self) -> None:

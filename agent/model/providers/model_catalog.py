@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ DEFAULT_WINDOW = 128_000
 """Tokens assumed for an unknown model: almost every current model with tools accepts that many."""
 
 _KINDS = frozenset({"chat", "responses", "completion"})
-_FORMAT = "2"
+_FORMAT = "3"
 """Version of the extract's lines, part of their stamp. Raised when they change."""
 
 
@@ -45,6 +45,7 @@ class Listing:
 
     window, output: tokens, 0 if not known; prices: by rising `above`, empty if not known
     tools, images: False if the model is known to accept none
+    tiers: prices that differ from these: of "flex" and "priority" service, of a cache that is kept for "1h"
     """
 
     window: int
@@ -52,10 +53,11 @@ class Listing:
     output: int = 0
     tools: bool = True
     images: bool = True
+    tiers: Mapping[str, tuple[Price, ...]] = field(default_factory=dict)
 
-    def compute_cost(self, usage: Usage) -> float | None:
-        """Return the cost of a call, None without a price."""
-        fitting = [price for price in self.prices if usage.input >= price.above]
+    def compute_cost(self, usage: Usage, tier: str = "") -> float | None:
+        """Return the cost of a call, None without a price. tier: see `tiers`; one that is not known costs as usual"""
+        fitting = [price for price in self.tiers.get(tier, self.prices) if usage.input >= price.above]
         if not fitting:
             return None
         price = fitting[-1]
@@ -148,24 +150,42 @@ def _format_line(name: str, model: Mapping[str, Any]) -> str:
     flags = "t" * (model.get("supports_function_calling") is not False)
     flags += "i" * (model.get("supports_vision") is not False)
     cells = [name, *(str(each if isinstance(each, int) else 0) for each in (window, output)), flags or "-"]
-    cells += [f"{p.above} {p.input!r} {p.output!r} {p.cached!r} {p.written!r}" for p in _parse_prices(model)]
+    for tier in ("", *TIERS):
+        if tier and not any(key.endswith(TIERS[tier]) for key in model):
+            continue
+        cells += [
+            f"{tier}:{p.above} {p.input!r} {p.output!r} {p.cached!r} {p.written!r}"
+            for p in _parse_prices(model, tier)
+        ]
     return "\t".join(cells) + "\n"
 
 
-_TIER = re.compile(r"^input_cost_per_token_above_([0-9]+)k_tokens$")
+TIERS: Mapping[str, str] = {"flex": "_flex", "priority": "_priority", "1h": "_above_1hr"}
+"""Ends of the names of a tier's prices in the data file, by the tier."""
+
+_STEP = re.compile(r"^input_cost_per_token_above_([0-9]+)k_tokens$")
 
 
-def _parse_prices(model: Mapping[str, Any]) -> list[Price]:
-    steps = sorted(int(match[1]) for key in model if (match := _TIER.match(key)))
+def _parse_prices(model: Mapping[str, Any], tier: str) -> list[Price]:
+    """Return the prices of a tier; those that it does not have are the usual ones."""
+    steps = sorted(int(match[1]) for key in model if (match := _STEP.match(key)))
     prices: list[Price] = []
+
+    def find_price(name: str, step: str) -> Any:
+        usual = model.get(f"{name}{step}")
+        if tier == "1h":
+            return model.get(f"{name}_above_1hr{step}", usual)
+        return model.get(f"{name}{step}{TIERS.get(tier, '')}", usual)
+
     for step in (0, *steps):
         suffix = f"_above_{step}k_tokens" if step else ""
-        paid = model.get(f"input_cost_per_token{suffix}")
-        got = model.get(f"output_cost_per_token{suffix}", prices[0].output if prices else None)
+        paid = find_price("input_cost_per_token", suffix)
+        got = find_price("output_cost_per_token", suffix)
+        got = prices[0].output if got is None and prices else got
         if paid is None or got is None:
             continue
-        cached = model.get(f"cache_read_input_token_cost{suffix}")
-        written = model.get(f"cache_creation_input_token_cost{suffix}")
+        cached = find_price("cache_read_input_token_cost", suffix)
+        written = find_price("cache_creation_input_token_cost", suffix)
         prices.append(
             Price(
                 step * 1000,
@@ -182,10 +202,15 @@ def _find_listing(lines: str, names: Sequence[str]) -> Listing | None:
     for name in names:
         start = lines.find(f"\n{name}\t")
         if start >= 0:
-            _, window, output, flags, *prices = lines[start + 1 : lines.index("\n", start + 1)].split("\t")
+            _, window, output, flags, *cells = lines[start + 1 : lines.index("\n", start + 1)].split("\t")
+            tiers: dict[str, tuple[Price, ...]] = {}
+            for cell in cells:
+                tier, _, price = cell.partition(":")
+                tiers[tier] = (*tiers.get(tier, ()), _parse_price(price))
             return Listing(
                 window=int(window),
-                prices=tuple(_parse_price(cell) for cell in prices),
+                prices=tiers.pop("", ()),
+                tiers=tiers,
                 output=int(output),
                 tools="t" in flags,
                 images="i" in flags,

@@ -22,6 +22,7 @@ class ModelReport:
     format: of calls that the model got right (`agent.model.call_format`), "" if none is remembered; learned: when,
         in seconds since the epoch
     input, output: US dollars per million tokens, None if not known
+    effort, cache, service: what the settings ask of the provider, "" for its defaults
     """
 
     name: str
@@ -36,6 +37,9 @@ class ModelReport:
     learned: float
     input: float | None
     output: float | None
+    effort: str = ""
+    cache: str = ""
+    service: str = ""
 
 
 async def build_report(name: str, config: ModelConfig) -> ModelReport:
@@ -61,7 +65,9 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
         window, source = facts.window, facts.window_source
     elif not url or window != DEFAULT_WINDOW:
         source = "the model itself"
-    price = known.prices[0] if known is not None and known.prices else None
+    wire = getattr(inner, "wire", None)
+    prices = known.tiers.get(wire.tier, known.prices) if known is not None and wire is not None else ()
+    price = prices[0] if prices else None
     tools = facts.tools if facts is not None and facts.tools is not None else known.tools if known else None
     return ModelReport(
         name=name,
@@ -76,6 +82,9 @@ async def _build_report(name: str, model: Model, config: ModelConfig) -> ModelRe
         learned=facts.learned if facts is not None else 0.0,
         input=price.input * 1e6 if price is not None else None,
         output=price.output * 1e6 if price is not None else None,
+        effort=config.effort,
+        cache="long" if config.keep_cache else "",
+        service=config.service,
     )
 
 

@@ -21,6 +21,7 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
 )
+from agent.model.wire_formats.refused_effort import choose_accepted_effort
 from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
@@ -42,9 +43,7 @@ VERSION = "2023-06-01"
 MOST_OUTPUT = 32_000
 """Limit on the output tokens of one answer, which is required: long files fit; smaller models report their limit."""
 
-_EPHEMERAL = {"type": "ephemeral"}
-
-_BUDGETS = {"low": 4_000, "medium": 10_000, "high": 24_000}
+_BUDGETS = {"low": 4_000, "medium": 10_000, "high": 24_000, "xhigh": 32_000, "max": 48_000}
 """Thinking tokens for an effort, for models that accept no effort word."""
 
 
@@ -54,9 +53,12 @@ class AnthropicDialect:
 
     automatic: marks the end of the conversation for its cache by itself; else the last message is marked here
     adaptive: accepts a word for the thinking effort, not a number of tokens
-    effort: "low", "medium", "high", or "" for no thinking
+    effort: "low", "medium", "high", "xhigh", "max", or "" for no thinking
     temperature: of the sampling; not sent together with thinking, which accepts only the default
     limit: the maximum of output tokens that can be requested from the model
+    long: the cache keeps marked parts for an hour, not five minutes
+    tier: of its service ("auto", "standard_only"), "" for the account's
+    schemas: makes a reply fit a schema
     """
 
     automatic: bool = True
@@ -64,6 +66,9 @@ class AnthropicDialect:
     effort: str = ""
     temperature: float | None = None
     limit: int = MOST_OUTPUT
+    long: bool = False
+    tier: str = ""
+    schemas: bool = True
 
 
 class AnthropicWire:
@@ -75,7 +80,12 @@ class AnthropicWire:
         self.dialect = dialect or AnthropicDialect()
         self._model = model
         self._token = token
-        self._fixed = EncodedPrefix(_encode_system, _encode_tools)
+        self._fixed = EncodedPrefix(self._encode_system, _encode_tools)
+
+    @property
+    def tier(self) -> str:
+        """See `Wire`: what is written to the cache for an hour costs more; its tiers of service cost the same."""
+        return "1h" if self.dialect.long else ""
 
     def headers(self, key: str) -> dict[str, str]:
         """See `Wire.headers`."""
@@ -97,11 +107,16 @@ class AnthropicWire:
             options["thinking"] = {"type": "enabled", "budget_tokens": budget}
         elif dialect.temperature is not None:
             options["temperature"] = dialect.temperature
+        if dialect.tier:
+            options["service_tier"] = dialect.tier
+        if request.schema is not None and dialect.schemas:
+            form = {"type": "json_schema", "schema": request.schema}
+            options.setdefault("output_config", {})["format"] = form
         mark = find_last_permanent_message(request.messages)
         if dialect.automatic and mark == len(request.messages) - 1:
-            options["cache_control"] = _EPHEMERAL  # the endpoint marks the end by itself
+            options["cache_control"] = self._mark  # the endpoint marks the end by itself
             mark = -1
-        messages = list(_encode_messages(request.messages, mark))
+        messages = list(_encode_messages(request.messages, mark, self._mark))
         head = (encode_json(options)[:-1], fixed.tools, fixed.system)
         return b"".join((*head, b',"messages":[', b",".join(messages), b"]}"))
 
@@ -122,8 +137,24 @@ class AnthropicWire:
         dialect = self.dialect
         if (limit := _MAX_TOKENS.search(said)) and 0 < int(limit[1]) < dialect.limit:
             self.dialect = replace(dialect, limit=int(limit[1]))
+        elif dialect.schemas and re.search(r"output_config\.format|json_schema|output_format", said):
+            self.dialect = replace(dialect, schemas=False)
+        elif dialect.long and re.search(r"\bttl\b|extended-cache", said):
+            self.dialect = replace(dialect, long=False)
+            self._fixed = EncodedPrefix(self._encode_system, _encode_tools)
+        elif dialect.tier and "service_tier" in said:
+            self.dialect = replace(dialect, tier="")
+        elif (
+            dialect.effort
+            and dialect.adaptive
+            and "effort" in said
+            and (accepted := choose_accepted_effort(dialect.effort, said))
+        ):
+            self.dialect = replace(dialect, effort=accepted)
         elif dialect.effort and dialect.adaptive and re.search("adaptive|output_config|effort", said):
             self.dialect = replace(dialect, adaptive=False)
+        elif dialect.schemas and "output_config" in said:
+            self.dialect = replace(dialect, schemas=False)
         elif dialect.effort and "thinking" in said:
             self.dialect = replace(dialect, effort="")
         elif dialect.temperature is not None and "temperature" in said:
@@ -134,15 +165,28 @@ class AnthropicWire:
             return False
         return True
 
+    @property
+    def _mark(self) -> Json:
+        return {"type": "ephemeral", "ttl": "1h"} if self.dialect.long else {"type": "ephemeral"}
 
-def _encode_messages(messages: Sequence[Message], marked: int) -> Iterator[bytes]:
-    """Yield each message; the observations of one batch have to be in one. marked: the message to cache up to"""
+    def _encode_system(self, text: str) -> bytes:
+        if not text:
+            return b""
+        # Marked here too: the beginning stays in the cache when the history is compacted.
+        return b',"system":' + encode_json([{"type": "text", "text": text, "cache_control": self._mark}])
+
+
+def _encode_messages(messages: Sequence[Message], marked: int, cache: Json) -> Iterator[bytes]:
+    """Yield each message; the observations of one batch have to be in one.
+
+    marked: the message to cache up to; cache: its mark
+    """
     results: list[bytes] = []
     for place, message in enumerate(messages):
         if isinstance(message, ToolMessage):
             mark = place == marked
             results.append(
-                encode_json(_build_tool_result(message) | {"cache_control": _EPHEMERAL})
+                encode_json(_build_tool_result(message) | {"cache_control": cache})
                 if mark
                 else encode_message(message, FORM, lambda message=message: _build_tool_result(message))  # type: ignore[misc]
             )
@@ -151,7 +195,8 @@ def _encode_messages(messages: Sequence[Message], marked: int) -> Iterator[bytes
             yield _wrap_user_blocks(results)
             results = []
         if isinstance(message, UserMessage):
-            blocks = [encode_json(block) for block in _build_user_blocks(message, mark=place == marked)]
+            mark_here = cache if place == marked else None
+            blocks = [encode_json(block) for block in _build_user_blocks(message, mark_here)]
             yield _wrap_user_blocks(blocks)
         else:
             content = encode_message(message, FORM, partial(_list_assistant_blocks, message))
@@ -188,12 +233,12 @@ def _wrap_user_blocks(blocks: Sequence[bytes]) -> bytes:
     return b'{"role":"user","content":[' + b",".join(blocks) + b"]}"
 
 
-def _build_user_blocks(message: UserMessage, *, mark: bool) -> Iterator[Json]:
+def _build_user_blocks(message: UserMessage, cache: Json | None) -> Iterator[Json]:
     for image in message.images:
         source = {"type": "base64", "media_type": image.media, "data": image.data}
         yield {"type": "image", "source": source}
     text: Json = {"type": "text", "text": message.text if message.text.strip() else "(nothing)"}
-    yield text | {"cache_control": _EPHEMERAL} if mark else text
+    yield text | {"cache_control": cache} if cache else text
 
 
 def _build_tool_result(message: ToolMessage) -> Json:
@@ -338,13 +383,6 @@ class AnthropicAssembler(Assembler):
         if reason:
             self.finished = True
             self._stop = _STOPS.get(str(reason), "other")
-
-
-def _encode_system(text: str) -> bytes:
-    if not text:
-        return b""
-    # Marked here too: the beginning stays in the cache when the history is compacted.
-    return b',"system":' + encode_json([{"type": "text", "text": text, "cache_control": _EPHEMERAL}])
 
 
 def _encode_tools(tools: Sequence[ToolSpec]) -> bytes:

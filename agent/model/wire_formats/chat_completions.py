@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.model.protocol import Message, Request, ToolSpec, UserMessage
 from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json, tool_to_json
+from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
     EncodedPrefix,
@@ -25,12 +26,14 @@ class ChatDialect:
     usage: request token counts in the stream
     reasoning: send the model's reasoning back to it
     limit: parameter for the output limit
-    effort: reasoning effort ("low", "medium", "high"), "" for the model's default
+    effort: reasoning effort (see `agent.model.effort`), "" for the model's default
     temperature: of the sampling, None for the model's default
     mark: request the prompt cache, which Anthropic's models require (gateways pass it on)
     images: accepts images; else a note says that there was one
     sticky: key that routes requests with the same beginning to the same cache, "" if the endpoint accepts
     none
+    retention: how long the endpoint keeps its cache ("24h"), "" for its default
+    tier: of its service ("default", "flex", "priority"), "" for the account's
     schemas: makes a reply fit a schema
     splits: what the system prompt says of the folder goes with the first message, since templates of open models
         render the tools after the system message: the server's prefix cache then holds from folder to folder
@@ -44,6 +47,8 @@ class ChatDialect:
     mark: bool = False
     images: bool = True
     sticky: str = ""
+    retention: str = ""
+    tier: str = ""
     splits: bool = False
     schemas: bool = True
 
@@ -53,9 +58,10 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "reasoning_content": {"reasoning": True},
     "stream_options": {"usage": False},
     "include_usage": {"usage": False},
-    "reasoning_effort": {"effort": ""},
     "temperature": {"temperature": None},
+    "prompt_cache_retention": {"retention": ""},
     "prompt_cache_key": {"sticky": ""},
+    "service_tier": {"tier": ""},
     "cache_control": {"mark": False},
     "image": {"images": False},
     "response_format": {"schemas": False},
@@ -73,6 +79,11 @@ class ChatWire:
         self.dialect = dialect or ChatDialect()
         self._model = model
         self._fixed = EncodedPrefix(_encode_system, _encode_tools)
+
+    @property
+    def tier(self) -> str:
+        """See `Wire`."""
+        return self.dialect.tier
 
     def headers(self, key: str) -> dict[str, str]:
         """See `Wire.headers`."""
@@ -99,6 +110,10 @@ class ChatWire:
             options["response_format"] = {"type": "json_schema", "json_schema": form}
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
+        if dialect.retention:
+            options["prompt_cache_retention"] = dialect.retention
+        if dialect.tier:
+            options["service_tier"] = dialect.tier
         messages = [fixed.system] if fixed.system else []
         encoding = self._form if dialect.images else ""  # hundreds of messages, nearly all encoded before
         messages += [
@@ -132,7 +147,7 @@ class ChatWire:
 
     def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.adapt_to_refusal`."""
-        changed = apply_concession(self.dialect, said, _CONCESSIONS)
+        changed = lower_effort(self.dialect, said) or apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
 

@@ -23,6 +23,7 @@ from agent.model.protocol import (
     Usage,
     UserMessage,
 )
+from agent.model.wire_formats.refused_effort import lower_effort
 from agent.model.wire_formats.tool_arguments import parse_action
 from agent.model.wire_formats.wire_protocol import (
     Assembler,
@@ -47,14 +48,20 @@ class ResponsesDialect:
     effort: str = ""
     temperature: float | None = None
     sticky: str = ""
+    retention: str = ""
+    tier: str = ""
+    schemas: bool = True
 
 
 _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "encrypted": {"encrypted": False},
     "include": {"encrypted": False},
-    "reasoning": {"effort": ""},
     "temperature": {"temperature": None},
+    "prompt_cache_retention": {"retention": ""},
     "prompt_cache_key": {"sticky": ""},
+    "service_tier": {"tier": ""},
+    "text.format": {"schemas": False},
+    "json_schema": {"schemas": False},
     "max_output_tokens": {"limit": False},
 }
 
@@ -68,6 +75,11 @@ class ResponsesWire:
         self.dialect = dialect or ResponsesDialect()
         self._model = model
         self._fixed = EncodedPrefix(_encode_system, _encode_tools)
+
+    @property
+    def tier(self) -> str:
+        """See `Wire`."""
+        return self.dialect.tier
 
     def headers(self, key: str) -> dict[str, str]:
         """See `Wire.headers`."""
@@ -85,6 +97,13 @@ class ResponsesWire:
             options["temperature"] = dialect.temperature
         if dialect.sticky:
             options["prompt_cache_key"] = dialect.sticky
+        if dialect.retention:
+            options["prompt_cache_retention"] = dialect.retention
+        if dialect.tier:
+            options["service_tier"] = dialect.tier
+        if request.schema is not None and dialect.schemas:
+            form = {"type": "json_schema", "name": "reply", "strict": True, "schema": request.schema}
+            options["text"] = {"format": form}
         if request.max_output and dialect.limit:
             options["max_output_tokens"] = request.max_output
         items = [item for message in request.messages if (item := self._encode_message(message))]
@@ -109,7 +128,7 @@ class ResponsesWire:
 
     def adapt_to_refusal(self, said: str) -> bool:
         """See `Wire.adapt_to_refusal`."""
-        changed = apply_concession(self.dialect, said, _CONCESSIONS)
+        changed = lower_effort(self.dialect, said) or apply_concession(self.dialect, said, _CONCESSIONS)
         self.dialect = changed or self.dialect
         return changed is not None
 

@@ -58,10 +58,13 @@ class Assembler(ABC):
 class Wire(Protocol):
     """One format of requests and answers, as an endpoint expects it.
 
-    path: below the API base
+    path: below the API base; tier: of the prices that its requests cost, "" for the standard ones
     """
 
     path: str
+
+    @property
+    def tier(self) -> str: ...
 
     def headers(self, key: str) -> dict[str, str]:
         """Return headers with the key ("" if there is none) and the format's version."""

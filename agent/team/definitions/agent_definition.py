@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from agent.model.effort import Effort
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant
 
@@ -13,8 +14,6 @@ Reports = Literal["text", "findings", "tests"]
 
 MemoryScope = Literal["", "project", "user"]
 """Notes that an agent keeps: none, of one project, or of all projects of the user."""
-
-Effort = Literal["", "low", "medium", "high"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,8 @@ from agent.extension.front_matter import (
     read_list_field,
     split_front_matter,
 )
-from agent.team.definitions.agent_definition import AgentDefinition, Effort, MemoryScope
+from agent.model.effort import Effort
+from agent.team.definitions.agent_definition import AgentDefinition, MemoryScope
 from sandbox.policy.decision import Mode
 from tools.core.tool_names import ToolGrant, list_grants
 
@@ -54,8 +55,6 @@ MODELS: Mapping[str, str] = {"inherit": "", "sonnet": "", "opus": "", "default":
 
 MEMORIES: Mapping[str, MemoryScope] = {"none": "", "project": "project", "local": "project", "user": "user"}
 """Notes as other agents name them, and ours. None are in the project's files."""
-
-EFFORTS: Mapping[str, str] = {"max": "high", "xhigh": "high", "minimal": "low"}
 
 LONGEST_DESCRIPTION = 1_000
 """Characters of a description that are used: each session pays for those of all its agents."""
@@ -174,7 +173,7 @@ def _read_model(reader: _FieldReader) -> str:
 
 
 def _read_effort(reader: _FieldReader) -> Effort:
-    choices = {**{each: each for each in get_args(Effort) if each}, **EFFORTS}
+    choices = {each: each for each in get_args(Effort) if each}
     value = reader.read_choice("effort", choices, "")
     return next(each for each in get_args(Effort) if each == value)
 

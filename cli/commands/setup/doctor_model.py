@@ -72,6 +72,9 @@ def _format_lines(report: ModelReport) -> list[str]:
     }
     source = f" ({report.tools_source})" if report.tools_source else ""
     lines.append(f"tools   {tools[report.tools]}{source}")
+    asked = {"effort": report.effort, "cache": report.cache, "service": report.service}
+    if words := [f"{name} {value}" for name, value in asked.items() if value]:
+        lines.append(f"asked   {', '.join(words)} ([models] in your settings)")
     if report.input is not None and report.output is not None:
         lines.append(f"price   ${report.input:g} input, ${report.output:g} output for a million tokens")
     else:

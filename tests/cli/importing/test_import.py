@@ -142,7 +142,7 @@ def test_codex(home: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.stdout
     assert read_settings() == {
         "model": "gpt-5.2-codex",
-        "models": {"effort": "high"},
+        "models": {"effort": "xhigh"},
         "approval": "auto",
         "mcp": {"docs": "npx -y @x/docs"},
     }

@@ -72,3 +72,21 @@ print(Catalog(Path({str(tmp_path)!r})).find(["gpt-4o"]).window, "litellm" in sys
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["128000", "False"]
+
+
+@pytest.mark.slow
+def test_tiers_of_service_and_a_long_cache_have_their_own_prices(tmp_path: Path) -> None:
+    known = Catalog(tmp_path).find(["gpt-5.5"])
+    assert known is not None
+    usage = Usage(input=1000, cached=500, output=100)
+    usual, flex, priority = (known.compute_cost(usage, tier) for tier in ("", "flex", "priority"))
+    assert usual is not None
+    assert flex == pytest.approx(usual / 2)
+    assert priority == pytest.approx(usual * 2.5)
+    assert known.compute_cost(usage, "1h") == known.compute_cost(usage, "default") == usual
+    assert len(known.tiers["flex"]) == len(known.prices), "a price for long requests, too"
+    claude = Catalog(tmp_path).find_cached(["claude-sonnet-5"])
+    assert claude is not None
+    assert claude.compute_cost(Usage(input=1000, written=1000), "1h") == pytest.approx(
+        2 * 1000 * claude.prices[0].input
+    )

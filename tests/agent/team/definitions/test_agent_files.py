@@ -52,7 +52,7 @@ def test_a_file_of_another_agent_is_understood() -> None:
     assert [each.written for each in agent.tools] == ["Read", "Edit", "Bash(git:*)", "NotebookRead"]
     assert [each.written for each in agent.denied] == ["Write"]
     assert (agent.model, agent.mode, agent.max_turns) == ("fast", Mode.WORKSPACE, 7)
-    assert (agent.background, agent.effort, agent.skills) == (True, "high", ("review",))
+    assert (agent.background, agent.effort, agent.skills) == (True, "max", ("review",))
     assert agent.warnings == (
         "fixer.md: unknown, not used: color",
         "fixer.md: there is no such tool here, left out: NotebookRead",
@@ -81,7 +81,7 @@ def test_a_description_with_a_colon_is_taken_as_it_stands() -> None:
         ("---\ndescription: d\nmaxTurns: 0\n---\nx", "`maxTurns: 0` must be a number"),
         ("---\ndescription: d\nisolation: jail\n---\nx", "`isolation: jail` must be one of none, worktree"),
         ("---\ndescription: d\nbackground: perhaps\n---\nx", "`background: perhaps` must be true or false"),
-        ("---\ndescription: d\neffort: 11\n---\nx", "`effort: 11` must be one of low"),
+        ("---\ndescription: d\neffort: 11\n---\nx", "`effort: 11` must be one of none, minimal"),
         ("---\ndescription: d\ntools: {a: 1}\n---\nx", "is no list of tools"),
         ("---\ndescription: d\ntools: Read(\n---\nx", "'Read(' is no tool"),
         ("---\ndescription: [1]\n---\nx", "`description: [1]` must be a text"),

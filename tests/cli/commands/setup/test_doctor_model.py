@@ -77,6 +77,20 @@ def test_each_reason(setting: str, window: int, model: str, profile: str, reason
     assert reason in told
 
 
+def test_what_the_settings_ask_of_a_provider_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATCHWRIGHT_MODELS__EFFORT", "max")
+    prices = []
+    for service in ("flex", "standard"):
+        monkeypatch.setenv("PATCHWRIGHT_MODELS__SERVICE", service)
+        run_model_report(tmp_path, "openai/gpt-5.5", "http://127.0.0.1:9/v1", as_json=False)
+        page = capsys.readouterr().out
+        assert f"asked   effort max, service {service} ([models] in your settings)" in page
+        prices.append(float(page.partition("price   $")[2].split()[0]))
+    assert prices[0] == prices[1] / 2
+
+
 def test_a_server_that_is_gone_has_its_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         run_model_report(tmp_path, "tiny", "http://127.0.0.1:9/v1", as_json=False) == Exit.MODEL_UNREACHABLE
