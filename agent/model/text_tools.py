@@ -201,7 +201,9 @@ class TextTools:
             guided = request.add_guide(_build_tool_prompt(request.tools))
             self._system = (request.system, request.tools, guided)
         messages = self._translated.translate_messages(request.messages)
-        return replace(request, system=guided.system, shared=guided.shared, messages=messages, tools=())
+        return replace(
+            request, system=guided.system, shared=guided.shared, messages=messages, tools=(), schema=None
+        )
 
 
 _FORMATS: Mapping[CallFormat, str] = {

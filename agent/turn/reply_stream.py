@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -52,12 +52,16 @@ COOLER = 0.2
 
 @dataclass(slots=True, kw_only=True)
 class ReplyStream:
-    """Streams the replies of one session into its log. `on_delta` receives text as it arrives."""
+    """Streams the replies of one session into its log. `on_delta` receives text as it arrives.
+
+    answer_schema: that a provider makes the session's answers fit, where it can do so beside tools
+    """
 
     session: Session
     compressor: Compressor
     budget: CostBudget
     on_delta: Callable[[Delta], None] = lambda delta: None
+    answer_schema: Mapping[str, Any] | None = None
     _temperature: float | None = None
     _ids: ActionIds = field(default_factory=ActionIds)
     _truncation: TruncationWatch = field(default_factory=TruncationWatch)
@@ -135,6 +139,7 @@ class ReplyStream:
         whole = self.compressor.projection.build_request(state=state)
         most = compute_output_limit(self.compressor.find_window())
         whole = replace(whole, max_output=most or whole.max_output, temperature=self._temperature)
+        whole = replace(whole, schema=self.answer_schema)
         request = self.budget.limit_output(whole)
         return request, self._recorder.describe_request(request, left=remaining, running=running)
 

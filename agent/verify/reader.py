@@ -60,6 +60,7 @@ class Reader:
         spec = ChildSpec(
             prompt=text,
             model=self._judge,
+            effort=self.runtime.settings.models.judge_effort,
             tools=[name for name in TOOLS if self.runtime.toolbox.get(name) is not None],
             limits=LimitSettings(max_steps=MOST_STEPS),
         )

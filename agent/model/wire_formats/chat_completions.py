@@ -105,7 +105,8 @@ class ChatWire:
             options["temperature"] = dialect.temperature
         if request.temperature is not None and not dialect.sticky:  # newer models of OpenAI refuse it
             options["temperature"] = request.temperature
-        if request.schema is not None and dialect.schemas:
+        # With a grammar for the text, servers of open models call no tools.
+        if request.schema is not None and dialect.schemas and (dialect.sticky or not request.tools):
             form = {"name": "reply", "strict": True, "schema": request.schema}
             options["response_format"] = {"type": "json_schema", "json_schema": form}
         if dialect.sticky:

@@ -60,6 +60,7 @@ _CONCESSIONS: Mapping[str, Mapping[str, bool | str | None]] = {
     "prompt_cache_retention": {"retention": ""},
     "prompt_cache_key": {"sticky": ""},
     "service_tier": {"tier": ""},
+    "response_format": {"schemas": False},
     "text.format": {"schemas": False},
     "json_schema": {"schemas": False},
     "max_output_tokens": {"limit": False},

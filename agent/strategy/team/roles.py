@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from agent.children.child import Child
 from agent.children.spec import ChildSpec
 from agent.events import AttemptEvent, CandidateEvent, Signal
 from agent.exit_codes import Exit
+from agent.model.wire_formats.strict_schema import build_answer_schema
 from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.strategy.team.artefacts import Artefact, read_artefact
@@ -93,7 +95,7 @@ class Roles:
                 tools=(_BLIND if role == "tester" else _LOOK) & self.tool_names,
                 limits=self.turn.build_limits(),
             )
-            equip = equip_tester if role == "tester" else None
+            equip = partial(self._equip, kind, equip_tester if role == "tester" else self._open_board)
             candidate = await self.attempt(attempt, spec, equip)
             artefact = read_artefact(kind, candidate.report)
             if isinstance(artefact, kind):
@@ -116,6 +118,11 @@ class Roles:
             return await self.turn.attempt(
                 self.get_number(name), replace(spec, role=name), hint=name, equip=equip or self._open_board
             )
+
+    def _equip(self, kind: type[Artefact], equip: Equip, child: Child) -> None:
+        """Equip a child, and let its provider make the answer fit the artefact, where it can."""
+        child.runtime.loop.replies.answer_schema = build_answer_schema(kind)
+        equip(child)
 
     def _open_board(self, child: Child) -> None:
         open_board(child, self.board)

@@ -11,6 +11,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.children.children import Children
 from agent.children.spec import ChildSpec
 from agent.model.protocol import UNPAID
+from agent.model.wire_formats.strict_schema import build_answer_schema
 from agent.turn.runtime import Runtime
 from agent.verify.review.answers import Answer, read_answer
 from sandbox.errors import UserError
@@ -49,12 +50,14 @@ async def ask_role(
         prompt=redact(questions[0]),
         instructions=(_PROMPTS / f"{role}.md").read_text("utf-8"),
         model=name,
+        effort=runtime.settings.models.judge_effort,
         tools=TOOLS & {tool.name for tool in runtime.toolbox},
         limits=_LIMITS,
         role=role,
     )
     try:
         async with await children.start(spec) as child:
+            child.runtime.loop.replies.answer_schema = build_answer_schema(kind)
             answers: list[Answer] = []
             for question in questions:
                 result = await child.ask(redact(question))

@@ -10,10 +10,13 @@ import pytest
 
 from agent.model.protocol import Request, Usage
 from agent.model.providers.model_catalog import Listing, Price
+from agent.model.text_tools import TextTools
 from agent.model.wire_formats.anthropic_messages import AnthropicDialect
 from agent.model.wire_formats.chat_completions import ChatDialect
 from agent.model.wire_formats.openai_responses import ResponsesDialect
 from agent.model.wire_formats.refused_effort import choose_accepted_effort
+from agent.model.wire_formats.strict_schema import build_answer_schema
+from agent.verify.review.answers import Review
 from tests.support.asking import READ, answered, ask, deltas, user
 from tests.support.formats import KINDS, model
 from tests.support.loopback import Loopback, Trouble
@@ -147,6 +150,27 @@ def test_an_answer_has_to_fit_a_schema_where_the_endpoint_can_make_it(kind: str)
     }
     assert forms[kind](first) == SCHEMA
     assert not {"response_format", "text", "output_config"} & set(second)
+
+
+def test_a_server_of_open_models_gets_no_schema_beside_tools() -> None:
+    """Its grammar would leave no room for a call."""
+    request = Request(system="", messages=[user("go")], tools=[READ], schema=SCHEMA)
+    with Loopback([{"text": "{}"}] * 3) as server:
+        asyncio.run(deltas(model("chat", server), request))
+        asyncio.run(deltas(model("chat", server, dialect=ChatDialect(sticky="key")), request))
+        asyncio.run(deltas(TextTools(model("chat", server), always=True), request))
+        sent = ["response_format" in each.body for each in server.requests]
+    assert sent == [False, True, False]
+
+
+def test_a_strict_schema_names_all_properties_and_keeps_what_providers_check() -> None:
+    schema = build_answer_schema(Review)
+    problem = schema["$defs"]["Problem"]
+    assert schema["required"] == ["accepts", "reason", "problems"]
+    assert problem["required"] == ["what", "path", "line"]
+    assert schema["additionalProperties"] is problem["additionalProperties"] is False
+    assert problem["properties"]["line"] == {"type": "integer"}
+    assert schema["properties"]["problems"] == {"items": {"$ref": "#/$defs/Problem"}, "type": "array"}
 
 
 @every_format

@@ -31,6 +31,7 @@ from agent.verify.review.review_verifier import add_reviewer
 from agent.verify.verify_settings import VerifySettings
 from tests.support.child_sessions import settings_for
 from tests.support.cli import call, script
+from tests.support.loopback import Loopback
 from tests.support.repo import Repo
 from tools.builtin_tools import TOOLS as BUILTIN
 from tools.builtin_tools import UNTOLD
@@ -94,6 +95,22 @@ def test_a_role_gets_tools_that_there_are() -> None:
     known = {getattr(import_module(module), name).name for module, name in (*BUILTIN, *UNTOLD)}
     assert known >= TOOLS
     assert {"read", "list", "search"} <= TOOLS
+
+
+def test_the_reviewer_thinks_as_the_settings_say_and_its_provider_makes_the_answer_fit(
+    shop: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitting = {"accepts": True, "reason": "It does.", "problems": []}
+    with Loopback([{"text": json.dumps(fitting)}] * 2) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+        models = ModelSettings(effort="low", judge="anthropic/judge", judge_effort="xhigh")
+        runtime, end = play(shop, [EDIT, DONE], [], verify=REVIEW, models=models)
+        asked = [each.body["output_config"] for each in server.requests]
+    assert end.outcome == "done"
+    assert {each["effort"] for each in asked} == {"xhigh"}
+    schema = asked[0]["format"]["schema"]
+    assert (schema["required"], schema["additionalProperties"]) == (list(fitting), False)
+    assert [each.outcome for each in select(runtime, VerdictEvent) if each.name == "review"] == ["pass"]
 
 
 def test_a_reviewer_sees_task_diff_and_verdicts_and_not_the_author(shop: Repo) -> None:
