@@ -22,14 +22,14 @@ def paste_image(folder: Path, env: Mapping[str, str] = os.environ) -> Path:
 
     Raises UserError: no program to read it with, or no image.
     """
-    argv = find_program(IMAGE_READERS, env)
-    if argv is None:
+    program = find_program(IMAGE_READERS, env)
+    if program is None:
         raise UserError(
             Fault.CONFIGURATION,
             f"images cannot be pasted: {advise_program(IMAGE_READERS, env)}",
             "Or name a file in the prompt: @shot.png",
         )
-    content = read_clipboard(argv)
+    content = read_clipboard(program)
     if not content.startswith(_PNG):
         raise UserError(Fault.USAGE, "the clipboard holds no image")
     path = folder / f"paste-{time.time_ns()}.png"
