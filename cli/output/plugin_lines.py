@@ -17,12 +17,12 @@ def format_plugin(found: Plugin) -> str:
 
 
 def format_parts(parts: Sequence[PluginPart]) -> list[str]:
-    """Return a line for each part: what it is, and what it may do."""
+    """Return a line for each part: kind, name, rights."""
     return [f"  {each.kind} {each.name}: {each.does}" for each in parts]
 
 
 def format_version(found: Plugin) -> str:
-    """Return a plugin's version and what pins it: its commit, or the digest of its files."""
+    """Return a plugin's version with its commit, or with the digest of its files."""
     record = found.record
     pinned = f"commit {record.commit[:12]}" if record.commit else f"files {record.digest[:12]}"
     return f"{record.version} ({pinned})".lstrip()

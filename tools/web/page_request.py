@@ -43,7 +43,7 @@ class RequestFailed(Exception):
 class PageAnswer:
     """An answer. moved_to: address on another host that it leads to, "" if it has the page itself
 
-    is_cut: whether it is longer than what was read
+    is_cut: whether it is longer than the limit
     """
 
     status: int

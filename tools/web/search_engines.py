@@ -1,4 +1,4 @@
-"""Search engines: what is asked of each, and how its answer is read."""
+"""Search engines: the request to each, and the form of its answer."""
 
 from __future__ import annotations
 

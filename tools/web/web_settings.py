@@ -10,7 +10,7 @@ from sandbox.settings_validation import FORBID_UNKNOWN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebSettings:
-    """What a session may have of the web.
+    """Access of a session to the web.
 
     fetch: whether models are offered `web_fetch`: "auto" where the user lets commands or a rule reach some host
     search: the engine of `web_search`, "" for none; a key is taken from its variable

@@ -1,4 +1,4 @@
-"""Tools of the web: a page as text, and a search. What they return is data of strangers."""
+"""Tools of the web: a page as text, and a search. They return data of strangers."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from sandbox.fs.regular_file import SETTINGS, read_regular_file
 
 
 def read_plugin_hooks(plugin: Plugin, left: list[str]) -> list[HookDefinition]:
-    """Return the hooks of a plugin, which have no more rights than a project's. left: what is not used"""
+    """Return the hooks of a plugin, which have no more rights than a project's. left: receives notices"""
     found: list[HookDefinition] = []
     for path in plugin.list_places("hooks"):
         source = f"{plugin.name}:{path.relative_to(plugin.folder).as_posix()}"

@@ -29,7 +29,7 @@ from sandbox.fs.regular_file import SOURCE, read_regular_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedPlugin:
-    """A plugin whose files are stored and do not act yet. left: what of it is not used, a line each"""
+    """A plugin whose files are stored and do not act yet. left: unused parts with the reason, a line each"""
 
     plugin: Plugin
     contents: PluginContents
@@ -84,7 +84,7 @@ def stage_update(home: Home, plugin: Plugin) -> StagedPlugin:
 
 
 def compare_versions(before: Plugin, staged: StagedPlugin) -> list[str]:
-    """Return what an update changes: the parts with what they may do, then other files, a line each."""
+    """Return the changes of an update: parts with their rights, then other files, a line each."""
     lines = compare_parts(read_parts(before).parts, staged.contents.parts)
     old, new = _read_stored(before.folder), _read_stored(staged.plugin.folder)
     for name in sorted(old.keys() | new.keys()):
@@ -97,7 +97,7 @@ def compare_versions(before: Plugin, staged: StagedPlugin) -> list[str]:
 def remove_plugin(home: Home, plugin: Plugin) -> None:
     """Remove a plugin with all that its programs stored."""
     place = plugin.folder.parent
-    with suppress(OSError):  # first what makes it one
+    with suppress(OSError):  # first its record
         (place / "record.json").unlink()
     shutil.rmtree(place, ignore_errors=True)
     _remove_empty(place)

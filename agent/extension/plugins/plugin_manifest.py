@@ -1,4 +1,4 @@
-"""What a plugin's manifest says: its name, and the files and folders that hold its parts.
+"""Manifests of plugins: the name, and the files and folders that hold the parts.
 
 Agent Plugins 1.0.0: `plugin.json` with fixed places. Claude Code's: `.claude-plugin/plugin.json`, whose fields name
 more places, or a marketplace's entry in its stead.
@@ -39,7 +39,7 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
     "hooks": ("hooks/hooks.json",),
     "servers": (".mcp.json",),
 }
-"""Where the parts are in the vendor's layout, besides what the manifest names."""
+"""Where the parts are in the vendor's layout, besides those that the manifest names."""
 
 _NAMED_BY = {"skills": "skills", "commands": "commands", "agents": "agents", "hooks": "hooks"} | {
     "servers": "mcpServers"
@@ -51,7 +51,7 @@ _NOT_USED = ("lspServers", "outputStyles", "themes", "monitors", "channels", "us
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """layout: by kind of part the files and folders that hold them; left: what is not used, a line each"""
+    """layout: by kind of part the files and folders that hold them; left: unused fields and places, a line each"""
 
     name: str
     version: str
@@ -126,7 +126,7 @@ def _check_neutral(tree: SourceTree, given: Mapping[str, Any], left: list[str]) 
 
 
 def _list_places(tree: SourceTree, kind: str, given: Mapping[str, Any], left: list[str]) -> Iterator[str]:
-    """Yield the files and folders of a kind of part; the manifest itself holds what is written in it."""
+    """Yield the files and folders of a kind of part; the manifest itself for parts written in it."""
     found = [each for each in _PLACES[kind] if _has_place(tree, each)]
     if kind == "skills" and not found and "SKILL.md" in tree.entries:
         found.append(".")

@@ -1,4 +1,4 @@
-"""What each part of a plugin may do, in words for the person who decides whether to trust it."""
+"""Parts of a plugin and their rights, in words for the person who decides whether to trust it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DOWNLOADERS = ("npx", "uvx", "bunx", "pnpx")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginPart:
-    """kind: skill, agent, command, hook or server; does: what it may do, a line; digest: of its files"""
+    """kind: skill, agent, command, hook or server; does: its rights, a line; digest: of its files"""
 
     kind: str
     name: str
@@ -39,7 +39,7 @@ class PluginPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginContents:
-    """parts: in their order; left: what is not used, and why, a line each"""
+    """parts: in their order; left: unused parts with the reason, a line each"""
 
     parts: tuple[PluginPart, ...]
     left: tuple[str, ...]
@@ -150,7 +150,7 @@ def _make_part(plugin: Plugin, kind: str, name: str, does: str, content: bytes) 
 
 
 def compare_parts(before: Sequence[PluginPart], after: Sequence[PluginPart]) -> list[str]:
-    """Return a line for each part that was added, removed or changed, with what it may do now."""
+    """Return a line for each part that was added, removed or changed, with its rights now."""
     old = {(each.kind, each.name): each for each in before}
     new = {(each.kind, each.name): each for each in after}
     lines = [f"- {each.kind} {each.name}: {each.does}" for key, each in old.items() if key not in new]

@@ -1,4 +1,4 @@
-"""The MCP servers of a plugin: what their files say, and the command lines that start them."""
+"""MCP servers of a plugin: their definitions, and the command lines that start them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class PluginServer:
 
 
 def read_servers(plugin: Plugin, left: list[str]) -> list[PluginServer]:
-    """Return the servers of a plugin. left: receives what is not used, a line each"""
+    """Return the servers of a plugin. left: receives unused servers with the reason, a line each"""
     found: dict[str, PluginServer] = {}
     for path in plugin.list_places("servers"):
         name = path.relative_to(plugin.folder).as_posix()

@@ -111,7 +111,7 @@ def create_state_folder(plugin: Plugin) -> Path:
 
 
 def build_variables(plugin: Plugin) -> dict[str, str]:
-    """Return the variables by which a plugin's programs find its files and what they stored."""
+    """Return the variables by which a plugin's programs find its files and their own data."""
     root, state = str(plugin.folder), str(plugin.state)
     return {
         "PLUGIN_ROOT": root,

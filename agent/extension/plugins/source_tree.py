@@ -33,7 +33,7 @@ class SourceTree:
     """Regular files by name, relative and with `/`.
 
     origin: address or folder, for messages; commit: "" for a folder
-    left_out: what is no regular file, a line each
+    left_out: links, submodules and special files, a line each
     read: returns the contents of files by name
     """
 

@@ -190,7 +190,7 @@ def remove_one(name: str) -> int:
 
 
 def check_source(source: str, name: str) -> int:
-    """Print the parts of a plugin that is not added, and what of it is not used. Returns the exit code."""
+    """Print the parts of a plugin that is not added, and its unused parts. Returns the exit code."""
     from agent.extension.plugins.plugin_install import discard_plugin, stage_plugin
 
     home = Home.from_environment()

@@ -1,4 +1,4 @@
-"""/plugins: the plugins that the user added, and what each part may do."""
+"""/plugins: the plugins that the user added, and the rights of their parts."""
 
 from __future__ import annotations
 
