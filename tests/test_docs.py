@@ -90,6 +90,7 @@ ENDS = {
     "rules": {0},
     "agents": {0},
     "skill": {0},
+    "plugin": {0},
     "import": {3},
     "agent-hooks": {0},
     "symbols": {0},
