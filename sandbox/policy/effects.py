@@ -16,7 +16,8 @@ class Effect:
     paths: relative to the workspace; absolute when `outside`
     argv: the command line, for kind "execute"
     outside: the paths lie outside the workspace, or are protected inside it
-    server_tool, call: for kind "mcp", the tool as `server.tool`, and all its arguments
+    server_tool: for kind "mcp", the tool as `server.tool`
+    call: for kind "mcp" all arguments of the tool, for kind "network" the whole address or query
     reason: the cause, as a clause; "" when the kind is sufficient
     change: what would be written, as a unified diff, for a person who is asked; "" if it is not known
     """

@@ -35,11 +35,12 @@ def is_fetch_offered(settings: str, rules: Rules, hosts: object) -> bool:
 
 
 def _find_fetch_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
+    url = str(arguments.get("url") or "").strip()
     try:
-        host = name_host(parse_address(str(arguments.get("url") or "")))
+        host = name_host(parse_address(url))
     except RequestFailed:
         return Effect(kind="none")  # the tool refuses it
-    return Effect(kind="network", hosts=(host,), reason=f"it asks {host} for a page")
+    return Effect(kind="network", hosts=(host,), call=url, reason=f"it asks {host} for a page")
 
 
 def _find_search_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
@@ -51,7 +52,10 @@ def _find_search_effect(arguments: Mapping[str, Any], at: Workspace) -> Effect:
         return Effect(kind="mcp", server_tool=settings.search_tool, call=call, reason="a server searches")
     host = find_search_host(settings)
     return Effect(
-        kind="network", hosts=(host,) if host else (), reason=f"it asks {host or 'a search engine'}"
+        kind="network",
+        hosts=(host,) if host else (),
+        call=str(arguments.get("query") or ""),
+        reason=f"it asks {host or 'a search engine'}",
     )
 
 

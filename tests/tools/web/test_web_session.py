@@ -80,6 +80,7 @@ def test_a_person_is_asked_about_each_host_and_the_page_is_data(shop: Path) -> N
         class Person(Says):
             async def ask(self, tool: str, effect: Any, question: Any) -> Any:
                 self.verdict = "deny" if effect.hosts == ("evil.example",) else "allow"
+                assert effect.call == "http://evil.example/x"  # the whole address is shown
                 return await super().ask(tool, effect, question)
 
         person = Person("allow")

@@ -59,7 +59,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/busy":
             self.send(b"<!--" * 100_000, "text/html")
         elif path == "/deep":
-            self.send(b"<div>" * 100_000 + b"text", "text/html")
+            self.send(b"<div>" * 10_000 + b"text", "text/html")
         elif path == "/silent":
             time.sleep(3)
         elif path in ("/search", "/brave", "/tavily"):
