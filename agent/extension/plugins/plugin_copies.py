@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from agent.extension.plugins.plugin_store import Plugin
@@ -13,6 +15,9 @@ from sandbox.fs.private_files import create_private_folder
 
 _FOLDER = ".plugins"
 """Folder of the copies, beside those of skills, whose names do not begin so."""
+
+_LASTS = 2 * 86_400.0
+"""Seconds after which the copies of another session are removed; one that still needs them makes them anew."""
 
 _ROOT = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_ROOT\}")
 
@@ -25,12 +30,21 @@ def place_plugin(plugin: Plugin, copies: Path) -> Path:
     target = copies / _FOLDER / plugin.name
     if target.is_dir():
         return target
+    _remove_old_copies(copies)
     made = target.with_name(f".{plugin.name}.{os.getpid()}")
     with translate_write_errors(str(target)):
         create_private_folder(target.parent)
         shutil.copytree(plugin.folder, made, dirs_exist_ok=True)
         made.replace(target)
     return target
+
+
+def _remove_old_copies(copies: Path) -> None:
+    """Remove the copies of sessions that began long ago."""
+    for each in copies.parent.parent.glob(f"*/{copies.name}/{_FOLDER}"):
+        with suppress(OSError):  # removed by another session
+            if each.parent != copies and time.time() - each.stat().st_mtime > _LASTS:
+                shutil.rmtree(each, ignore_errors=True)
 
 
 def expand_root(text: str, plugin: Plugin, copies: Path) -> str:

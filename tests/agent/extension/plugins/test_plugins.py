@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from agent.app_dirs import Home
 from agent.children.children import Children
 from agent.extension.commands.command_prompt import expand_call
 from agent.extension.plugins.git_source import find_protocol
+from agent.extension.plugins.plugin_copies import place_plugin
 from agent.extension.plugins.plugin_install import (
     StagedPlugin,
     accept_plugin,
@@ -225,6 +228,18 @@ def shop(tmp_path: Path) -> Path:
     (folder / "cart.py").write_text("RATE = 2\n")
     commit(folder)
     return folder
+
+
+def test_copies_of_old_sessions_are_removed(tmp_path: Path) -> None:
+    plugin = add(str(make_vendor(tmp_path / "guard"))).plugin
+    places = [tmp_path / "copies" / each / "skills" for each in ("old", "recent", "now")]
+    old, recent, now = (place_plugin(plugin, each) for each in places)
+    assert (now / "why.txt").read_text() == "the guard says no\n"
+    os.utime(old.parent, (1, 1))
+    shutil.rmtree(now)
+    place_plugin(plugin, places[2])
+    assert [each.is_dir() for each in (old, recent, now)] == [False, True, True]
+    assert place_plugin(plugin, places[0]) == old  # made anew
 
 
 def test_the_parts_of_a_plugin_act_under_its_name(shop: Path, tmp_path: Path) -> None:
