@@ -213,7 +213,7 @@ class GoalRun:
         return self._seconds + time.monotonic() - self._began
 
     def _build_limits(self) -> list[Limit]:
-        """Return the limits on what is left of the goal's money and time, for the next turn."""
+        """Return limits for the next turn: the goal's remaining dollars and seconds."""
         start, found = self.state.start, list[Limit]()
         if start.max_cost is not None:
             found.append(MaxCost(max(start.max_cost - (self._usage.total.usage.cost or 0.0), 0.0)))

@@ -33,7 +33,7 @@ class Started:
 def start_detached(words: Sequence[str], stdin: bytes = b"") -> Started:
     """Start this program with `words`, the first of which is the command, and wait until its session is open.
 
-    stdin: what the process reads on its standard input
+    stdin: the standard input of the process
     """
     read_end, write_end = os.pipe()
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as given:

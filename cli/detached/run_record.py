@@ -1,4 +1,4 @@
-"""Record of a detached run beside its log: its process and terminal. Whether it runs is told by the lock of the log."""
+"""Record of a detached run beside its log: its process and terminal. The lock of the log says whether it runs."""
 
 from __future__ import annotations
 

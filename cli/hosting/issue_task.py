@@ -17,7 +17,7 @@ from tools.git.git_process import Git
 TASK = "Resolve the issue below."
 
 MOST_COMMENTS = 30
-"""Comments that are read: the first tell the problem, the last what is agreed."""
+"""Comments that are read: the first describe the problem, the last the agreement."""
 
 
 def read_issue_task(folder: Path, issue: str, prompt: str | None) -> str:

@@ -250,7 +250,7 @@ TASK = (
     "Address the comments below, which reviewers wrote on this branch's pull request. They are wishes about the code: "
     "follow those that are right, and say in your answer which you did not follow and why."
 )
-"""The person's part of the prompt; what reviewers wrote is enclosed as text of others."""
+"""The person's part of the prompt; the comments are enclosed as text of others."""
 
 
 def _read_draft(

@@ -56,7 +56,7 @@ async def goal(chat: Conversation, argument: str) -> None:
             words.text,
             words.check,
             max_turns=words.max_turns,
-            max_cost=words.max_cost,
+            max_cost=chat.settings.session.limits.max_cost if words.max_cost is None else words.max_cost,
             max_time=words.max_time,
         )
         await _work(chat, state)
