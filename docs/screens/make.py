@@ -159,6 +159,7 @@ SCENES = (told, worked, repaired, helped)
 def main() -> None:
     """All pictures, or those that are named."""
     support.PATIENCE = 240.0  # the offline engine runs tests
+    os.environ["COLORTERM"] = "truecolor"  # wherever they are drawn
     wanted = set(sys.argv[1:]) or set(TITLES)
 
     def save(name: str, terminal: Terminal, title: str) -> None:
