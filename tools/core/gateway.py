@@ -294,10 +294,22 @@ class Gateway:
         self._mark_passed(action)  # the next action proceeds once this question was asked
         asked = time.monotonic()
         try:
-            shown = await self._add_change(action, effect)
-            return await self.approver.ask(action.tool, shown, question), "person"
+            return await self._ask_about_change(self.approver, action, effect, question), "person"
         finally:
             self._asked[action.id] = self._asked.get(action.id, 0.0) + time.monotonic() - asked
+
+    async def _ask_about_change(
+        self, approver: Approver, action: Action, effect: Effect, question: Decision
+    ) -> Decision:
+        """Ask with what the action would write; again if its file changes before the answer, so that it is that."""
+        shown = await self._add_change(action, effect)
+        for _ in range(_CHANGES_WHILE_ASKED):
+            decision = await approver.ask(action.tool, shown, question)
+            now = await self._add_change(action, effect)
+            if decision.verdict != "allow" or now.change == shown.change:
+                return decision
+            shown = now
+        return Decision(verdict="deny", reason="its file changes again and again while the user is asked")
 
     async def _add_change(self, action: Action, effect: Effect) -> Effect:
         """Return the effect with what the action would write now."""
@@ -429,3 +441,7 @@ def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -
     tool: Tool | None = toolbox.get(action.tool)
     ends = (tool is not None and tool.ends) or observation.data.get("ends") is True
     return ends and not observation.failed
+
+
+_CHANGES_WHILE_ASKED = 3
+"""Questions about one action whose file others change meanwhile."""

@@ -264,3 +264,26 @@ def test_a_question_shows_the_diff_of_the_very_call_it_is_about(tmp_path: Path) 
     ]
     asyncio.run(asyncio.wait_for(made.run(calls), 60))
     assert [each.split("@@\n")[-1] for each in changes] == ["+one\n", "-one\n+two\n"]
+
+
+@pytest.mark.parametrize("times", [1, 9])
+def test_what_is_approved_is_what_was_shown_also_if_the_file_changes_meanwhile(
+    times: int, tmp_path: Path
+) -> None:
+    changes: list[str] = []
+
+    class Person(Says):
+        async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
+            changes.append(effect.change.split("@@\n")[-1])
+            if len(changes) <= times:
+                (tmp_path / "root/a.py").write_text(f"other {len(changes)}\n")
+            return await super().ask(tool, effect, question)
+
+    person = Person(Decision(verdict="allow", reason="fine"))
+    made, _ = gateway(tmp_path, write, approval=Approval.ASK, approver=person)
+    made.policy.rules = Rules((parse_rule("edit(*.py)", "ask"),))
+    action = Action(id="1", tool="write", arguments={"path": "a.py", "content": "new\n"})
+    [done] = asyncio.run(asyncio.wait_for(made.run([action]), 60))
+    assert changes == ["+new\n", *(f"-other {n}\n+new\n" for n in range(1, min(times + 1, 3)))]
+    assert done.failed
+    assert ("again and again" in done.text) == (times > 1)
