@@ -14,7 +14,8 @@ LeadWhen = Literal["auto", "always", "never"]
 class LeadSettings:
     """When the harness leads a turn about failing tests, and what it does if the model gets nowhere.
 
-    when: auto: after replies that lead nowhere; always: from the first request on
+    when: auto: after replies that lead nowhere, and at once of models below a billion parameters; always: from the
+        first request on
     after: such replies in a row: idle, repeated or malformed
     rounds: proposals that the model is asked for
     fallback: whether a change of the offline engine that passes the tests is written in the end
