@@ -166,3 +166,20 @@ def test_a_window_that_only_a_refusal_tells_is_fitted_at_once(tmp_path: Path) ->
     assert (end.outcome, end.files) == ("done", ["cart.py"])
     assert [len(each.body["tools"]) > 6 for each in requests[:2]] == [True, False]
     assert runtime.projection.profile == "tiny"
+
+
+@pytest.mark.parametrize(
+    ("name", "below"),
+    [
+        ("openai/smollm2-135m", True),
+        ("ollama/qwen3:0.6b", True),
+        ("ollama/qwen2.5-coder:0.5b-instruct", True),
+        ("ollama/qwen3:1.7b", False),
+        ("ollama/llama3.2:1b", False),
+        ("vllm/qwen-10.5b", False),
+        ("openai/gpt-5.5", False),
+        ("anthropic/claude-sonnet-5", False),
+    ],
+)
+def test_models_below_a_billion_are_known_by_their_names(name: str, *, below: bool) -> None:
+    assert is_below_a_billion(name) is below
