@@ -46,13 +46,13 @@ def remove_old_sessions(
 
 
 def is_open(folder: Path) -> bool:
-    """Whether a process holds the session's log."""
+    """Whether a process holds the session's log. A killed one has left its lock behind with its last descriptor."""
     try:
         descriptor = os.open(folder / "log.jsonl", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # two that ask do not see each other
     except BlockingIOError:
         return True
     finally:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from agent.events import End, Event, Prompt, Steer
 from agent.exit_codes import Exit
+from agent.session.session_pruning import is_open
 from cli.detached.asked_question import to_question, to_user_question
 from cli.detached.log_tail import LogTail
 from cli.detached.mailbox import OpenQuestion, post_message, read_question
-from cli.detached.run_record import is_locked
 from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import truncate_text
 from cli.tui.frontend import Frontend, Styled
@@ -43,7 +43,7 @@ class AttachedSession:
         with LogTail(self._session) as tail:
             for event in _select_present_turn(tail.read_events()):
                 self._show_event(event)
-            while is_locked(self._session):
+            while is_open(self._session):
                 self._follow_question()
                 await asyncio.sleep(INTERVAL)
                 for event in tail.read_events():

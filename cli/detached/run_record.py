@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -11,6 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from agent.session.session_pruning import is_open
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
 
@@ -48,25 +48,10 @@ def read_record(session: Path) -> RunRecord | None:
         return None
 
 
-def is_locked(session: Path) -> bool:
-    """Whether a process has the session open. A killed one has left its lock behind with its last descriptor."""
-    try:
-        descriptor = os.open(session / "log.jsonl", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
 def wait_for_end(session: Path, seconds: float | None = None) -> bool:
     """Wait until no process has the session open; return False if that takes longer than `seconds`."""
     until = None if seconds is None else time.monotonic() + seconds
-    while is_locked(session):
+    while is_open(session):
         if until is not None and time.monotonic() > until:
             return False
         time.sleep(_INTERVAL)
@@ -84,7 +69,7 @@ def send_signal(session: Path, number: signal.Signals) -> None:
         )
     opened = _open_process(record.pid)
     try:
-        if not is_locked(session):  # asked after the process is held, so that no other one has its number
+        if not is_open(session):  # asked after the process is held, so that no other one has its number
             raise UserError(Fault.USAGE, f"session {session.name!r} does not run any more")
         with suppress(ProcessLookupError):
             if opened >= 0:

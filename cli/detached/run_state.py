@@ -12,8 +12,9 @@ from agent.app_dirs import Home
 from agent.events import End
 from agent.session.log import read_events
 from agent.session.session_preview import is_child_session, preview_session
+from agent.session.session_pruning import is_open
 from cli.detached.mailbox import read_question
-from cli.detached.run_record import is_locked, read_record
+from cli.detached.run_record import read_record
 from sandbox.errors import Fault, UserError
 
 State = Literal["running", "waiting", "died", "ended"]
@@ -54,11 +55,13 @@ def load_run_states(home: Home, root: Path | None, *, ended: bool) -> list[RunSt
 
     found = []
     for each in load_session_summaries(home, root):
-        record, is_open = read_record(each.path), is_locked(each.path)
-        if each.parent or (record is None and not is_open):
+        if each.parent:
             continue
-        question = read_question(each.path) if is_open else None
-        state = _find_state(each.path, is_open=is_open, waits=question is not None)
+        record, runs = read_record(each.path), is_open(each.path)
+        if record is None and not runs:
+            continue
+        question = read_question(each.path) if runs else None
+        state = _find_state(each.path, runs=runs, waits=question is not None)
         if state == "ended" and not ended:
             continue
         found.append(
@@ -79,8 +82,8 @@ def load_run_states(home: Home, root: Path | None, *, ended: bool) -> list[RunSt
     return found
 
 
-def _find_state(session: Path, *, is_open: bool, waits: bool) -> State:
-    if is_open:
+def _find_state(session: Path, *, runs: bool, waits: bool) -> State:
+    if runs:
         return "waiting" if waits else "running"
     return "died" if preview_session(session).cut_off else "ended"
 

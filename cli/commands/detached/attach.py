@@ -30,12 +30,13 @@ def attach(session: SessionId) -> None:
 def attach_to_run(session: str) -> int:
     """Show a run until it ends (its exit code) or the person leaves (0). Raises UserError if it does not run."""
     from agent.app_dirs import Home
-    from cli.detached.run_record import is_locked, read_record
+    from agent.session.session_pruning import is_open
+    from cli.detached.run_record import read_record
     from cli.detached.run_state import find_session
 
     home = Home.from_environment()
     folder = find_session(home, session)
-    if not is_locked(folder):
+    if not is_open(folder):
         raise UserError(
             Fault.USAGE,
             f"session {folder.name!r} does not run",

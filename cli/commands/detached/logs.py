@@ -40,13 +40,13 @@ def logs(
 def print_logs(session: str, *, follow: bool, as_json: bool) -> int:
     """Print the events of a session; with `follow`, those that come until no process has it open."""
     from agent.app_dirs import Home
-    from cli.detached.run_record import is_locked
+    from agent.session.session_pruning import is_open
     from cli.detached.run_state import find_session
 
     folder = find_session(Home.from_environment(), session)
     show = _make_printer(as_json=as_json)
     try:
-        _print_events(folder, show, lambda: follow and is_locked(folder))
+        _print_events(folder, show, lambda: follow and is_open(folder))
     except KeyboardInterrupt:
         return int(Exit.INTERRUPTED)
     return int(Exit.DONE)

@@ -12,10 +12,11 @@ import pytest
 
 from agent.events import Steer
 from agent.session.log import read_events
+from agent.session.session_pruning import is_open
 from agent.turn.runtime import Runtime
 from cli.detached.detached_run import DetachedRun
 from cli.detached.mailbox import post_message, read_question, take_messages
-from cli.detached.run_record import is_locked, read_record
+from cli.detached.run_record import read_record
 from tests.support.child_sessions import settings_for
 from tests.support.cli import PATCHWRIGHT, call, environment, run, script
 from tests.support.sessions import play_session
@@ -71,7 +72,7 @@ def test_a_question_waits_and_is_answered_by_command(shop: Path) -> None:
     assert "n = No" in run("answer", name[-4:], cwd=shop).out
     assert run("answer", name, "not now", cwd=shop).code == 0
     ended = run("wait", name, cwd=shop)
-    assert (ended.code, is_locked(session)) == (5, False)
+    assert (ended.code, is_open(session)) == (5, False)
     assert not (shop / "asked").exists()
     assert states(shop) == []
     assert states(shop, "--ended") == [("ended", "")]
@@ -100,7 +101,7 @@ def test_a_terminal_is_attached_steers_answers_and_leaves(shop: Path) -> None:
         terminal.wait("queued: mind the order")
         terminal.type("\x04")
         assert terminal.wait_for_end() == 0
-    assert is_locked(session)
+    assert is_open(session)
     (shop / "go").touch()
     wait_until(lambda: (asked := read_question(session)) is not None and asked.title == "Is it enough?")
     assert any(isinstance(event, Steer) and event.by == "person" for event in read_events(session))

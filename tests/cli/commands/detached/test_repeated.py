@@ -15,9 +15,9 @@ import pytest
 
 from agent.events import ActionEvent, Event, ObservationEvent
 from agent.session.log import Session
+from agent.session.session_pruning import is_open
 from cli.commands.detached.repeat import read_duration
 from cli.detached.file_watch import FileWatch
-from cli.detached.run_record import is_locked
 from sandbox.errors import UserError
 from tests.support.cli import CHECKOUT, PATCHWRIGHT, call, environment, run, script
 from tests.support.talking import logs, make_shop, prompts, wait_until
@@ -127,7 +127,7 @@ def test_a_run_in_place_of_another_and_a_clean_end_of_both(shop: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 130
     sessions = [path.parent for path in logs()]
-    assert [is_locked(each) for each in sessions] == [False, False]
+    assert [is_open(each) for each in sessions] == [False, False]
     ends = [json.loads(path.read_text().splitlines()[-1]) for path in logs()]
     assert [each["outcome"] for each in ends] == ["interrupted", "interrupted"]
 
