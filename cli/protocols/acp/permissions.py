@@ -93,19 +93,10 @@ class ClientApprover:
                 ],
             ),
         )
-        decision = self._apply_answer(await self._request(request), key)
+        decision = self._apply_answer(await request_permission(self._client, request), key)
         if not question.asks_anew:
             self._last = (asked, decision)
         return decision
-
-    async def _request(self, request: RequestPermissionRequest) -> str:
-        """Return the option that the user chose, "" for none."""
-        try:
-            answer = await self._client.request("session_request_permission", request)
-            outcome = RequestPermissionResponse.model_validate(answer).outcome
-        except (*GONE, RequestError, ValidationError):
-            return ""
-        return outcome.option_id if isinstance(outcome, AllowedOutcome) else ""
 
     def _apply_answer(self, option: str, key: tuple[str, str]) -> Decision:
         match option:
@@ -117,3 +108,13 @@ class ClientApprover:
             case "reject-once":
                 return Decision(verdict="deny", reason="the user refused it")
         return Decision(verdict="deny", reason="the user gave no answer")
+
+
+async def request_permission(client: EditorClient, request: RequestPermissionRequest) -> str:
+    """Return the id of the option that the user chose, "" for none."""
+    try:
+        answer = await client.request("session_request_permission", request)
+        outcome = RequestPermissionResponse.model_validate(answer).outcome
+    except (*GONE, RequestError, ValidationError):
+        return ""
+    return outcome.option_id if isinstance(outcome, AllowedOutcome) else ""

@@ -32,6 +32,7 @@ from cli.protocols.acp.command_offers import list_commands
 from cli.protocols.acp.config_options import ConfigOptions
 from cli.protocols.acp.editor_client import EditorClient
 from cli.protocols.acp.permissions import ClientApprover
+from cli.protocols.acp.plan_approval import ask_about_plan, has_plan
 from cli.protocols.acp.prompt_content import ContentBlock, read_prompt
 from cli.protocols.acp.request_errors import make_request_error
 from cli.protocols.acp.session_modes import SessionModes
@@ -156,9 +157,7 @@ class ClientSession:
         """Use another mode; during a turn, from its end on. Raises UserError."""
         async with self._change():
             await self.modes.enter(mode_id)
-        self._send(
-            CurrentModeUpdate(session_update="current_mode_update", current_mode_id=self.modes.current)
-        )
+        self._tell_mode()
 
     async def set_option(self, option: str, value: str | bool) -> None:
         """Change an option; during a turn, from its end on. Raises UserError."""
@@ -225,7 +224,21 @@ class ClientSession:
                 await self._files.finish_turn()
             self._send_usage()
             text = self._take_late_texts(end)
+            if not text and self.modes.is_planning and has_plan(self.runtime, end):
+                text = await self._offer_plan()
         return end
+
+    async def _offer_plan(self) -> str:
+        """Return the prompt that carries out the plan, if the user agrees to it, in the mode before it."""
+        text = await ask_about_plan(self._client, self.runtime)
+        if text:
+            await self.modes.leave_plan()
+            self._tell_mode()
+        return text
+
+    def _tell_mode(self) -> None:
+        mode = self.modes.current
+        self._send(CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode))
 
     def _take_late_texts(self, end: End) -> str:
         """Return text that came too late for a turn as the next prompt, unless the turn was stopped."""

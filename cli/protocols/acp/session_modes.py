@@ -59,10 +59,15 @@ class SessionModes:
             modes.insert(0, SessionMode(id=AS_SET, name="As set", description=words))
         return SessionModeState(available_modes=modes, current_mode_id=self.current)
 
+    @property
+    def is_planning(self) -> bool:
+        """Whether nothing may be changed until the user agrees to a plan."""
+        return self._is_planning
+
     async def enter(self, mode_id: str) -> None:
         """Use another mode from the next action on. Raises UserError for one that there is not."""
         if mode_id == AS_SET and self._is_own_first():
-            await self._leave_plan()
+            await self.leave_plan()
             await self._use(*self._first)
             return
         access = next((each for each in CYCLE if each.name == mode_id), None)
@@ -74,7 +79,7 @@ class SessionModes:
         if access.approval is None:
             await self._enter_plan()
             return
-        await self._leave_plan()
+        await self.leave_plan()
         await self._use(access.mode, access.approval)
 
     async def restore(self) -> None:
@@ -97,7 +102,8 @@ class SessionModes:
             self._is_planning = True
             self._runtime.session.append(Signal(name=SWITCHED, detail="plan mode is on"))
 
-    async def _leave_plan(self) -> None:
+    async def leave_plan(self) -> None:
+        """Return to the mode before the plan."""
         if self._is_planning:
             self._is_planning = False
             await switch_mode(self._runtime, self._first[0])

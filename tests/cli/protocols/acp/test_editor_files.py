@@ -101,6 +101,7 @@ def test_plan_mode_reads_unsaved_text_and_saves_nothing(editor: Editor, shop: Re
         ],
     )
     editor.set_mode(session, "plan")
+    editor.choose = lambda call: "reject-once"
     editor.buffers[str(shop.root / "cart.py")] = UNSAVED
     editor.prompt(session, "plan it")
     assert editor.written == []

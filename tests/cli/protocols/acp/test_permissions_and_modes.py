@@ -83,7 +83,9 @@ def test_modes_change_what_is_allowed_and_plan_outlives_a_restart(editor: Editor
     assert loaded.modes.current_mode_id == "plan"
     assert [each.id for each in loaded.modes.available_modes] == ["plan", "ask", "auto"]
     editor.use_script(session, shop.root, turns)
+    editor.choose = lambda call: "reject-once"
     editor.prompt(session, "how would you do it?")
+    assert editor.asked == []  # what was denied is no plan
     assert editor.find_call(session, "edit cart.py")["status"] == "failed"
     assert "items[1:]" in shop.read("cart.py")
     editor.set_mode(session, "ask")
@@ -93,6 +95,27 @@ def test_modes_change_what_is_allowed_and_plan_outlives_a_restart(editor: Editor
     assert changes == ["plan", "ask"]
     with pytest.raises(acp.RequestError, match="there is no mode 'yolo'"):
         editor.set_mode(session, "yolo")
+
+
+def test_a_plan_is_carried_out_when_the_user_agrees(editor: Editor, shop: Repo) -> None:
+    session = editor.open(
+        shop.root,
+        [
+            {"calls": [call("plan", items=[{"text": "mend the total"}])]},
+            {"text": "That is the plan."},
+            {"expect": ["Carry out this plan", "1. mend the total"], "calls": [FIX]},
+            {"text": "Done."},
+        ],
+    )
+    editor.set_mode(session, "plan")
+    assert editor.prompt(session, "how?").stop_reason == "end_turn"
+    assert "items[1:]" not in shop.read("cart.py")
+    [asked] = editor.asked
+    assert (asked["kind"], asked["title"]) == ("switch_mode", "Carry out this plan?")
+    assert asked["options"] == ["allow_once", "reject_once"]
+    assert asked["content"][0]["content"]["text"] == "1. mend the total"
+    modes = [each["currentModeId"] for each in editor.list_updates(session, "current_mode_update")]
+    assert modes == ["plan", "auto"]
 
 
 def test_a_mode_that_is_chosen_during_a_turn_holds_after_it(editor: Editor, shop: Repo) -> None:
