@@ -33,6 +33,9 @@ MOST_FILES = 20
 LARGEST = 4 << 20
 """Bytes of a file above which the client is not asked for it."""
 
+_MARK = "\ufeff"
+"""A byte-order mark, as a character."""
+
 _UNREADABLE = (OSError, ValueError, BinaryFile, NotAFile, OutsideWorkspace)
 
 
@@ -78,6 +81,7 @@ class EditorFiles(Monitor):
         workspace.files = self._tree
         self._is_silent = False  # the client did not answer in time
         self._before: dict[str, str] = {}  # text of each file before the action that may change it
+        self._marked: set[str] = set()  # files whose byte-order mark the editor shows as a character
         self._changed: dict[str, None] = {}  # files of which the editor has to get the new text
 
     async def before_action(self, begun: BegunAction) -> ActionAnswer:
@@ -183,11 +187,14 @@ class EditorFiles(Monitor):
         text = answer.get("content") if answer is not None else None
         if not isinstance(text, str):
             return None
-        return text.replace("\r\n", "\n").replace("\r", "\n")
+        if text.startswith(_MARK):
+            self._marked.add(name)
+        return text.removeprefix(_MARK).replace("\r\n", "\n").replace("\r", "\n")
 
     async def _write_buffer(self, name: str, text: str) -> bool:
         """Let the editor write a file; return whether it has."""
         path = str(self._tree.root / name)
+        text = f"{_MARK}{text}" if name in self._marked else text
         request = WriteTextFileRequest(session_id=self._session_id, path=path, content=text)
         return await self._request("fs_write_text_file", request) is not None
 

@@ -85,7 +85,7 @@ PROGRESS_LINES = 20
 
 _STATUSES: Mapping[str, PlanEntryStatus] = {"open": "pending", "doing": "in_progress", "done": "completed"}
 
-_QUIET_SIGNALS = frozenset({"mode", "approval", "plan-mode", "team-size", "monitor"})
+_QUIET_SIGNALS = frozenset({"mode", "approval", "plan-mode", "team-size"})
 """Signals that clients see otherwise, or that only explain the log."""
 
 

@@ -46,13 +46,13 @@ def test_unsaved_text_is_saved_before_an_edit_and_kept_by_it(editor: Editor, sho
     assert edit["content"][0]["oldText"] in UNSAVED
 
 
-def test_line_endings_of_a_file_survive_its_buffer(editor: Editor, shop: Repo) -> None:
-    shop.write("cart.py", b"def total(items):\r\n    return sum(items[1:])\r\n")
+def test_line_endings_and_mark_of_a_file_survive_its_buffer(editor: Editor, shop: Repo) -> None:
+    shop.write("cart.py", b"\xef\xbb\xbfdef total(items):\r\n    return sum(items[1:])\r\n")
     shop.commit_all()
     session = editor.open(shop.root, [{"calls": [FIX]}, {"text": "Done."}])
-    editor.buffers[str(shop.root / "cart.py")] = UNSAVED  # an editor that knows only line feeds
+    editor.buffers[str(shop.root / "cart.py")] = f"\ufeff{UNSAVED}"  # an editor that knows only line feeds
     editor.prompt(session, "mend it")
-    expected = UNSAVED.replace("[1:]", "").replace("\n", "\r\n")
+    expected = "\ufeff" + UNSAVED.replace("[1:]", "").replace("\n", "\r\n")
     assert (shop.root / "cart.py").read_bytes().decode() == expected
 
 
