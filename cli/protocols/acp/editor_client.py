@@ -9,8 +9,8 @@ from acp.meta import CLIENT_METHODS
 from acp.schema import ClientCapabilities, SessionNotification
 from pydantic import BaseModel
 
+from cli.protocols.acp.content.updates import SessionUpdate
 from cli.protocols.acp.stdio_transport import StdioTransport
-from cli.protocols.acp.updates import SessionUpdate
 
 GONE = (ConnectionError,)
 """Errors of a request to a client that has closed the connection."""

@@ -28,16 +28,16 @@ from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import choose_work
 from agent.turn.loop import HarnessText
 from cli.invocation import NO_MODEL
+from cli.protocols.acp.asking.permissions import ClientApprover
+from cli.protocols.acp.asking.plan_approval import ask_about_plan, has_plan
 from cli.protocols.acp.command_offers import list_commands
 from cli.protocols.acp.config_options import ConfigOptions
+from cli.protocols.acp.content.prompt_content import ContentBlock, read_prompt
+from cli.protocols.acp.content.updates import SessionUpdate, UpdateMapper, map_history
 from cli.protocols.acp.editor_client import EditorClient
-from cli.protocols.acp.permissions import ClientApprover
-from cli.protocols.acp.plan_approval import ask_about_plan, has_plan
-from cli.protocols.acp.prompt_content import ContentBlock, read_prompt
 from cli.protocols.acp.request_errors import make_request_error
 from cli.protocols.acp.session_modes import SessionModes
 from cli.protocols.acp.session_opening import OpenedRuntime
-from cli.protocols.acp.updates import SessionUpdate, UpdateMapper, map_history
 from sandbox.errors import UserError
 from sandbox.sanitize import sanitize_text
 
@@ -297,7 +297,7 @@ class ClientSession:
             return
         team.stays_open = True
         if self._client.can_ask_forms:
-            from cli.protocols.acp.elicitation import ClientPerson
+            from cli.protocols.acp.asking.elicitation import ClientPerson
 
             attach_person(self.runtime, ClientPerson(self._client, self.id))
 

@@ -16,15 +16,15 @@ from acp.schema import (
 from pydantic import ValidationError
 
 from cli.output.effect_description import describe_effect
-from cli.protocols.acp.editor_client import GONE, EditorClient
-from cli.protocols.acp.tool_calls import (
+from cli.protocols.acp.content.tool_calls import (
     LONGEST_TITLE,
     choose_kind,
     format_text,
     list_locations,
     propose_changes,
 )
-from cli.protocols.acp.updates import UpdateMapper
+from cli.protocols.acp.content.updates import UpdateMapper
+from cli.protocols.acp.editor_client import GONE, EditorClient
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
 from sandbox.sanitize import sanitize_text

@@ -6,9 +6,9 @@ from acp.schema import PermissionOption, RequestPermissionRequest, ToolCallUpdat
 
 from agent.events import End
 from agent.turn.runtime import Runtime
+from cli.protocols.acp.asking.permissions import NO, ONCE, request_permission
+from cli.protocols.acp.content.tool_calls import format_text
 from cli.protocols.acp.editor_client import EditorClient
-from cli.protocols.acp.permissions import NO, ONCE, request_permission
-from cli.protocols.acp.tool_calls import format_text
 from cli.tui.conversation.plan_mode import CARRY_OUT
 
 OPTIONS = (

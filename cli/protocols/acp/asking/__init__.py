@@ -1,0 +1,1 @@
+"""What a client's user is asked: permissions, questions of models, plans."""

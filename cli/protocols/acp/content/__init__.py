@@ -1,0 +1,1 @@
+"""Content of the protocol: prompts in, updates out."""
