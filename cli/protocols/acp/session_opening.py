@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -61,6 +62,7 @@ def open_runtime(order: OpenOrder, home: Home) -> OpenedRuntime:
     settings = load_invocation_settings(invocation, home)
     served = add_client_servers(settings.session, order.servers)
     runtime = make_runtime(invocation, home, served.settings)
+    gc.unfreeze()  # this process outlives the session, whose objects are to be collected when it is closed
     is_unnamed = not settings.session.model and runtime.model.name == "offline"
     notices = (
         NO_MODEL if is_unnamed else "",
