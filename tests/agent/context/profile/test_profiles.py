@@ -14,7 +14,7 @@ import pytest
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.context.profile.profiles import PROFILES, choose_profile, select_tools
+from agent.context.profile.profiles import PROFILES, choose_profile, is_below_a_billion, select_tools
 from agent.events import End, Event
 from agent.model.model_settings import CatalogSettings, ModelSettings
 from agent.model.protocol import ToolSpec
