@@ -269,7 +269,8 @@ class Runtime:
         if new:
             from agent.turn.server_tools import offer_server_tools
 
-            offer_server_tools(self, new)
+            wanted, window = self.settings.tools.tool_search, self.model.window
+            offer_server_tools(new, self.toolbox, self.session, wanted=wanted, window=window)
 
     def _create_rules_monitor(self) -> RulesMonitor | None:
         if not self.settings.rules:

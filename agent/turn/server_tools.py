@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from agent.events import Signal
+from agent.session.log import Session
 from tools.core.call_aliases import FIND
-from tools.core.registry import Tool
+from tools.core.registry import Tool, Toolbox
+from tools.core.tool_settings import ToolSearch
 from tools.discovery.deferred_tools import DeferredTools, is_worth_deferring
 
-if TYPE_CHECKING:
-    from agent.turn.runtime import Runtime
 
+def offer_server_tools(
+    tools: Sequence[Tool], toolbox: Toolbox, session: Session, *, wanted: ToolSearch, window: int
+) -> None:
+    """Offer tools of servers to the model; one line of the session tells if they are looked up.
 
-def offer_server_tools(runtime: Runtime, tools: Sequence[Tool]) -> None:
-    """Offer tools of servers to the model, as the setting `tool_search` says; one line tells if they are looked up."""
-    wanted = runtime.settings.tools.tool_search
-    if wanted == "never" or (wanted == "auto" and not is_worth_deferring(tools, runtime.model.window)):
-        runtime.toolbox.add(tools)
+    wanted: the setting `tool_search`; window: tokens of the model's window
+    """
+    if wanted == "never" or (wanted == "auto" and not is_worth_deferring(tools, window)):
+        toolbox.add(tools)
         return
-    runtime.toolbox.add(offered=DeferredTools(tools).make_search(), accepted=tools)
-    runtime.session.append(
-        Signal(
-            name="mcp",
-            detail=f"{len(tools)} tools of servers are looked up with {FIND}, not sent with every request",
-        )
-    )
+    toolbox.add(offered=DeferredTools(tools).make_search(), accepted=tools)
+    told = f"{len(tools)} tools of servers are looked up with {FIND}, not sent with every request"
+    session.append(Signal(name="mcp", detail=told))

@@ -12,6 +12,9 @@ Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole
 """Edit formats; described in tools/edit/format_registry.py."""
 
 
+ToolSearch = Literal["auto", "always", "never"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestSettings:
     """How a project is tested. `command` overrides what `run_tests` finds."""
@@ -51,7 +54,7 @@ class ToolSettings:
     secrets_allowed: list[str] = field(default_factory=list)
     language_servers: dict[str, str] = field(default_factory=dict)
     mcp: dict[str, str] = field(default_factory=dict)
-    tool_search: Literal["auto", "always", "never"] = "auto"
+    tool_search: ToolSearch = "auto"
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)
     web: WebSettings = field(default_factory=WebSettings)
