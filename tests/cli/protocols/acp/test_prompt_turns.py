@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from typing import Any
 
 import acp
 import pytest
 
 from tests.cli.protocols.acp.conftest import FIX
-from tests.cli.protocols.acp.editor import Editor, Repo, call, wait_until
+from tests.cli.protocols.acp.editor import Editor, Repo, call, script, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -192,6 +193,18 @@ def test_a_failed_turn_is_an_error_with_the_way_to_mend_it(editor: Editor, shop:
     assert failed.value.code == -32000
 
 
-def test_a_refusal_and_a_limit_have_their_stop_reasons(editor: Editor, shop: Repo) -> None:
-    session = editor.open(shop.root, [{"text": "I will not.", "stop": "refusal"}])
+def test_a_folder_without_git_is_worked_in_and_a_refusal_told(editor: Editor, tmp_path: Path) -> None:
+    plain = Repo(tmp_path / "plain", init=False)
+    plain.write("cart.py", "def total(items):\n    return sum(items[1:])\n")
+    session = editor.open(plain.root, [{"calls": [FIX]}, {"text": "I will not.", "stop": "refusal"}])
     assert editor.prompt(session, "do it").stop_reason == "refusal"
+    assert "items[1:]" not in plain.read("cart.py")
+
+
+def test_a_limit_has_its_stop_reason(tmp_path: Path, shop: Repo) -> None:
+    turns = [{"calls": [call("read", path="cart.py")], "repeat": 5}]
+    limited = Editor(tmp_path / "home", "--model", script(tmp_path, turns), "--max-steps", "2").start()
+    session = limited.open(shop.root)
+    assert limited.prompt(session, "look").stop_reason == "max_turn_requests"
+    assert len(limited.read_calls(session)) == 2
+    assert limited.stop() == 0
