@@ -39,9 +39,8 @@ MAP_TOKENS = 1500
 
 @tool(effect="read")
 async def code(action: Action, target: str, *, at: Workspace) -> Observation:
-    """Ask the code index about a name, a file, or a text (locate: places an issue or stack trace speaks of).
-
-    target: name ("Cart.total"), path (outline, imports, tests) or text (similar, locate, map)
+    """Ask the code index about a name (Cart.total), path (outline, imports, tests) or text (similar, map, and
+    locate: the places of an issue or stack trace).
     """
     try:
         note = ""

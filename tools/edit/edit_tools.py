@@ -33,10 +33,7 @@ def _build_edit(given: Mapping[str, Any], at: Workspace) -> list[FileChange]:
 
 @tool(effect="write", preview=_preview(_build_edit))
 async def edit(path: str, old: str, new: str, all: bool = False, *, at: Workspace) -> Observation:
-    """Replace text in a file. `old` must mean exactly one place: give enough lines.
-
-    all: replace every place
-    """
+    """Replace text in a file. `old` must mean one place (give enough lines), or set `all`."""
     if not old:
         raise ToolFailure(_describe_empty_old(at, path))
     given = {"path": path, "old": old, "new": new, "all": all}
@@ -118,7 +115,7 @@ def _build_patch(given: Mapping[str, Any], at: Workspace) -> list[FileChange]:
 
 @tool(effect=_compute_patch_effect, preview=_preview(_build_patch))
 async def apply_patch(patch: str, *, at: Workspace) -> Observation:
-    """Change several files at once, all or nothing. Lines without change tell the place.
+    """Change several files, all or nothing. Unchanged lines tell the place.
 
     patch: *** Begin Patch … *** End Patch, a unified diff, or SEARCH/REPLACE blocks
     """

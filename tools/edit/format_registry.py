@@ -31,23 +31,22 @@ WAYS: Mapping[Format, FormatSpec] = {
     "patch": FormatSpec(
         tool="apply_patch",
         creates=True,
-        called="*** Begin Patch…",
+        called="",
         example="""\
 *** Begin Patch
-*** Update File: shop/cart.py
+*** Update File: cart.py
 @@ class Cart
      def total(self):
 -        return 0
 +        return sum(self.prices)
-*** Add File: shop/tax.py
+*** Add File: tax.py
 +RATE = 0.2
-*** Delete File: shop/old.py
 *** End Patch""",
     ),
     "blocks": FormatSpec(
         tool="apply_patch",
         creates=True,
-        called="SEARCH/REPLACE blocks (an empty SEARCH makes a new file)",
+        called="SEARCH/REPLACE blocks; an empty SEARCH makes a file",
         example="""\
 shop/cart.py
 <<<<<<< SEARCH
@@ -96,16 +95,16 @@ def _add_alternatives(tool: Tool, formats: Sequence[Format]) -> Tool:
     others = list(dict.fromkeys(WAYS[each].tool for each in formats if WAYS[each].tool != tool.name))
     if not others:
         return tool
-    return replace(tool, description=f"{tool.description} For a part of a file use {', '.join(others)}.")
+    return replace(tool, description=f"{tool.description} For a part use {', '.join(others)}.")
 
 
 def _add_examples(tool: Tool, ways: Sequence[FormatSpec]) -> Tool:
-    names = " or ".join(way.called for way in ways)
+    names = " or ".join(way.called for way in ways if way.called)
     shown = "\n\n".join(way.example for way in ways)
     [argument] = tool.parameters["properties"]
-    properties = {argument: {"type": "string", "description": names}}
+    properties = {argument: {"type": "string", **({"description": names} if names else {})}}
     return replace(
         tool,
-        description=f"{tool.description} For example:\n\n{shown}",
+        description=f"{tool.description} Example:\n\n{shown}",
         parameters={**tool.parameters, "properties": properties},
     )

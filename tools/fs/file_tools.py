@@ -47,17 +47,13 @@ MAX_DEPTH = 20
 
 @tool(effect="read")
 async def read(path: str, start: int = 1, end: int | None = None, *, at: Workspace) -> Observation:
-    """Read a text file with line numbers (number and tab are not part of the line).
-
-    start: first line
-    end: last line; else up to 400 lines
-    """
+    """Read a text file, 400 lines unless an end is given; line numbers and tabs are not in the file."""
     return await asyncio.to_thread(_read_file, at, path, start, end)
 
 
 @tool(effect="read", name="list")
 async def list_files(path: str = ".", depth: int = 2, *, at: Workspace) -> Observation:
-    """List files and folders as a tree, without ignored ones."""
+    """List files as a tree, without ignored ones."""
     folder = resolve_path(at, "list", path)
     with translate_path_errors("list", folder):
         if at.files.is_file(folder):

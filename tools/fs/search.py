@@ -40,10 +40,7 @@ MAX_SECONDS = 30.0
 
 @tool(effect="read")
 async def search(pattern: str, path: str = ".", glob: str | None = None, *, at: Workspace) -> Observation:
-    """Find lines, and file names, that match a regular expression (ripgrep), without ignored files.
-
-    glob: of file names, e.g. "*.py"
-    """
+    """Find lines and file names by a regular expression (ripgrep), without ignored files. glob: e.g. *.py"""
     where = resolve_path(at, "search", path)
     with translate_path_errors("search", where):
         if not (at.files.is_file(where) or at.files.is_dir(where)):

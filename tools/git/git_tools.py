@@ -27,7 +27,7 @@ _MAX_DIFF = 16_000
 
 @tool(effect="read")
 async def git_status(*, at: Workspace) -> Observation:
-    """Show branch and changed files, and which of them you changed."""
+    """Show branch and changed files, and which are yours."""
     from tools.git.status import read_status
 
     found = await read_status(at.root, at.trusts)
@@ -47,7 +47,7 @@ async def git_status(*, at: Workspace) -> Observation:
 
 @tool(effect="read")
 async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Observation:
-    """Show uncommitted changes, your new files too."""
+    """Show uncommitted changes, with your new files."""
     from tools.git.broker import Broker
 
     relative = at.files.resolve_relative(path) if path not in ("", ".") else ""
@@ -62,7 +62,7 @@ async def git_diff(path: str = "", staged: bool = False, *, at: Workspace) -> Ob
 
 @tool(effect="git")
 async def git_commit(message: str, *, at: Workspace) -> Observation:
-    """Commit what you changed, and nothing of the user's. Hooks run; fix what they report."""
+    """Commit your changes, and no others. Hooks run; fix what they report."""
     from tools.git.commits.session_commit import commit_session
 
     made = await commit_session(at, message)

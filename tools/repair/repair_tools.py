@@ -27,7 +27,7 @@ SHOWN_TESTS = 5
 
 @tool(effect="execute")
 async def localize(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Rank the lines likely at fault for failing tests: those named, or all."""
+    """Rank the lines likely at fault for failing tests."""
     from tools.repair.engine.repair_engine import localize_faults
     from tools.repair.result import format_failure_trace, suspect_to_data
 

@@ -13,7 +13,7 @@ from tools.core.workspace import Workspace
 async def finish(
     summary: str, status: Literal["done", "nothing to do", "not achieved"] = "done", *, at: Workspace
 ) -> Observation:
-    """End the turn when the task is done, or cannot be done."""
+    """End the turn: the task is done, or cannot be."""
     text = summary.strip()
     return Observation(text=text or "finished", data={"summary": text, "status": status})
 

@@ -24,10 +24,7 @@ MAX_NOTE = 600
 async def recall(
     ref: str = "", find: str = "", start: int = 1, end: int | None = None, *, at: Workspace
 ) -> Observation:
-    """Read an earlier output or step by its reference, or find words in it or the session.
-
-    ref: "out:12" or "e40"
-    """
+    """Read an earlier output (out:12) or step (e40), or find words in it or the session."""
     if not ref:
         if not find.strip():
             raise ToolFailure("recall: give a reference (ref), or words to look for (find)")

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 @tool(effect="execute")
 async def run_tests(targets: list[str] = [], *, at: Workspace) -> Observation:  # noqa: B006 - never changed
-    """Run the project's tests with its own runner.
-
-    targets: test ids or paths; none for all
-    """
+    """Run the project's tests: all, or some ids or paths."""
     report = await run(at, targets)
     if report.outcome == "no-runner":
         raise ToolFailure(report.format_text(), report=report.as_data())
