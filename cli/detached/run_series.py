@@ -45,6 +45,7 @@ class RunSeries:
     """One run at a time, each a detached session of its own, so that it is listed, attached to and asked like others.
 
     options: of `patchwright run`; tell: prints a line
+    begun: printed once signals end the series, not the process
     find: returns the folder of a session by its id; max_cost: dollars of all runs together
     """
 
@@ -56,6 +57,7 @@ class RunSeries:
     overlap: Overlap = "skip"
     max_runs: int | None = None
     max_cost: float | None = None
+    begun: str = ""
     spent: float = 0.0
     runs: int = 0
     _started: Started | None = None
@@ -69,6 +71,8 @@ class RunSeries:
         """Run until a limit or a signal; return the exit code."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, frame: self._ends.add(number))
+        if self.begun:
+            self.tell(self.begun)
         while not self._ends and not self._failed:
             self._end_finished_run()
             if self._session is None and (code := self._find_limit()) is not None:

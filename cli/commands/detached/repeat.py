@@ -105,7 +105,6 @@ def watch(
     """
     from agent.workspace_root import find_workspace_root
     from cli.detached.file_watch import FileWatch
-    from sandbox.sanitize import sanitize_text
 
     if len(words) < 2:
         raise UserError(
@@ -135,8 +134,8 @@ def watch(
 
         git = Git.from_folder(root)
         trigger.select_ignored = lambda found: _list_ignored(git, sorted(found))
-    print(f"watching {sanitize_text(' '.join(names))}; Ctrl-C ends it", flush=True)
-    raise typer.Exit(_run(options, prompt, trigger, overlap, max_runs, max_cost))
+    begun = f"watching {' '.join(names)}; Ctrl-C ends it"
+    raise typer.Exit(_run(options, prompt, trigger, overlap, max_runs, max_cost, begun))
 
 
 def read_duration(text: str) -> float:
@@ -176,6 +175,7 @@ def _run(
     overlap: OverlapOption,
     max_runs: int | None,
     max_cost: float | None,
+    begun: str = "",
 ) -> int:
     from agent.app_dirs import Home
     from cli.detached.run_series import RunSeries
@@ -192,4 +192,5 @@ def _run(
         overlap=overlap.value,
         max_runs=max_runs,
         max_cost=max_cost,
+        begun=begun,
     ).run()
