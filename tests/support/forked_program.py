@@ -8,6 +8,7 @@ import select
 import signal
 import termios
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pexpect
@@ -77,7 +78,8 @@ class ForkedProgram:
         """Close the window, and kill what does not end by that."""
         self.hang_up()
         if not self._wait_for_end(PATIENCE):
-            os.kill(self.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self.pid, signal.SIGKILL)
             self._wait_for_end(None)
         if self._status >= 0:
             os.close(self._status)

@@ -13,6 +13,8 @@ from cli.output.full_events import FullEventView
 from cli.output.style.paint import make_painter
 from cli.output.style.terminal import measure_columns
 from cli.tui.screen.action_folds import ActionFolds
+from cli.tui.screen.plain_frontend import PlainFrontend
+from cli.tui.screen.session_view import SessionView
 
 OUTPUT = "exit 0\n" + "".join(f"line {number}\n" for number in range(12))
 DIFF = "--- a/cart.py\n+++ b/cart.py\n@@ -1,2 +1,2 @@\n a\n-old\n+new\n"
@@ -102,3 +104,10 @@ def test_one_line_of_a_search_is_counted_in_the_singular() -> None:
     assert row == "● search total · read empty.py · +1 line (Ctrl-O)"
     folds.clear()
     assert not folds
+
+
+def test_plain_lines_name_the_way_that_they_have(capfd: pytest.CaptureFixture[str]) -> None:
+    view = SessionView(PlainFrontend())
+    for event in act("shell", OUTPUT, exit=0):
+        view.show_event(event)
+    assert capfd.readouterr().out == "● shell make: exit 0 (0.1 s) · +12 lines (/export FILE has all)\n"
