@@ -134,10 +134,11 @@ class DetachedRun:
         return end
 
     async def _read_mailbox(self) -> None:
-        while True:
+        while self._folder.is_dir():
             for message in take_messages(self._folder):
                 self._handle_message(message)
             await asyncio.sleep(INTERVAL)
+        self.runtime.stop()  # the session was deleted: nobody can answer, or stop, the run any more
 
     def _next_id(self) -> str:
         self._asked += 1

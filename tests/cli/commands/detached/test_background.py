@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,22 @@ def start(shop: Path, turns: list[dict[str, Any]], *options: str) -> Path:
 def states(shop: Path, *options: str) -> list[tuple[str, str]]:
     listed = run("ps", "--json", *options, cwd=shop)
     return [(each["state"], each["question"]) for each in map(json.loads, listed.out.splitlines())]
+
+
+def test_a_run_whose_session_was_deleted_ends(shop: Path) -> None:
+    session = start(shop, [{"calls": [call("ask_user", question="Which one?")]}, {"text": "Done."}])
+    wait_until(lambda: read_question(session) is not None)
+    record = read_record(session)
+    assert record is not None
+    shutil.rmtree(session)
+    wait_until(lambda: not is_alive(record.pid))
+
+
+def is_alive(process: int) -> bool:
+    try:
+        return "(zombie)" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False
 
 
 def test_a_question_waits_and_is_answered_by_command(shop: Path) -> None:

@@ -1,0 +1,1 @@
+"""Events, actions and turns as lines of text."""
