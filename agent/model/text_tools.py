@@ -276,7 +276,7 @@ class _HeldText:
     """Text that is not shown as it comes, since it may be a call: nobody else sees that it loops."""
 
     def __init__(self) -> None:
-        from agent.turn.repetition_detector import RepetitionDetector
+        from agent.turn.reply.repetition_detector import RepetitionDetector
 
         self._loops = RepetitionDetector(is_code=True)
 

@@ -19,7 +19,7 @@ from agent.model.protocol import Model, Reply
 from agent.monitor.answers import Retry, StopTurn, TellModel, TurnEnd
 from agent.monitor.monitors import Monitors
 from agent.session.log import Session
-from agent.turn.reply_stream import ReplyStream
+from agent.turn.reply.reply_stream import ReplyStream
 from sandbox.errors import UserError
 from tools.core.action import Observation
 from tools.core.gateway import Gateway, tool_ends_turn

@@ -45,11 +45,11 @@ from agent.session_settings import SessionSettings, When
 from agent.turn.auto_commit import Committer
 from agent.turn.loop import HarnessText, Loop
 from agent.turn.profile_fit import ProfileFit, RefitAfterRefusal
-from agent.turn.reply_stream import ReplyStream
+from agent.turn.reply.reply_stream import ReplyStream
+from agent.turn.reply.stream_redaction import StreamRedactor
 from agent.turn.resume import apply_undo_event, find_turn_end, read_interrupted_turn
 from agent.turn.session_children import ClosedFirst, RunningChild
 from agent.turn.side_calls import PastSummaries, SideCalls
-from agent.turn.stream_redaction import StreamRedactor
 from agent.turn.turn_end import TurnConclusion, TurnWork, describe_error, run_to_end
 from agent.verify.suite_evidence import is_modified
 from sandbox.errors import UserError

@@ -24,8 +24,8 @@ from agent.events import (
     encode_line,
 )
 from agent.session.log import read_events
-from cli.output.action_descriptions import ActionTracker, describe_result
-from cli.output.attempt_lines import AttemptTable
+from cli.output.lines.action_descriptions import ActionTracker, describe_result
+from cli.output.lines.attempt_lines import AttemptTable
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 

@@ -18,7 +18,7 @@ from agent.session_settings import SessionSettings
 from agent.team.attach import SessionTeam, attach_team
 from agent.team.team_settings import TeamSettings
 from agent.turn.runtime import Runtime
-from cli.output.agent_rows import format_tree
+from cli.output.lines.agent_rows import format_tree
 from cli.output.style.paint import make_painter
 from tests.support.child_sessions import settings_for
 from tests.support.cli import CHECKOUT, script

@@ -37,8 +37,8 @@ from agent.session.log import Session
 from agent.session.request_record import RequestRecorder
 from agent.turn.action_ids import ActionIds
 from agent.turn.cooperative_yield import YieldTimer
-from agent.turn.junk_detector import JunkDetector
-from agent.turn.repetition_detector import RepetitionDetector
+from agent.turn.reply.junk_detector import JunkDetector
+from agent.turn.reply.repetition_detector import RepetitionDetector
 from agent.turn.side_calls import convert_usage
 from sandbox.errors import Fault
 from tools.core.action import Action

@@ -10,7 +10,7 @@ import typer
 
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
-from cli.output.plugin_lines import format_parts, format_plugin, format_version
+from cli.output.lines.plugin_lines import format_parts, format_plugin, format_version
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_for_approval
 

@@ -67,7 +67,7 @@ def _print_events(folder: Path, show: _Show, goes_on: _GoesOn) -> None:
 
 def _make_printer(*, as_json: bool) -> _Show:
     from agent.events import Prompt, render_event
-    from cli.output.event_lines import LineView
+    from cli.output.lines.event_lines import LineView
     from cli.output.standard_streams import write_line
     from cli.output.style.terminal import Terminal
     from sandbox.sanitize import sanitize_text

@@ -330,7 +330,7 @@ async def _run_turn(invocation: Invocation, prompt: str | None, output: str) -> 
         notices = Notices(runtime)
         checks: dict[str, Any] = {}
         if settings.session.verify.has_optional_checks or invocation.requirements is not None:
-            from cli.output.check_lines import collect_check_fields
+            from cli.output.lines.check_lines import collect_check_fields
 
             collect_check_fields(runtime.session, checks)
         subscribe_output(runtime, settings, output)

@@ -43,7 +43,7 @@ def _subscribe_format(runtime: Runtime, settings: SessionSettings, output: str) 
         return
     if output == "json":
         return
-    from cli.output.event_lines import LineView
+    from cli.output.lines.event_lines import LineView
     from cli.output.notices import read_resume_notice
     from cli.output.style.terminal import Terminal
 

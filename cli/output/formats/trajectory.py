@@ -26,7 +26,7 @@ from agent.events import (
 )
 from agent.session.log import read_events
 from agent.session.log_index import parse_event_id
-from cli.output.delegate_calls import find_delegate
+from cli.output.lines.delegate_calls import find_delegate
 
 VERSION = "ATIF-v1.8"
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.events import ObservationEvent
-from cli.output.action_descriptions import describe_result
 from cli.output.diff.diff_parser import parse_diff
+from cli.output.lines.action_descriptions import describe_result
 from cli.output.style.paint import MARKS, Paint, Style, get_mark
 from cli.output.style.terminal import measure_columns, truncate_text
 from sandbox.sanitize import quote_name, sanitize_text

@@ -29,18 +29,18 @@ from agent.events import (
 )
 from agent.model.protocol import Delta, TextDelta
 from agent.model.routing.planner_executor import RECHECK
-from cli.output.action_descriptions import (
+from cli.output.diff.diff_layout import DiffLayout
+from cli.output.diff.diff_view import format_diff
+from cli.output.lines.action_descriptions import (
     ActionTracker,
     iterate_failures,
     iterate_fixes,
     iterate_suspects,
 )
-from cli.output.action_heading import HeadingStyle, count_folded_lines, format_fold, format_heading
-from cli.output.diff.diff_layout import DiffLayout
-from cli.output.diff.diff_view import format_diff
+from cli.output.lines.action_heading import HeadingStyle, count_folded_lines, format_fold, format_heading
+from cli.output.lines.turn_summary import FailureTally, format_summary
 from cli.output.style.paint import MARKS, Style, make_painter
 from cli.output.style.terminal import truncate_text
-from cli.output.turn_summary import FailureTally, format_summary
 from sandbox.sanitize import quote_name, sanitize_text
 
 Texts = Literal["steps", "all", "none"]
@@ -158,12 +158,12 @@ class LineView:
             case AttemptEvent() | CandidateEvent() | ChoiceEvent():
                 return list(self._format_attempt(event))
             case RubricEvent():
-                from cli.output.check_lines import format_rubric
+                from cli.output.lines.check_lines import format_rubric
 
                 scored = format_rubric(event.score, event.items, unicode=self._unicode)
                 return [self._paint(self._format_detail(row)[2:], style) for row, style in scored]
             case SpecCheckEvent():
-                from cli.output.check_lines import format_findings
+                from cli.output.lines.check_lines import format_findings
 
                 return list(
                     format_findings(
@@ -175,12 +175,12 @@ class LineView:
                     )
                 )
             case RequirementsEvent():
-                from cli.output.check_lines import format_requirements
+                from cli.output.lines.check_lines import format_requirements
 
                 found = format_requirements(event.stage, event.items, unicode=self._unicode)
                 return [self._paint(self._format_detail(row)[2:], style) for row, style in found]
             case GoalEvent():
-                from cli.output.goal_lines import format_goal
+                from cli.output.lines.goal_lines import format_goal
 
                 if event.stage in ("reached", "stopped"):  # the end that follows is that of all its turns
                     self._started, self.waited = event.time - event.seconds, 0.0
@@ -332,7 +332,7 @@ class LineView:
 
     def _format_attempt(self, event: AttemptEvent | CandidateEvent | ChoiceEvent) -> Iterator[str]:
         from agent.strategy.candidate import describe_candidate
-        from cli.output.attempt_lines import describe_choice, describe_variation
+        from cli.output.lines.attempt_lines import describe_choice, describe_variation
 
         match event:
             case AttemptEvent():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from agent.events import DecisionEvent, Event, MessageEvent, ObservationEvent, Prompt, Steer
 from cli.output.diff.diff_layout import DiffLayout
 from cli.output.diff.diff_view import format_diff
-from cli.output.event_lines import LineView
+from cli.output.lines.event_lines import LineView
 from cli.output.prompt_echo import format_prompt_echo
 from cli.output.style.paint import make_painter
 from cli.output.style.terminal import wrap_characters

@@ -10,24 +10,22 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from cli.tui.commands import (
-    agents_command,
     context_commands,
     diff_command,
     git_commands,
     goal_command,
     help_commands,
     inspect_commands,
-    mcp_command,
     model_commands,
     offline_commands,
     permission_commands,
     plan_command,
-    plugins_command,
     requirements_command,
     session_commands,
     undo_commands,
 )
 from cli.tui.commands.choices import process_choices
+from cli.tui.commands.extension import agents_command, mcp_command, plugins_command
 from cli.tui.commands.screen import copy_command, theme_command
 from cli.tui.commands.slash_command import Command
 
@@ -88,7 +86,7 @@ def parse_command(text: str, chat: Conversation) -> Command | str | None:
         return None
     if command := BY_NAME.get(word):
         return command
-    from cli.tui.commands.custom_commands import find_custom_command, load_custom_commands
+    from cli.tui.commands.extension.custom_commands import find_custom_command, load_custom_commands
 
     own = load_custom_commands(chat)
     if command := find_custom_command(word.lower(), own):

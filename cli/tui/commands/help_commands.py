@@ -39,7 +39,7 @@ def make_help(
 
 
 def _show_all(chat: Conversation, groups: Groups) -> None:
-    from cli.tui.commands.custom_commands import load_custom_commands
+    from cli.tui.commands.extension.custom_commands import load_custom_commands
 
     own = load_custom_commands(chat)
     parts: dict[str, Sequence[tuple[str, str, str]]] = {

@@ -16,7 +16,7 @@ async def requirements(chat: Conversation, argument: str) -> None:
     """Show the requirements with their results, add one, or drop one."""
     from agent.verify.optional_checks import attach_requirements, find_requirements
     from agent.verify.requirements.requirements_verifier import list_results
-    from cli.output.check_lines import format_requirements
+    from cli.output.lines.check_lines import format_requirements
 
     verifier = find_requirements(chat.runtime)
     word, _, rest = argument.partition(" ")

@@ -17,9 +17,9 @@ from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import wrap_words
 from cli.settings.settings_types import Settings
 from cli.tui.conversation.access_cycle import cycle_access
-from cli.tui.conversation.footer import format_footer, list_context_share
-from cli.tui.conversation.footer_facts import FooterSource
-from cli.tui.conversation.footer_template import format_own_footer
+from cli.tui.conversation.footer_line.footer import format_footer, list_context_share
+from cli.tui.conversation.footer_line.footer_facts import FooterSource
+from cli.tui.conversation.footer_line.footer_template import format_own_footer
 from cli.tui.conversation.plan_mode import ChatPlanMode
 from cli.tui.conversation.session_history import SessionHistory, has_unfinished_turn
 from cli.tui.conversation.work_task import WorkTask

@@ -13,7 +13,7 @@ from prompt_toolkit.document import Document
 
 from cli.repository_files import list_files
 from cli.tui.commands.command_table import COMMANDS, Command
-from cli.tui.commands.custom_commands import load_custom_commands
+from cli.tui.commands.extension.custom_commands import load_custom_commands
 from cli.tui.input.fuzzy_match import rank_matches
 from cli.tui.input.symbol_names import SymbolNames
 from sandbox.errors import UserError

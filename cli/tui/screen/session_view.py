@@ -26,7 +26,7 @@ from agent.events import (
 )
 from agent.model.protocol import Delta, ReasoningDelta, TextDelta
 from cli.output.amounts import format_duration
-from cli.output.event_lines import LineView
+from cli.output.lines.event_lines import LineView
 from cli.output.prompt_echo import format_prompt_echo
 from cli.output.style.paint import get_mark, make_painter
 from cli.output.style.terminal import truncate_text, wrap_characters, wrap_hanging
@@ -39,7 +39,7 @@ from sandbox.sanitize import sanitize_text
 
 if TYPE_CHECKING:
     from agent.team.activity import AgentActivity
-    from cli.output.attempt_lines import AttemptTable
+    from cli.output.lines.attempt_lines import AttemptTable
     from cli.output.markdown.markdown_stream import MarkdownStream
 
 ECHOED_LINES = 12
@@ -244,7 +244,7 @@ class SessionView:
 
     def _track_attempts(self, event: AttemptEvent | CandidateEvent | ChoiceEvent) -> None:
         """Keep one live row for each attempt, and print all of them with the choice."""
-        from cli.output.attempt_lines import AttemptTable, describe_choice
+        from cli.output.lines.attempt_lines import AttemptTable, describe_choice
 
         if self._attempts is None:
             self._attempts = AttemptTable()
@@ -269,7 +269,7 @@ class SessionView:
         return attempts.format_rows(terminal.columns - 1, paint, unicode=terminal.unicode)
 
     def _format_agents(self, agents: AgentActivity) -> list[str]:
-        from cli.output.agent_rows import format_working
+        from cli.output.lines.agent_rows import format_working
 
         terminal = self._front.terminal
         paint = make_painter(colour=terminal.colour)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from agent.events import Event, MessageEvent, Prompt
 from agent.session.log import Session
-from cli.output.full_events import FullEventView
+from cli.output.lines.full_events import FullEventView
 
 CHUNK = 60
 """Events rendered at once: a few screens."""

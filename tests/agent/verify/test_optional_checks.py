@@ -22,9 +22,9 @@ pytestmark = pytest.mark.slow
 
 PROGRAM = """
 import sys, agent.assemble, agent.turn.runtime, cli.invocation, cli.commands.run.run
-import cli.output.event_lines, cli.tui.conversation.chat, cli.tui.screen.session_view
+import cli.output.lines.event_lines, cli.tui.conversation.chat, cli.tui.screen.session_view
 heavy = ("agent.verify.requirements", "agent.verify.rubric", "agent.verify.spec_check", "agent.verify.reader",
-    "agent.verify.optional_checks", "cli.output.check_lines")
+    "agent.verify.optional_checks", "cli.output.lines.check_lines")
 print([each for each in sys.modules if each.startswith(heavy)])
 """
 

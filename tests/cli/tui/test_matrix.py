@@ -31,7 +31,7 @@ from agent.model.model_offers import ModelOffer
 from agent.model.protocol import ReasoningDelta, TextDelta
 from cli.output.style.theme import choose_theme
 from cli.tui.commands.choices.model_choices import _make_choice
-from cli.tui.conversation.footer import FooterFacts, format_footer
+from cli.tui.conversation.footer_line.footer import FooterFacts, format_footer
 from cli.tui.conversation.plan_mode import _APPROVE_PLAN
 from cli.tui.frontend import Choice, Question, Styled
 from cli.tui.questions.approval_prompt import _list_options

@@ -10,7 +10,7 @@ from typing import Any
 from acp.helpers import ToolCallContentVariant, text_block, tool_content, tool_diff_content
 from acp.schema import ToolCallLocation, ToolKind
 
-from cli.output.action_descriptions import describe_target
+from cli.output.lines.action_descriptions import describe_target
 from sandbox.sanitize import sanitize_text
 
 LONGEST_TITLE = 200

@@ -54,7 +54,7 @@ from agent.events import (
 )
 from agent.model.protocol import Delta, ReasoningDelta, TextDelta
 from agent.session.images import load_image
-from cli.output.delegate_calls import find_delegate
+from cli.output.lines.delegate_calls import find_delegate
 from cli.protocols.acp.content.tool_calls import (
     UNSHOWN,
     choose_kind,

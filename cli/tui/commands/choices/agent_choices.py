@@ -20,7 +20,7 @@ MOST_SHOWN = 5
 
 async def pick_agent(chat: Conversation, team: Team) -> None:
     """Let the user choose an agent, and what to do with it."""
-    from cli.output.agent_rows import format_heads
+    from cli.output.lines.agent_rows import format_heads
 
     rows = [row for _, row in team.activity.list_tree()]
     heads = format_heads(team.activity, unicode=chat.front.terminal.unicode)

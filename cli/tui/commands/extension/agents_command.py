@@ -48,7 +48,7 @@ async def agents(chat: Conversation, argument: str) -> None:
 
 def _show_tree(chat: Conversation, team: Team) -> None:
     from agent.team.board.findings_board import format_finding
-    from cli.output.agent_rows import format_tree
+    from cli.output.lines.agent_rows import format_tree
     from cli.output.style.paint import make_painter
 
     terminal = chat.front.terminal
@@ -76,7 +76,7 @@ def _get_row(team: Team, name: str) -> AgentRow:
 
 
 def _list_agents(chat: Conversation) -> Iterator[tuple[str, str]]:
-    from cli.output.agent_rows import describe_state
+    from cli.output.lines.agent_rows import describe_state
 
     team = _find_team(chat)
     for row in team.activity.rows.values() if team is not None else ():

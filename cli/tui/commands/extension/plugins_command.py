@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agent.extension.plugins.plugin_store import find_plugin, list_plugins
-from cli.output.plugin_lines import format_parts, format_plugin
+from cli.output.lines.plugin_lines import format_parts, format_plugin
 from cli.output.style.terminal import truncate_text
 from cli.tui.commands.slash_command import Command
 from sandbox.errors import Fault, UserError

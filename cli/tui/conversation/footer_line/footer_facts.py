@@ -12,7 +12,7 @@ from cli.output.amounts import format_price
 from cli.output.style.terminal import Terminal
 from cli.settings.key_actions import ACTIONS, format_key
 from cli.tui.conversation.access_cycle import describe_access
-from cli.tui.conversation.footer import FooterFacts, measure_context
+from cli.tui.conversation.footer_line.footer import FooterFacts, measure_context
 from sandbox.fs.repository import read_branch
 from sandbox.sanitize import sanitize_text
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cli.output.style.terminal import truncate_text
 from cli.settings.footer_template import format_template
-from cli.tui.conversation.footer import FooterFacts, describe_context
+from cli.tui.conversation.footer_line.footer import FooterFacts, describe_context
 from cli.tui.frontend import Styled
 from sandbox.sanitize import sanitize_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent.turn.junk_detector import SPAN, JunkDetector
+from agent.turn.reply.junk_detector import SPAN, JunkDetector
 from tests.support.weak_model import draw_junk
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.turn.repetition_detector import RepetitionDetector
+from agent.turn.reply.repetition_detector import RepetitionDetector
 
 SENTENCE = "I will look at the file and then I will fix the bug in the function. "
 PARAGRAPH = (

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agent.events import ActionEvent, AskedAction, Event, MessageEvent, ObservationEvent
-from cli.output.event_lines import LineView
-from cli.output.full_events import FullEventView
+from cli.output.lines.event_lines import LineView
+from cli.output.lines.full_events import FullEventView
 from cli.output.style.paint import make_painter
 from cli.output.style.terminal import measure_columns
 from cli.tui.screen.action_folds import ActionFolds

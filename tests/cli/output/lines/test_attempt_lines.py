@@ -11,7 +11,7 @@ from agent.events import (
     Prompt,
     UsageRecord,
 )
-from cli.output.attempt_lines import AttemptTable, describe_choice
+from cli.output.lines.attempt_lines import AttemptTable, describe_choice
 from cli.output.session_export import render_markdown
 from cli.output.style.paint import make_painter
 

@@ -29,8 +29,8 @@ from agent.events import (
 )
 from agent.model.protocol import TextDelta
 from agent.model.routing.planner_executor import RECHECK
-from cli.output import action_descriptions
-from cli.output.event_lines import LineView, Texts
+from cli.output.lines import action_descriptions
+from cli.output.lines.event_lines import LineView, Texts
 from cli.output.style.terminal import measure_columns
 from tools.builtin_tools import TOOLS, UNTOLD
 
@@ -245,7 +245,7 @@ def test_the_answer_itself_is_left_to_standard_output_unless_asked_for() -> None
 @pytest.mark.slow
 def test_the_plain_view_needs_no_terminal_library() -> None:
     code = (
-        "import sys, cli.output.event_lines; "
+        "import sys, cli.output.lines.event_lines; "
         "print([m for m in ('rich', 'prompt_toolkit', 'pygments', 'markdown_it') if m in sys.modules])"
     )
     root = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.tui.conversation.footer import FooterFacts, format_footer
+from cli.tui.conversation.footer_line.footer import FooterFacts, format_footer
 
 FACTS = FooterFacts(
     model="openai/gpt-5.2", access="plan", branch="main", context=12, cost="$0.0123", hint="⇧⇥ mode"
