@@ -29,6 +29,7 @@ HEAVY = {
     "tools.edit.apply.edit_engine",
     "tools.edit.apply.planner",
     "tools.code.syntax",
+    "opentelemetry",
 }
 
 

@@ -74,7 +74,7 @@ class Runtime:
     apply_action_format: wraps a model in its action format
     settings: those of the user; purse: counts a turn against their limits
     environment: fixed part of the session, for a change of its mode
-    team, hooks: agents and programs that the session has started; closed before it
+    team, hooks, telemetry: agents, programs and spans of the session; closed before it
     running_children: all child sessions that are open, by their ids
     skills: those of files; None where there are none
     mcp: servers whose tools are offered in addition; None where the settings name none
@@ -110,6 +110,7 @@ class Runtime:
     team: ClosedFirst | None = None
     running_children: dict[str, RunningChild] = field(default_factory=dict)
     hooks: ClosedFirst | None = None
+    telemetry: ClosedFirst | None = None
     _harness_actions: int = 0
     _task: asyncio.Task[object] | None = None
 
@@ -335,7 +336,7 @@ class Runtime:
 
     async def close(self) -> None:
         """Release the model's connections, the kernel, language servers, the snapshots and the log."""
-        for each in filter(None, (self.team, self.hooks)):
+        for each in filter(None, (self.team, self.hooks, self.telemetry)):
             await each.close()
         if self.workspace.kernel is not None:
             await self.workspace.kernel.close()
