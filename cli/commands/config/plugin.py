@@ -33,7 +33,7 @@ def add(app: typer.Typer) -> None:
 
 
 plugin_app = typer.Typer(
-    rich_markup_mode=None, help="Skills, agents, commands, hooks and servers that others share."
+    rich_markup_mode=None, help="Skills, agents, hooks and servers that others share."
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
@@ -42,7 +42,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Accept what is shown without a
 
 
 def plugin(context: typer.Context, as_json: AsJson = False) -> None:
-    """Skills, agents, commands, hooks and servers that others share."""
+    """Skills, agents, hooks and servers that others share."""
     if context.invoked_subcommand is None:
         raise typer.Exit(list_plugins(as_json=as_json))
 

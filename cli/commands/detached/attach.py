@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 from pathlib import Path
@@ -29,6 +28,8 @@ def attach(session: SessionId) -> None:
 
 def attach_to_run(session: str) -> int:
     """Show a run until it ends (its exit code) or the person leaves (0). Raises UserError if it does not run."""
+    import asyncio
+
     from agent.app_dirs import Home
     from agent.session.session_pruning import is_open
     from cli.detached.run_record import read_record
@@ -52,6 +53,8 @@ def attach_to_run(session: str) -> int:
 
 
 async def _attach(home: Home, folder: Path) -> int:
+    import asyncio
+
     from cli.detached.attached_session import AttachedSession
     from cli.output.style.terminal import Terminal
     from cli.output.style.theme import choose_theme

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -208,6 +207,7 @@ def _list_reviews(folder: Path, number: int | None, remote: str, *, as_json: boo
     at = _find_repository(folder, remote)
     comments = at.host.list_review_comments(at.find_request(number).number)
     if as_json:
+        import json
         from dataclasses import asdict
 
         for each in comments:

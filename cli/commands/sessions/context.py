@@ -80,7 +80,7 @@ class GuidelineRequest:
     reset: bool = False
 
 
-GRID = [(recent, batch) for recent in (2_000, 3_000, 5_000) for batch in (4_000, 8_000, 16_000)]
+GRID = [(recent, batch) for recent in (2_000, 2_500, 5_000) for batch in (4_000, 8_000, 16_000)]
 """Tokens of the newest history and of a batch."""
 
 SESSIONS = 20

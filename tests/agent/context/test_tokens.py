@@ -112,6 +112,10 @@ def texts(value: object) -> Iterator[str]:
             yield from texts(each)
 
 
+ELSEWHERE = {"rename", "web_fetch", "web_search"}
+"""Tools offered only where the user has set up a language server, or lets the web be reached."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "most"),
@@ -128,7 +132,7 @@ def test_what_stands_before_the_first_message_is_short(
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         for tool in load_default_tools(find_family(model).formats)
-        if tool.name != "rename"  # offered where the user has set up a language server
+        if tool.name not in ELSEWHERE
     ]
     sent = json.dumps([{"type": "function", "function": each} for each in tools], separators=(",", ":"))
     assert openai(monkeypatch)(system + sent) < most - 10, "and room for the names of longer folders"
