@@ -80,6 +80,7 @@ _PRELOADED_ON_TERMINAL = (
     "cli.tui.conversation.opened_session",
     "cli.tui.conversation.session_opener",
     "cli.tui.input.prompt_completion",
+    "cli.tui.questions.question_prompt",
     "cli.tui.screen.session_view",
     "cli.tui.terminal_session",
 )

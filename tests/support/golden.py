@@ -44,7 +44,9 @@ def steady(text: str) -> str:
     text = re.sub(r"(?m)\d{1,2} [A-Z][a-z]{2} \d\d:.*$", "(when)", text)
     text = re.sub(r"(?m)^● git_commit .*: [0-9a-f]{7,}$", "● git_commit (message): (commit)", text)
     text = re.sub(
-        r"(?m)^● repair .*: (\d+ fix\w*), \d+ .*$(?:\n  \+\d+ lines \(Ctrl-O\)$)?", r"● repair (tests): \1, (some) candidates", text
+        r"(?m)^● repair .*: (\d+ fix\w*), \d+ .*$(?:\n  \+\d+ lines \(Ctrl-O\)$)?",
+        r"● repair (tests): \1, (some) candidates",
+        text,
     )
     text = re.sub(r"passed in \d+\s*\.\s*\d s", "passed in 0.0 s", text)
     return re.sub(r"\d+\.\d s\b", "0.0 s", text)

@@ -32,9 +32,7 @@ def add(app: typer.Typer) -> None:
     plugin_app.command()(check)
 
 
-plugin_app = typer.Typer(
-    rich_markup_mode=None, help="Skills, agents, hooks and servers that others share."
-)
+plugin_app = typer.Typer(rich_markup_mode=None, help="Skills, agents, hooks and servers that others share.")
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 Name = Annotated[str, typer.Argument(metavar="NAME")]

@@ -37,8 +37,6 @@ from cli.tui.input.key_bindings import KeyCallbacks, build_key_bindings
 from cli.tui.input.keyboard import LONE_ESCAPE, Keyboard
 from cli.tui.input.lazy_completer import LazyCompleter
 from cli.tui.input.pastes import Pastes
-from cli.tui.questions.question_frame import format_whole_question
-from cli.tui.questions.question_prompt import QuestionPrompt
 from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.background_query import BackgroundQuery
 from cli.tui.screen.live_region import ASKED_ROWS, LiveRegion, make_style
@@ -216,6 +214,8 @@ class Screen:
     async def ask(self, question: Question) -> Answer:
         if self._gone:
             return Answer(name=question.otherwise)
+        from cli.tui.questions.question_prompt import QuestionPrompt
+
         asking = QuestionPrompt(question, asyncio.get_running_loop().create_future(), came=time.monotonic())
         self._live.asking = asking
         frame = asking.make_frame(self.terminal, rows=self._live.count_question_rows(), held=False)
@@ -420,6 +420,8 @@ class Screen:
     def _print_question(self) -> None:
         """Print the whole question, so that it can be scrolled through."""
         if self._live.asking is not None:
+            from cli.tui.questions.question_frame import format_whole_question
+
             self.print("\n" + format_whole_question(self._live.asking.question, self.terminal))
 
 
