@@ -15,7 +15,7 @@ from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings, When
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_table import check_strategy_name
-from agent.telemetry.telemetry_choice import attach_telemetry, wants_telemetry
+from agent.telemetry.telemetry_choice import wants_telemetry
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from cli.settings.layers import load_settings
@@ -119,6 +119,8 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
 
         add_reviewer(runtime)
     if wants_telemetry(os.environ):
+        from agent.telemetry.attachment import attach_telemetry
+
         attach_telemetry(runtime, os.environ, VERSION)
     gc.freeze()  # the start is over: its objects are permanent, and the collector, off since the launch,
     gc.enable()  # handles the rest

@@ -1,11 +1,8 @@
-"""Whether the environment asks for telemetry. Read at every start: it imports nothing of it otherwise."""
+"""Whether the environment asks for telemetry. Read at every start: it imports nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from agent.events import Signal
-from agent.turn.runtime import Runtime
 
 ENDPOINTS = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -34,14 +31,3 @@ def wants_signal(env: Mapping[str, str], signal: str) -> bool:
 def wants_content(env: Mapping[str, str]) -> bool:
     """Whether texts are wanted in the spans, too."""
     return env.get(CONTENT, "").strip().lower() == "true"
-
-
-def attach_telemetry(runtime: Runtime, env: Mapping[str, str], version: str) -> None:
-    """Let a session send spans and metrics; where the extra is not installed, one quiet line says so."""
-    try:
-        from agent.telemetry.attach import SessionTelemetry
-    except ImportError:
-        told = "OTEL_EXPORTER_OTLP_ENDPOINT is set, but not the extra that sends: pip install 'patchwright[otel]'"
-        runtime.session.append(Signal(name="telemetry", detail=told))
-        return
-    runtime.telemetry = SessionTelemetry(runtime.session, env, version)

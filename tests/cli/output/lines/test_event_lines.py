@@ -248,7 +248,7 @@ def test_the_plain_view_needs_no_terminal_library() -> None:
         "import sys, cli.output.lines.event_lines; "
         "print([m for m in ('rich', 'prompt_toolkit', 'pygments', 'markdown_it') if m in sys.modules])"
     )
-    root = Path(__file__).parents[3]
+    root = Path(__file__).parents[4]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
