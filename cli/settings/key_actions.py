@@ -16,6 +16,7 @@ ACTIONS: Mapping[str, Sequence[str]] = {
     "leave": ("c-d",),
     "suspend": ("c-z",),
     "unfold": ("c-o",),
+    "shortcuts": ("?",),
     "plan": ("s-tab",),
 }
 """Names as in prompt_toolkit: `c-x` is Ctrl-X, `s-tab` Shift-Tab, `escape enter` Alt-Enter."""
@@ -32,6 +33,7 @@ MEANING: Mapping[str, str] = {
     "leave": "leave, on an empty line",
     "suspend": "put Patchwright into the background",
     "unfold": "the whole session, nothing folded",
+    "shortcuts": "this list of keys, on an empty line",
     "plan": "plan, ask, auto: the next of them",
 }
 

@@ -26,6 +26,10 @@ def format_size(number: int) -> str:
     return f"{number / 1000**power:.1f} {('', 'KB', 'MB', 'GB')[power]}"
 
 
+SHOWN_COMMAND = 4_000
+"""Characters that are shown of a command to the person who is to allow it; of a longer one, how much longer it is."""
+
+
 def clip(line: str, limit: int = MAX_LINE) -> str:
     """Truncate a long line, with a note on the number of omitted characters."""
     if len(line) <= limit:

@@ -19,7 +19,7 @@ from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.policy.trust import Definition
 from sandbox.sanitize import quote_name
-from tools.core.text import clip, format_size
+from tools.core.text import SHOWN_COMMAND, clip, format_size
 
 MOST_FILES = 500
 """Files of one folder that are read."""
@@ -169,7 +169,7 @@ def _describe_content(file: _File) -> str:
         return str(error)
     parts = [clip(command.description, 200)]
     if lines := SHELL.findall(command.template):
-        parts.append(f"runs in the sandbox: {clip('; '.join(lines), 300)}")
+        parts.append(f"runs in the sandbox: {clip('; '.join(lines), SHOWN_COMMAND)}")
     if command.allowed_tools:
         parts.append(f"would like, and is not granted: {', '.join(command.allowed_tools)}")
     return "; ".join([*parts, format_size(len(file.content))])

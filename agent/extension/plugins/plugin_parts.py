@@ -21,7 +21,7 @@ from agent.team.definitions.builtin_agents import OWN_TOOLS
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from tools.builtin_tools import NAMES
-from tools.core.text import clip
+from tools.core.text import SHOWN_COMMAND, clip
 
 _DOWNLOADERS = ("npx", "uvx", "bunx", "pnpx")
 """Programs that download a server at each start, which the sandbox prevents unless the user lists the hosts."""
@@ -88,7 +88,7 @@ def _read_commands(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
             continue
         words = [f"a prompt that you call: {clip(command.description, 200)}"]
         if lines := SHELL.findall(command.template):
-            words.append(f"runs in the sandbox: {clip('; '.join(lines), 300)}")
+            words.append(f"runs in the sandbox: {clip('; '.join(lines), SHOWN_COMMAND)}")
         if command.allowed_tools:
             words.append(f"would like, and is not granted: {', '.join(command.allowed_tools)}")
         yield _make_part(plugin, "command", command.name, "; ".join(words), content)
@@ -116,14 +116,14 @@ def _read_hooks(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
             left.append(f"{hook.label}: an address is called for your own hooks only: {hook.runs}")
             continue
         how = "runs in the sandbox" if hook.kind == "command" else "asks the fast model"
-        words = [f"{how}: {clip(hook.runs, 300)}"]
+        words = [f"{how}: {clip(hook.runs, SHOWN_COMMAND)}"]
         if hook.condition:
             words.append(f"if {hook.condition}")
         yield _make_part(plugin, "hook", f"{hook.label} {number}", "; ".join(words), repr(hook).encode())
 
 
 def _describe_server(plugin: Plugin, server: PluginServer) -> PluginPart:
-    words = [f"starts in the sandbox: {clip(shlex.join((server.command, *server.arguments)), 300)}"]
+    words = [f"starts in the sandbox: {clip(shlex.join((server.command, *server.arguments)), SHOWN_COMMAND)}"]
     if server.environment:
         words.append(f"sets {', '.join(server.environment)}")
     if server.variables:

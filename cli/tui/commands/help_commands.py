@@ -25,7 +25,9 @@ def make_help(
     """Return /help over the commands of `groups`; `parse` finds one by its name."""
 
     async def show_help(chat: Conversation, argument: str) -> None:
-        if argument:
+        if argument == "keys":
+            _show_parts(chat, {"In a prompt": PREFIXES, "Keys": _list_keys(chat)})
+        elif argument:
             found = parse(f"/{argument.lstrip('/')}", chat)
             chat.show_message(
                 found.usage if isinstance(found, Command) else str(found or f"no command {argument!r}")
@@ -34,7 +36,10 @@ def make_help(
             _show_all(chat, groups())
 
     return Command(
-        name="/help", argument="[COMMAND]", help="this list, or more on one command", run=show_help
+        name="/help",
+        argument="[COMMAND|keys]",
+        help="this list, more on one command, or the keys alone",
+        run=show_help,
     )
 
 
@@ -48,6 +53,10 @@ def _show_all(chat: Conversation, groups: Groups) -> None:
     if own:
         parts["Yours"] = [(each.name, each.argument, each.help) for each in own]
     parts["In a prompt"], parts["Keys"] = PREFIXES, _list_keys(chat)
+    _show_parts(chat, parts)
+
+
+def _show_parts(chat: Conversation, parts: Mapping[str, Sequence[tuple[str, str, str]]]) -> None:
     chat.view.show_note("\n\n".join(_format_part(chat, title, rows) for title, rows in parts.items()))
 
 

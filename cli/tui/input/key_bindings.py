@@ -17,6 +17,7 @@ from prompt_toolkit.filters import (
     has_selection,
     is_searching,
     vi_insert_mode,
+    vi_navigation_mode,
 )
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -259,5 +260,10 @@ def _bind_view_keys(add: _KeyBinder, deeds: KeyCallbacks, free: Filter) -> None:
     def cycle_access(event: KeyPressEvent) -> None:
         deeds.cycle()
 
+    def show_shortcuts(event: KeyPressEvent) -> None:
+        deeds.submit("/help keys")
+
+    empty = Condition(lambda: not get_app().current_buffer.text)
     add("unfold", free, show_transcript)
+    add("shortcuts", free & empty & ~has_completions & ~vi_navigation_mode, show_shortcuts)
     add("plan", free & ~has_completions, cycle_access)

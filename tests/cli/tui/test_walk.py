@@ -129,6 +129,8 @@ def test_every_command(columns: int, rows: int, shop: Path) -> None:
         at_rest(terminal)
         said("/help undo", "last turn's changes" if columns > 50 else "take back the last turn")
         said("/help", "search the history")
+        terminal.type("?")  # no Enter: on an empty line it is a key
+        terminal.wait(lambda: terminal.everything.count("this list of keys") == 2 and ready(terminal))
         said("/memory", "no AGENTS.md or CLAUDE.md")
         said("#never use tabs", "added to AGENTS.md")
         said("/memory", "AGENTS.md (1 lines)")
