@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from agent.events import End, Event, Prompt, Steer
+from agent.events import End, Event, MessageEvent, Prompt, Steer
 from agent.exit_codes import Exit
+from agent.model.protocol import Delta
 from agent.session.session_pruning import is_open
 from cli.detached.asked_question import to_question, to_user_question
 from cli.detached.log_tail import LogTail
 from cli.detached.mailbox import OpenQuestion, post_message, read_question
+from cli.detached.reply_stream import ReplyReader
 from cli.output.style.paint import Style, make_painter
 from cli.output.style.terminal import truncate_text
 from cli.tui.frontend import Frontend, Styled
@@ -32,6 +34,7 @@ class AttachedSession:
         self._session = session
         self._view = SessionView(front)
         self._person = TerminalPerson(front, self._view.show_question)
+        self._reply = ReplyReader(session)
         self._sent: list[str] = []
         self._asking: asyncio.Task[None] | None = None
         self._asked = ""
@@ -40,11 +43,12 @@ class AttachedSession:
     async def follow(self) -> None:
         """Show the present turn and all that comes, until the run ends or the person leaves."""
         self.show_message(f"attached to {self._session.name}; Ctrl-D leaves it running", "dim")
-        with LogTail(self._session) as tail:
+        with LogTail(self._session) as tail, self._reply:
             for event in _select_present_turn(tail.read_events()):
                 self._show_event(event)
             while is_open(self._session):
                 self._follow_question()
+                self._show_deltas(self._reply.read_deltas())
                 await asyncio.sleep(INTERVAL)
                 for event in tail.read_events():
                     self._show_event(event)
@@ -126,7 +130,13 @@ class AttachedSession:
             return
         if isinstance(event, End):
             self.exit_code = event.exit_code
+        if isinstance(event, MessageEvent | End):
+            self._show_deltas(self._reply.complete_reply(event))
         self._view.show_event(event)
+
+    def _show_deltas(self, deltas: Iterable[Delta]) -> None:
+        for each in deltas:
+            self._view.show_delta(each)
 
     def _follow_question(self) -> None:
         """Put the question that the run waits with, or take it away where somebody else has answered it."""

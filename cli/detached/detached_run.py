@@ -26,6 +26,7 @@ from cli.detached.mailbox import (
     take_messages,
     write_question,
 )
+from cli.detached.reply_stream import ReplyWriter
 from cli.detached.run_record import OUTPUT, RunRecord, write_record
 from cli.invocation import Invocation
 from cli.output.standard_streams import write_error
@@ -187,6 +188,9 @@ async def open_detached_run(
     runtime.loop.gateway.approver = TerminalApprover(front=run, policy=runtime.policy, home=home)
     if invocation.answers is None:
         attach_person(runtime, run, stays_open=False)
+    reply = ReplyWriter(session.folder)
+    runtime.on_delta = reply.handle_delta
+    session.subscribe(reply.handle_event)
     run.start()
     return run
 

@@ -11,15 +11,18 @@ from typing import Any
 
 import pytest
 
-from agent.events import Steer
+from agent.events import End, MessageEvent, Steer
+from agent.model.protocol import ReasoningDelta, TextDelta
 from agent.session.log import read_events
 from agent.session.session_pruning import is_open
 from agent.turn.runtime import Runtime
 from cli.detached.detached_run import DetachedRun
 from cli.detached.mailbox import post_message, read_question, take_messages
+from cli.detached.reply_stream import ReplyReader, ReplyWriter
 from cli.detached.run_record import read_record
 from tests.support.child_sessions import settings_for
 from tests.support.cli import PATCHWRIGHT, call, environment, run, script
+from tests.support.loopback import Loopback, Trouble
 from tests.support.sessions import play_session
 from tests.support.talking import logs, make_shop, wait_until
 from tests.support.terminal import Terminal
@@ -133,6 +136,59 @@ def test_a_terminal_is_attached_steers_answers_and_leaves(shop: Path) -> None:
         assert f"patchwright resume {session.name}" in terminal.everything
     over = run("attach", session.name, cwd=shop)
     assert (over.code, "does not run" in over.err) == (2, True)
+
+
+def test_an_attached_terminal_shows_an_answer_while_it_is_written(shop: Path) -> None:
+    with Loopback([{"text": "One two three."}], troubles=[Trouble(idle=120, at=3)]) as server:
+        model = ("--model", "openai/some", "--api-base", server.url)
+        env = {"PATCHWRIGHT_APPROVAL": "ask", "OPENAI_API_KEY": "sk-of-a-test"}
+        done = run("run", "count", "--background", *model, *OPEN, cwd=shop, env=env)
+        assert (done.code, done.err) == (0, "")
+        [log] = logs()
+        with Terminal([*PATCHWRIGHT, "attach", log.parent.name], cwd=shop, env=environment()) as terminal:
+            terminal.wait("One")
+            assert "three" not in terminal.everything
+            assert not any(isinstance(event, MessageEvent) for event in read_events(log.parent))
+            terminal.type("\x03")
+            terminal.wait("Stopping this step")
+            terminal.type("\x03")
+            assert terminal.wait_for_end() == 130
+
+
+def test_deltas_are_read_in_the_order_of_the_messages_and_completed_from_the_log(tmp_path: Path) -> None:
+    writer = ReplyWriter(tmp_path)
+    first, second = MessageEvent(id="e2", text="One two three."), MessageEvent(id="e5", text="Four five.")
+    with ReplyReader(tmp_path) as reader:
+        assert list(reader.read_deltas()) == []
+        writer.handle_delta(ReasoningDelta(text="hm"))
+        writer.handle_delta(TextDelta(text="One "))
+        assert list(reader.read_deltas()) == [ReasoningDelta(text="hm"), TextDelta(text="One ")]
+        writer.handle_delta(TextDelta(text="two "))
+        writer.handle_event(first)  # gone before the reader looked again
+        writer.handle_delta(TextDelta(text="Four "))
+        assert list(reader.read_deltas()) == [TextDelta(text="two ")]  # not of the next one
+        assert list(reader.complete_reply(first)) == [TextDelta(text="three.")]
+        assert list(reader.read_deltas()) == [TextDelta(text="Four ")]
+        writer.handle_event(second)
+        assert list(reader.complete_reply(second)) == [TextDelta(text="five.")]
+        assert list(reader.read_deltas()) == []
+        writer.handle_delta(TextDelta(text="Six "))
+        assert list(reader.read_deltas()) == [TextDelta(text="Six ")]
+        writer.handle_event(End(outcome="interrupted"))
+        assert list(reader.complete_reply(End(outcome="interrupted"))) == []
+        writer.handle_delta(TextDelta(text="Seven"))
+        assert list(reader.read_deltas()) == [TextDelta(text="Seven")]
+        writer.handle_event(MessageEvent(id="e9", text="Seven"))
+    with ReplyReader(tmp_path) as late:  # no delta was seen: the whole message is in the log
+        assert list(late.complete_reply(second)) == []
+    assert not (tmp_path / "reply.jsonl").exists()
+
+
+def test_the_rest_of_a_killed_run_is_not_shown(tmp_path: Path) -> None:
+    ReplyWriter(tmp_path).handle_delta(TextDelta(text="of before"))
+    ReplyWriter(tmp_path)
+    with ReplyReader(tmp_path) as reader:
+        assert list(reader.read_deltas()) == []
 
 
 def test_a_killed_run_is_shown_as_died_and_resumed_in_the_background(shop: Path) -> None:
