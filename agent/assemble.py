@@ -164,18 +164,18 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
 def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpServers | None:
     """Return the servers of the settings and of plugins; None without any, and in a container, into which no file
     descriptor can be passed."""
-    commands = place.settings.tools.mcp
+    servers = place.settings.tools.mcp
     more: Mapping[str, CommandLine] = {}
     wanted = place.request.tools
     if has_plugins(place.home) and (wanted is None or any(each.startswith("mcp__") for each in wanted)):
         from agent.extension.plugins.plugin_servers import load_plugin_servers
 
         more = load_plugin_servers(place.home, place.root)
-    if not (commands or more) or workspace.sandbox.name == "container":
+    if not (servers or more) or workspace.sandbox.name == "container":
         return None
     from tools.mcp.server_tools import McpServers
 
-    return McpServers(workspace, commands, more)
+    return McpServers(workspace, servers, more)
 
 
 def _is_listed_host(settings: SessionSettings, host: str) -> bool:

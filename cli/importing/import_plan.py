@@ -43,7 +43,7 @@ class ImportPlan:
         if value not in entries:
             entries.append(value)
 
-    def add_to_table(self, key: str, name: str, value: str) -> None:
+    def add_to_table(self, key: str, name: str, value: object) -> None:
         """Take an entry of a setting that is a table."""
         self.settings.setdefault(key, {})[name] = value
 

@@ -53,10 +53,13 @@ def read_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def merge_layers(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge two layers: tables key by key."""
+    """Merge two layers: tables key by key, an MCP server as a whole: no layer's keys reach another one's address."""
     found = dict(below)
     for key, value in above.items():
         there = found.get(key)
         nested = isinstance(there, Mapping) and isinstance(value, Mapping)
-        found[key] = merge_layers(there, value) if nested and there is not None else value
+        if nested and there is not None:
+            found[key] = {**there, **value} if key == "mcp" else merge_layers(there, value)
+        else:
+            found[key] = value
     return found

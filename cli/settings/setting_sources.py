@@ -110,7 +110,7 @@ def unset_setting(home: Home, key: str) -> Path:
 
 def _check_known_key(key: str) -> None:
     known = [*list_setting_names(), "terminal.keys"]
-    if key not in known and not key.startswith(("terminal.keys.", "language_servers.")):
+    if key not in known and not key.startswith(("terminal.keys.", "language_servers.", "mcp.")):
         import difflib
 
         near = difflib.get_close_matches(key, known, n=1)

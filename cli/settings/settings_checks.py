@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.view.visible_paths import resolve_visible_paths
 from tools.core.tool_settings import Format
 from tools.edit.format_registry import WAYS
+from tools.mcp.server_settings import ServerSetting, check_server
 from tools.web.web_settings import WebSettings
 
 LEAST = {
@@ -87,8 +88,8 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         resolve_visible_paths(session.access.visible_paths)
         return settings
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
+        first = _choose_error(error.errors(include_url=False))
+    key = ".".join(str(part) for part in first["loc"] if part != "str" and not str(part).endswith("Settings"))
     if first["type"] == "unexpected_keyword_argument":
         import difflib
 
@@ -100,6 +101,12 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         Fault.CONFIGURATION,
         f"setting {key!r}{format_place(key)}: {first['msg']} (got {first.get('input')!r})",
     )
+
+
+def _choose_error(errors: Sequence[Any]) -> Any:
+    """Return the error to report: of a value that may be a text or a table, the one about the table that it is."""
+    inside = (each for each in errors if each["type"] != "string_type" or not isinstance(each["input"], dict))
+    return next(inside, errors[0])
 
 
 def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
@@ -118,16 +125,19 @@ def _check_servers(servers: Mapping[str, str], where: Callable[[str], str]) -> N
         _check_command(name, command, where)
 
 
-def _check_mcp(servers: Mapping[str, str], where: Callable[[str], str]) -> None:
+def _check_mcp(servers: Mapping[str, ServerSetting], where: Callable[[str], str]) -> None:
     """Raise UserError for an invalid server name: it becomes a part of its tools' names."""
-    for server, command in servers.items():
+    for server, setting in servers.items():
         name = f"mcp.{server}"
         if not server.replace("-", "").replace("_", "").isalnum() or not server.isascii():
             raise UserError(
                 Fault.CONFIGURATION,
                 f"setting {name!r}{where(name)}: a server's name has letters, digits, - and _ only",
             )
-        _check_command(name, command, where)
+        try:
+            check_server(setting)
+        except ValueError as error:
+            raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {error}") from None
 
 
 def _check_web(web: WebSettings, where: Callable[[str], str]) -> None:

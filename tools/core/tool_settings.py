@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sandbox.settings_validation import FORBID_UNKNOWN
+from tools.mcp.server_settings import McpServerSettings
 from tools.web.web_settings import WebSettings
 
 Format = Literal["replace", "symbol", "lines", "patch", "blocks", "diff", "whole"]
@@ -45,7 +46,8 @@ class ToolSettings:
     secrets_allowed: patterns of paths (`tests/fixtures/*`) whose new keys and tokens may be committed: made-up ones
     language_servers: by language (`python`, `c`, `typescript`) the command line of a server that the session may
     ask. They run in the sandbox, but read what the project configures: name those that you trust with it
-    mcp: servers of the Model Context Protocol, by a name for each: the command line that starts it
+    mcp: servers of the Model Context Protocol, by a name for each: the command line that starts it, an address,
+    or a table (tools.mcp.server_settings)
     tool_search: when the tools of servers are looked up instead of sent with every request (tools.discovery)
     """
 
@@ -53,7 +55,7 @@ class ToolSettings:
     kernel_memory: int = 4096
     secrets_allowed: list[str] = field(default_factory=list)
     language_servers: dict[str, str] = field(default_factory=dict)
-    mcp: dict[str, str] = field(default_factory=dict)
+    mcp: dict[str, str | McpServerSettings] = field(default_factory=dict)
     tool_search: ToolSearch = "auto"
     tests: TestSettings = field(default_factory=TestSettings)
     edit: EditSettings = field(default_factory=EditSettings)

@@ -18,6 +18,7 @@ from tools.core.surroundings import Surroundings
 from tools.core.untrusted_output import enclose_in_tag
 from tools.core.workspace import Workspace
 from tools.mcp.server_connection import McpServer, ToolDescription
+from tools.mcp.server_settings import ServerSetting, normalize_server
 
 LONGEST_NAME = 64
 """Characters of a tool's name that every provider accepts."""
@@ -28,13 +29,17 @@ LONGEST_DESCRIPTION = 1_000
 class McpServers:
     """MCP servers of a session.
 
-    commands: name → command line, from the user's settings; more: name → parsed line, of plugins
+    settings: entries by name, from the user's settings; more: name → parsed line, of plugins
     """
 
     def __init__(
-        self, at: Surroundings, commands: Mapping[str, str], more: Mapping[str, CommandLine] = {}
+        self, at: Surroundings, settings: Mapping[str, ServerSetting], more: Mapping[str, CommandLine] = {}
     ) -> None:
-        lines = {**more, **{name: parse_command_line(line) for name, line in commands.items()}}
+        entries = {name: normalize_server(each) for name, each in settings.items()}
+        lines = {
+            **more,
+            **{name: parse_command_line(each.command) for name, each in entries.items() if each.command},
+        }
         self._servers = {name: McpServer(at, name, line) for name, line in lines.items()}
         self._joined = False
 

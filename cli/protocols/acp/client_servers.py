@@ -11,6 +11,7 @@ from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, SseMcpServer
 
 from agent.session_settings import SessionSettings
 from sandbox.sanitize import quote_name
+from tools.mcp.server_settings import ServerSetting
 
 ClientServer = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
 
@@ -27,7 +28,7 @@ class ServedSettings:
 
 def add_client_servers(settings: SessionSettings, servers: Sequence[ClientServer]) -> ServedSettings:
     """Add the servers that a client gave; those of the settings keep their names."""
-    lines = dict(settings.tools.mcp)
+    lines: dict[str, ServerSetting] = dict(settings.tools.mcp)
     notices: list[str] = []
     for each in servers:
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", each.name)[:LONGEST_NAME].strip("-") or "server"

@@ -1,0 +1,101 @@
+"""Settings of one MCP server: the command line that starts it, or the address at which it answers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sandbox.settings_validation import FORBID_UNKNOWN
+
+START_SECONDS = 30.0
+"""Time limit until the server has listed its tools: some are first downloaded from a registry."""
+
+CALL_SECONDS = 300.0
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""Hosts that a key may be sent to without TLS: nobody else's."""
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_REFERENCE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServerSettings:
+    """One server. Either `command` or `url` is set.
+
+    command: line that starts it in the sandbox, variables in front
+    url: address of a server that speaks streamable HTTP
+    headers: sent with each request to `url`; `$NAME` or `${NAME}` in a value is that variable
+    start_timeout: seconds until it has listed its tools
+    call_timeout: seconds for one call
+    """
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    command: str = ""
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    start_timeout: float = START_SECONDS
+    call_timeout: float = CALL_SECONDS
+
+
+ServerSetting = str | McpServerSettings
+"""An entry of the table `mcp`: a command line, an address, or a table of both kinds' details."""
+
+
+def normalize_server(setting: ServerSetting) -> McpServerSettings:
+    """Return an entry in its long form; a text that begins with http:// or https:// is an address."""
+    if not isinstance(setting, str):
+        return setting
+    if setting.startswith(("http://", "https://")):
+        return McpServerSettings(url=setting)
+    return McpServerSettings(command=setting)
+
+
+def check_server(setting: ServerSetting) -> None:
+    """Check one entry. Raises ValueError that says what is wrong in a clause."""
+    server = normalize_server(setting)
+    if bool(server.command) == bool(server.url):
+        raise ValueError("give either `command` or `url`")
+    if server.start_timeout <= 0 or server.call_timeout <= 0:
+        raise ValueError("a time limit is above 0")
+    if server.command:
+        from sandbox.process.command_line import parse_command_line
+
+        if server.headers:
+            raise ValueError("headers are for a `url`; variables of a command are written in front of it")
+        parse_command_line(server.command)
+        return
+    check_url(server.url)
+    for name, value in server.headers.items():
+        if not _HEADER_NAME.fullmatch(name) or not value.isprintable():
+            raise ValueError(f"the header {name!r} has characters that no header has")
+
+
+def check_url(url: str) -> None:
+    """Check the address of a server. Raises ValueError that says what is wrong in a clause."""
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise ValueError(f"{url!r} is no address: {error}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ValueError(f"{url!r} is no address that begins with https:// or http://")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("a password is no part of the address: send it as a header from a variable")
+    if not url.isprintable() or " " in url or parts.fragment:
+        raise ValueError(f"{url!r} holds characters that no address of a server has")
+    if parts.scheme == "http" and host not in LOOPBACK:
+        raise ValueError(f"{host} is another machine: its address begins with https://")
+
+
+def expand_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers with variables replaced by their values, "" if there is none of a name."""
+    return {
+        name: _REFERENCE.sub(lambda match: os.environ.get(match[1] or match[2], ""), value)
+        for name, value in headers.items()
+    }
