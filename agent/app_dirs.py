@@ -62,6 +62,11 @@ class Home:
             cache=resolve_xdg_folder("XDG_CACHE_HOME", ".cache"),
         )
 
+    @property
+    def sign_ins(self) -> Path:
+        """Return the folder of tokens for MCP servers, which commands in the sandbox cannot see."""
+        return self.data / "mcp"
+
     def get_project_folder(self, root: Path) -> Path:
         """Return the data folder of one project: a readable name and a hash of its path."""
         import hashlib

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -110,7 +109,8 @@ def _encode_values(variables: tuple[tuple[str, str], ...]) -> _KnownValues:
         if not _SECRET_NAME.search(name):  # a URL is not secret, the password in it is
             match = _PASSWORD.search(value)
             value = match[1] if match else ""
-        if not value or Path(value).exists():  # the name of a file with a key is not secret
+        # The name of a file with a key is not secret. (`Path.exists` fails on a token that is too long for a name.)
+        if not value or os.path.exists(value):  # noqa: PTH110
             continue
         for text in _list_exact_forms(value):
             exact.setdefault(text, name)

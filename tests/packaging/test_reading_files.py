@@ -102,6 +102,7 @@ ALLOWED = {
     "agent/verify/reproduction/reproduction_verifier.py": OWN,
     "agent/verify/reproduction/machine.py": "through Project.read_text: by the tools' place, bounded",
     "agent/verify/reproduction/probe/reproduction_probe.py": "runs inside a sandbox",
+    "tools/mcp/oauth/token_store.py": OWN,
     "cli/commands/sessions/context.py": OWN,
     "cli/commands/sessions/session.py": NAMED,
     "cli/hooks/commit_message.py": "the message that git hands to its hook",

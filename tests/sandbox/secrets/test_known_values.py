@@ -139,3 +139,10 @@ def test_a_secret_of_the_settings_is_known_once_it_is_registered(monkeypatch: py
     register_secrets({"TICKETS_KEY": value, "TICKETS_REGION": "europe-west-12-standard"})
     assert redact(f"it is {value[8:]}") == f"it is {MARKER}"
     assert redact("europe-west-12-standard") == "europe-west-12-standard"
+
+
+def test_a_token_longer_than_any_files_name_is_known() -> None:
+    value = "".join(draw_key(number) for number in range(20))
+    assert len(value) > 255
+    register_secrets({"MCP_ACCESS_TOKEN_1": value})
+    assert redact(f"Bearer {value}!") == f"Bearer {MARKER}!"

@@ -1,0 +1,87 @@
+"""Requests of a sign-in: to judged addresses only, redirects within one origin only, answers of bounded size."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx2
+
+from sandbox.network.tls_context import create_tls_context
+from tools.mcp.oauth.addresses import check_address, check_reach, get_origin, is_loopback
+from tools.mcp.oauth.sign_in_error import SignInError
+
+MOST_BYTES = 1 << 20
+"""Bytes of an answer: metadata and tokens are a few kilobytes."""
+
+SECONDS = 30.0
+"""Time limit of a request with its redirects."""
+
+MOST_REDIRECTS = 5
+
+
+class JudgedRequests:
+    """Sends the requests that belong to the sign-in to one server."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+
+    async def send(self, request: httpx2.Request, *, reads_body: bool = True) -> httpx2.Response:
+        """Return the answer with its whole body, or with none. Raises SignInError."""
+        host = request.url.host
+        try:
+            async with asyncio.timeout(SECONDS):
+                for _ in range(MOST_REDIRECTS + 1):
+                    response = await self._send_once(request, reads_body)
+                    follow = _find_next(request, response)
+                    if follow is None:
+                        return response
+                    request = follow
+        except TimeoutError:
+            raise SignInError(f"{host} did not answer within {SECONDS:g} s") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise SignInError(f"{host}: {str(error) or type(error).__name__}") from None
+        raise SignInError(f"{host}: more than {MOST_REDIRECTS} redirects")
+
+    async def _send_once(self, request: httpx2.Request, reads_body: bool) -> httpx2.Response:
+        address = str(request.url)
+        parts = check_address(address, "a part of the sign-in")
+        await check_reach(self._server, address, "a part of the sign-in")
+        # Proxies of the environment are for the network: what is sent to this machine stays on it.
+        client = httpx2.AsyncClient(
+            timeout=SECONDS,
+            follow_redirects=False,
+            trust_env=not is_loopback(parts.hostname or ""),
+            verify=create_tls_context() if parts.scheme == "https" else False,
+        )
+        async with client:
+            response = await client.send(request, stream=True, auth=None)
+            try:
+                content = await _read_bounded(response) if reads_body else b""
+            finally:
+                await response.aclose()
+        headers = [pair for pair in response.headers.multi_items() if pair[0].lower() not in _OF_TRANSFER]
+        return httpx2.Response(response.status_code, headers=headers, content=content, request=request)
+
+
+_OF_TRANSFER = ("content-encoding", "content-length", "transfer-encoding")
+"""Headers that describe a body as it was sent, not as it was read."""
+
+
+async def _read_bounded(response: httpx2.Response) -> bytes:
+    content = bytearray()
+    async for chunk in response.aiter_bytes():
+        content += chunk
+        if len(content) > MOST_BYTES:
+            raise SignInError(f"{response.request.url.host} answered with more than {MOST_BYTES >> 20} MiB")
+    return bytes(content)
+
+
+def _find_next(request: httpx2.Request, response: httpx2.Response) -> httpx2.Request | None:
+    """Return the request to which a redirect leads, if it takes nothing to another origin."""
+    target = response.headers.get("location")
+    if request.method != "GET" or target is None or response.status_code not in (301, 302, 303, 307, 308):
+        return None
+    url = request.url.join(target)
+    if get_origin(str(url)) != get_origin(str(request.url)):
+        return None
+    return httpx2.Request("GET", url, headers=request.headers)

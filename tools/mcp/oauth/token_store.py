@@ -1,0 +1,97 @@
+"""Sign-ins by server: in the desktop's keyring where it works, else in files that only the user can read."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from sandbox.errors import translate_write_errors
+from sandbox.fs.private_files import create_private_folder, open_private
+from tools.mcp.oauth.keyring_entry import delete_entry, read_entry, write_entry
+from tools.mcp.oauth.sign_in import SignIn, format_record, parse_record, redact_tokens
+from tools.mcp.oauth.sign_in_error import SignInError
+
+LOCK_SECONDS = 60.0
+"""How long one process waits for another that renews the same tokens."""
+
+_POLL_SECONDS = 0.02
+
+
+class TokenStore:
+    """Sign-ins below one folder of Patchwright's own, which commands in the sandbox cannot see.
+
+    A file is replaced as a whole, so that a kill leaves the old one or the new one.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def read(self, name: str, url: str) -> SignIn | None:
+        """Return the sign-in of a server; None without one, and where the name had another address."""
+        try:
+            content = (self.folder / f"{name}.json").read_bytes()
+        except OSError:
+            content = b""
+        kept = [parse_record(each, name) for each in (content, read_entry(name)) if each]
+        found = max((each for each in kept if each is not None), key=lambda each: each.saved_at, default=None)
+        return redact_tokens(found) if found is not None and found.url == url else None
+
+    def save(self, sign_in: SignIn) -> SignIn:
+        """Store a sign-in in place of the server's older one; return it. Raises UserError."""
+        saved = redact_tokens(replace(sign_in, saved_at=time.time()))
+        text = format_record(saved)
+        if write_entry(saved.name, text):
+            (self.folder / f"{saved.name}.json").unlink(missing_ok=True)
+            return saved
+        with translate_write_errors(str(self.folder)):
+            create_private_folder(self.folder)
+            draft = self.folder / f"{saved.name}.new"
+            draft.unlink(missing_ok=True)  # of a process that was killed
+            with open(draft, "xb", opener=open_private) as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(draft, self.folder / f"{saved.name}.json")
+        return saved
+
+    def delete(self, name: str) -> None:
+        """Remove the sign-in of a server from all places. Raises UserError."""
+        delete_entry(name)
+        with translate_write_errors(str(self.folder)):
+            for ending in ("json", "new"):
+                (self.folder / f"{name}.{ending}").unlink(missing_ok=True)
+
+    @asynccontextmanager
+    async def lock(self, name: str) -> AsyncIterator[None]:
+        """Keep other processes from changing one server's sign-in. Raises SignInError, UserError."""
+        with translate_write_errors(str(self.folder)):
+            create_private_folder(self.folder)
+            held = os.open(self.folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            await _wait_for_lock(held)
+            yield
+        finally:
+            os.close(held)
+
+
+async def _wait_for_lock(held: int) -> None:
+    try:
+        async with asyncio.timeout(LOCK_SECONDS):
+            while not _try_lock(held):
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError:
+        raise SignInError(f"another process has been changing its sign-in for {LOCK_SECONDS:g} s") from None
+
+
+def _try_lock(held: int) -> bool:
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
