@@ -92,6 +92,7 @@ ALLOWED = {
     "agent/team/definitions/builtin_agents.py": OWN,
     "agent/strategy/strategy_turn.py": "an artifact of the session",
     "agent/strategy/team/roles.py": OWN,
+    "agent/evaluation/tasks/folder_files.py": WRITES,
     "cli/commands/offline/apply.py": NAMED,
     "cli/commands/offline/symbols.py": NAMED,
     "cli/commands/offline/kernel.py": NAMED,

@@ -1,0 +1,1 @@
+"""Task folders and suites: their format, reading and writing."""

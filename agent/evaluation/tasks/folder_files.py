@@ -1,0 +1,104 @@
+"""Files of a task folder, which a stranger may have made: regular files and links, counted and bounded."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import SOURCE, read_entry
+
+MOST_FILES = 100_000
+"""Files of one folder: more than any repository that is a task without being a bundle."""
+
+Kind = Literal["file", "program", "link"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderFile:
+    """One entry below a folder. path: relative, with "/"; kind: a program is a file with its executable bit set"""
+
+    root: Path
+    path: str
+    kind: Kind
+
+    def read(self, limit: int = SOURCE) -> bytes:
+        """Return the bytes, of a link its target. Raises UserError."""
+        place = self.root / self.path
+        if self.kind == "link":
+            return os.fsencode(place.readlink())
+        try:
+            return read_entry(str(place), limit)
+        except OSError as error:
+            raise UserError(Fault.CONFIGURATION, f"cannot read {str(place)!r}: {error.strerror}") from None
+
+
+def list_folder_files(root: Path, *, skip: frozenset[str] = frozenset()) -> list[FolderFile]:
+    """Return all files and links below a folder, sorted by path; folders named `.git` are left out.
+
+    skip: relative paths that are left out. Raises UserError for pipes, devices and too many files.
+    """
+    found: list[FolderFile] = []
+    for each in _walk(root, ""):
+        if each.path not in skip:
+            found.append(each)
+        if len(found) > MOST_FILES:
+            raise UserError(Fault.CONFIGURATION, f"{str(root)!r} has more than {MOST_FILES:,} files")
+    return sorted(found, key=lambda each: each.path)
+
+
+def write_files(files: list[FolderFile], target: Path) -> None:
+    """Copy files below another folder. A link on the way there is replaced by a folder, never followed."""
+    made: set[Path] = set()
+    for each in files:
+        place = target / each.path
+        _make_parents(target, place.parent, made)
+        if place.is_symlink() or place.is_file():
+            place.unlink()
+        elif place.is_dir():
+            raise UserError(Fault.CONFIGURATION, f"{each.path!r} is a folder where a file is to be laid")
+        if each.kind == "link":
+            place.symlink_to(os.fsdecode(each.read()))
+        else:
+            descriptor = os.open(
+                place,
+                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
+                0o755 if each.kind == "program" else 0o644,
+            )
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(each.read())
+
+
+def _make_parents(target: Path, folder: Path, made: set[Path]) -> None:
+    if folder in made or folder == target:
+        return
+    _make_parents(target, folder.parent, made)
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        folder.unlink()
+    folder.mkdir(exist_ok=True)
+    made.add(folder)
+
+
+def _walk(root: Path, inner: str) -> Iterator[FolderFile]:
+    try:
+        entries = list(os.scandir(root / inner))
+    except OSError as error:
+        raise UserError(Fault.CONFIGURATION, f"cannot read {str(root / inner)!r}: {error.strerror}") from None
+    for entry in entries:
+        path = f"{inner}/{entry.name}" if inner else entry.name
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if stat.S_ISLNK(mode):
+            yield FolderFile(root=root, path=path, kind="link")
+        elif stat.S_ISDIR(mode):
+            if entry.name != ".git":
+                yield from _walk(root, path)
+        elif stat.S_ISREG(mode):
+            yield FolderFile(root=root, path=path, kind="program" if mode & 0o100 else "file")
+        else:
+            raise UserError(
+                Fault.CONFIGURATION, f"{str(root / path)!r} is neither a file, a folder nor a link"
+            )
