@@ -1,0 +1,1 @@
+"""Where trials run: a protocol, and worker processes on this machine."""

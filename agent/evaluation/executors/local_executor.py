@@ -1,0 +1,100 @@
+"""Trials in worker processes of this machine: each runs one at a time, and is reused."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.children.process import wire
+from agent.children.process.process_executor import PipeChannel
+from agent.evaluation.executors.executor import GRACE, WorkerLost
+from agent.evaluation.runs.trial import describe_lost_trial
+from agent.evaluation.runs.trial_order import TrialOrder
+from agent.evaluation.runs.trial_result import TrialResult, decode_result
+from agent.events import UsageRecord
+
+PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from agent.evaluation.executors.worker_process import main; main()"
+
+_REUSES = 500
+"""Trials of one worker: what a long-lived process may have gathered is given back now and then."""
+
+
+class _Worker:
+    """One worker process."""
+
+    def __init__(self, channel: PipeChannel) -> None:
+        self.channel = channel
+        self.trials = 0
+
+
+class LocalExecutor:
+    """Runs trials in up to `slots` processes. Implements `TrialExecutor`.
+
+    folder: that the workers begin in; program: Python code of a worker, with the import path as its arguments
+    """
+
+    def __init__(self, slots: int, folder: Path, program: str = PROGRAM) -> None:
+        self.slots = slots
+        self._folder = folder
+        self._program = program
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        """See `TrialExecutor.run`."""
+        worker = (
+            self._idle.pop() if self._idle else _Worker(await PipeChannel.start(self._program, self._folder))
+        )
+        self._busy.add(worker)
+        spent = UsageRecord()
+        started = time.monotonic()
+
+        def count(usage: UsageRecord) -> None:
+            spent.add(usage)
+            on_spend(usage)
+
+        is_usable = False
+        try:
+            worker.channel.write(wire.encode_message("trial", **order.encode()))
+            async with asyncio.timeout(order.total_seconds + GRACE):
+                result = await self._await_result(worker, count)
+            worker.trials += 1
+            is_usable = worker.trials < _REUSES
+            return result
+        except TimeoutError:
+            return describe_lost_trial(
+                order,
+                "time-limit",
+                f"ended after {order.total_seconds:g} s, the time of the task",
+                spent,
+                time.monotonic() - started,
+            )
+        finally:
+            self._busy.discard(worker)
+            if is_usable:
+                self._idle.append(worker)
+            else:
+                await worker.channel.close()
+
+    async def close(self) -> None:
+        """See `TrialExecutor.close`."""
+        workers = [*self._idle, *self._busy]
+        self._idle.clear()
+        await asyncio.gather(*(each.channel.close() for each in workers))
+
+    async def _await_result(self, worker: _Worker, count: Callable[[UsageRecord], None]) -> TrialResult:
+        try:
+            while line := await worker.channel.read_line():
+                message = wire.decode_message(line) or {}
+                match message.get("message"):
+                    case "spend":
+                        count(wire.decode_usage(message.get("usage")))
+                    case "result":
+                        return decode_result(message.get("result"))
+                    case other:
+                        raise ValueError(f"message {other!r}")
+        except ValueError as error:
+            raise WorkerLost(f"it sent what is no result: {error}") from None
+        raise WorkerLost(await worker.channel.close() or "it ended")

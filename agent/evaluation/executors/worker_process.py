@@ -1,0 +1,48 @@
+"""The process of a worker: orders on standard input, spending and results on standard output, as lines."""
+
+from __future__ import annotations
+
+import gc
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.children.process.served_session import ParentLines
+    from agent.events import UsageRecord
+
+
+def main() -> None:
+    """Serve trials one after the other. Standard input and output are kept from everything else that runs here."""
+    gc.disable()
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # as the launcher does
+    read_end, write_end = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    import asyncio
+
+    asyncio.run(_serve_trials(read_end, write_end))
+
+
+async def _serve_trials(read_end: int, write_end: int) -> None:
+    import asyncio
+
+    from agent.children.process import wire
+    from agent.children.process.served_session import ParentLines
+    from agent.evaluation.runs.trial import run_trial
+    from agent.evaluation.runs.trial_order import decode_order
+
+    lines = ParentLines(read_end, write_end, asyncio.get_running_loop())
+    gc.freeze()  # as in `cli.invocation`: the objects of the start are permanent
+    gc.enable()
+    while (message := await lines.messages.get()) is not None and message["message"] == "trial":
+        result = await run_trial(decode_order(message), partial(_report_spending, lines))
+        lines.send(wire.encode_message("result", result=result.encode()))
+
+
+def _report_spending(lines: ParentLines, usage: UsageRecord) -> None:
+    from agent.children.process import wire
+
+    lines.send(wire.encode_message("spend", usage=vars(usage)))

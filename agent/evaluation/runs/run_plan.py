@@ -1,0 +1,143 @@
+"""Plan of a run: its trials with their addresses, in the order in which they are run."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from agent.evaluation.runs.base_repository import find_repository
+from agent.evaluation.runs.result_store import RunRecord, RunTask, RunVariant
+from agent.evaluation.runs.trial_order import TrialOrder
+from agent.evaluation.runs.variant import RunFolders, Variant, compute_trial_key
+from agent.evaluation.tasks.task_folder import Task
+from sandbox.errors import Fault, UserError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTrial:
+    """One trial of a plan."""
+
+    key: str
+    task: Task
+    variant: Variant
+    trial: int
+
+    def build_order(self, folders: RunFolders, version: str, left: float | None) -> TrialOrder:
+        """Return its order. left: dollars that the run may still spend, None without a limit"""
+        settings = self.variant.build_settings(self.task.name, self.trial)
+        limits = self.task.file.limits
+        seconds = min(limits.seconds, settings.limits.max_time)
+        return TrialOrder(
+            key=self.key,
+            label=self.variant.label,
+            task=self.task.name,
+            trial=self.trial,
+            folder=self.task.folder,
+            digest=self.task.digest,
+            settings=settings,
+            instructions=self.variant.instructions,
+            folders=folders,
+            version=version,
+            max_cost=left,
+            total_seconds=limits.total_seconds - limits.seconds + seconds - _unused(self.task),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """All trials of a run. trials: in the order in which they begin"""
+
+    record: RunRecord
+    trials: tuple[PlannedTrial, ...]
+
+
+def make_plan(
+    suite: str,
+    tasks: Sequence[Task],
+    variants: Sequence[Variant],
+    *,
+    trials: int,
+    seed: int,
+    version: str,
+) -> RunPlan:
+    """Plan every task with every variant `trials` times.
+
+    First trials come first, each task with all variants one after the other, the tasks in an order drawn by the
+    seed: a run that is cut off has compared its variants on the same tasks. Raises UserError.
+    """
+    labels = [each.label for each in variants]
+    if len(set(labels)) < len(labels):
+        double = next(each for each in labels if labels.count(each) > 1)
+        raise UserError(
+            Fault.USAGE, f"two variants have the label {double!r}", "Name each model once, or give --label."
+        )
+    planned = [
+        PlannedTrial(
+            key=compute_trial_key(variant, task.name, task.digest, trial, version, seed),
+            task=task,
+            variant=variant,
+            trial=trial,
+        )
+        for variant in variants
+        for task in tasks
+        for trial in range(trials)
+    ]
+    keys = tuple(each.key for each in planned)
+    ranks = {task.name: rank for rank, task in enumerate(_shuffle(tasks, seed))}
+    planned.sort(key=lambda each: (each.trial, ranks[each.task.name]))
+    digest = hashlib.sha256("\n".join((suite, *labels, *(each.name for each in tasks), *keys)).encode())
+    record = RunRecord(
+        id=digest.hexdigest()[:12],
+        suite=suite,
+        version=version,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        trials=trials,
+        seed=seed,
+        variants=tuple(
+            RunVariant(
+                label=each.label, model=each.settings.model or "default", strategy=each.settings.strategy.name
+            )
+            for each in variants
+        ),
+        tasks=tuple(
+            RunTask(name=each.name, digest=each.digest, language=each.file.language, tags=each.file.tags)
+            for each in tasks
+        ),
+        keys=keys,
+    )
+    return RunPlan(record=record, trials=tuple(planned))
+
+
+def check_repositories(tasks: Iterable[Task], allowed: Iterable[Path]) -> None:
+    """Raise UserError for a task whose `base.repository` is none of those that the user named, nor in its suite.
+
+    A suite of strangers could name any repository of this machine, and a model would read it.
+    """
+    folders = [each.resolve() for each in allowed]
+    for task in tasks:
+        if not task.file.base.repository:
+            continue
+        named = find_repository(task)
+        if not any(named.is_relative_to(each) for each in (task.folder.parent, *folders)):
+            raise UserError(
+                Fault.DENIED,
+                f"task {task.name!r} begins with files of {str(named)!r}, which is not the suite's",
+                f"If you want that: -C {named}",
+            )
+
+
+def _shuffle(tasks: Sequence[Task], seed: int) -> list[Task]:
+    shuffled = list(tasks)
+    random.Random(seed).shuffle(shuffled)
+    return shuffled
+
+
+def _unused(task: Task) -> float:
+    """Return the seconds of parts that a task has not."""
+    limits = task.file.limits
+    setup = 0.0 if task.file.setup else limits.setup_seconds
+    return setup if task.file.check.strip() else setup + limits.check_seconds

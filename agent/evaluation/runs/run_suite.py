@@ -1,0 +1,184 @@
+"""Running a plan: as many trials at once as the executor takes, within the budget, each result kept once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from agent.evaluation.executors.executor import TrialExecutor, WorkerLost
+from agent.evaluation.runs.result_store import ResultStore
+from agent.evaluation.runs.run_plan import PlannedTrial, RunPlan
+from agent.evaluation.runs.trial import describe_lost_trial
+from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.variant import RunFolders
+from agent.events import UsageRecord
+
+ATTEMPTS = 3
+"""Starts of a trial whose worker dies; then the trial itself is to blame, and its result says so."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """How far a run is. earlier: trials whose results were there; cost: with what was lost"""
+
+    total: int
+    earlier: int = 0
+    done: int = 0
+    solved: int = 0
+    invalid: int = 0
+    running: int = 0
+    lost_workers: int = 0
+    cost: float = 0.0
+    tokens: int = 0
+    started: float = field(default_factory=time.monotonic)
+    stopped: str = ""
+    """Why trials are left, "" if none is."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Forecast of the remaining seconds, None before the first result."""
+        if not self.done:
+            return None
+        left = self.total - self.earlier - self.done
+        return (time.monotonic() - self.started) / self.done * left
+
+
+class SuiteRun:
+    """One run of a plan.
+
+    max_cost: dollars of all trials of this run, those of earlier, interrupted processes included; None: no limit
+    on_progress: called after each change
+    """
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        store: ResultStore,
+        executor: TrialExecutor,
+        folders: RunFolders,
+        *,
+        version: str,
+        max_cost: float | None = None,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        self._plan = plan
+        self._store = store
+        self._executor = executor
+        self._folders = folders
+        self._version = version
+        self._max_cost = max_cost
+        self._on_progress = on_progress
+        self._highest_cost = 0.0
+        self._reserved = 0.0
+        self.invalid: list[TrialResult] = []
+        """Results that say nothing about the agent: not kept, and run again the next time."""
+        self.progress = Progress(total=len(plan.trials))
+
+    async def run(self) -> Progress:
+        """Run all trials that have no result yet. Cancelling ends those that run; their results are missing.
+
+        Raises UserError if another process works on the same run.
+        """
+        with self._store.hold_run(self._plan.record):
+            self._store.save_run(self._plan.record)
+            return await self._run_trials()
+
+    async def _run_trials(self) -> Progress:
+        planned = list({each.key: each for each in reversed(self._plan.trials)}.values())[::-1]
+        self.progress.total = len(planned)
+        waiting: deque[PlannedTrial] = deque()
+        for each in planned:
+            if (result := self._store.read_result(each.key)) is None:
+                waiting.append(each)
+            else:
+                self.progress.earlier += 1
+                self.progress.solved += result.solved
+        self.progress.cost = self._store.read_spending(self._plan.record).cost
+        self.progress.started = time.monotonic()
+        running: set[asyncio.Task[None]] = set()
+        try:
+            while waiting or running:
+                while waiting and len(running) < self._executor.slots and self._may_start():
+                    running.add(asyncio.create_task(self._run_trial(waiting.popleft())))
+                self._report(len(running))
+                if not running:
+                    self.progress.stopped = f"${self.progress.cost:.2f} of ${self._max_cost:g} are spent"
+                    break
+                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for ended in done:
+                    ended.result()
+        finally:
+            for left in running:
+                left.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        self._report(0)
+        return self.progress
+
+    def _report(self, running: int) -> None:
+        self.progress.running = running
+        self._on_progress(self.progress)
+
+    def _may_start(self) -> bool:
+        """Whether the budget pays for one more trial as expensive as the most expensive one so far."""
+        if self._max_cost is None:
+            return True
+        return self.progress.cost + self._reserved + self._highest_cost < self._max_cost
+
+    async def _run_trial(self, planned: PlannedTrial) -> None:
+        result = await self._try_trial(planned)
+        if result.cost is not None:
+            self._highest_cost = max(self._highest_cost, result.cost)
+        self.progress.done += 1
+        self.progress.solved += result.solved
+        if not result.is_valid:
+            self.progress.invalid += 1
+            self.invalid.append(result)
+
+    async def _try_trial(self, planned: PlannedTrial) -> TrialResult:
+        """Start a trial until a result comes; spending of starts that brought none is counted all the same."""
+        total = UsageRecord()
+        started = time.monotonic()
+        told = ""
+        for number in range(ATTEMPTS):
+            attempt = f"{planned.key[:16]}.{os.getpid()}.{number}"
+            share = self._highest_cost
+            self._reserved += share
+            left = None if self._max_cost is None else max(0.0, self._max_cost - self.progress.cost)
+            order = planned.build_order(self._folders, self._version, left)
+            try:
+                result = await self._executor.run(order, partial(self._spend, attempt, total))
+            except WorkerLost as lost:
+                told = str(lost)
+                self.progress.lost_workers += 1
+                self._report(self.progress.running)
+                continue
+            finally:
+                self._reserved -= share
+            return self._keep(attempt, result)
+        result = describe_lost_trial(
+            planned.build_order(self._folders, self._version, None),
+            "crashed",
+            f"its worker {told}, {ATTEMPTS} times",
+            total,
+            time.monotonic() - started,
+        )
+        return self._keep(attempt, result)
+
+    def _keep(self, attempt: str, result: TrialResult) -> TrialResult:
+        if result.is_valid:
+            self._store.save_result(result)
+            self._store.append_journal(self._plan.record, {"what": "kept", "attempt": attempt})
+        return result
+
+    def _spend(self, attempt: str, total: UsageRecord, usage: UsageRecord) -> None:
+        total.add(usage)
+        self.progress.cost += usage.cost or 0.0
+        self.progress.tokens += usage.input + usage.output
+        tokens = usage.input + usage.output
+        entry = {"what": "spend", "attempt": attempt, "cost": usage.cost, "tokens": tokens}
+        self._store.append_journal(self._plan.record, entry)

@@ -1,0 +1,308 @@
+"""One trial from its order to its result: a session in a fresh worktree, then the checker."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from agent.assemble import assemble_runtime
+from agent.budget.limit_settings import LimitSettings
+from agent.evaluation.runs.trial_order import TrialOrder
+from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
+from agent.evaluation.runs.trial_result import FailureClass, TrialResult
+from agent.evaluation.tasks.task_file import TaskLimits
+from agent.evaluation.tasks.task_folder import Task, load_task
+from agent.events import (
+    ActionEvent,
+    ChildProgress,
+    End,
+    Event,
+    MessageEvent,
+    ObservationEvent,
+    SideCall,
+    UsageRecord,
+)
+from agent.exit_codes import BY_FAULT, Exit
+from agent.session_request import SessionRequest
+from agent.strategy.strategy_table import choose_work
+from agent.team.answers_file import PreparedAnswers
+from agent.team.attach import attach_person, attach_team
+from agent.turn.runtime import Runtime
+from sandbox.errors import Fault, UserError
+
+OnSpend = Callable[[UsageRecord], None]
+
+_BY_EXIT: Mapping[int, FailureClass] = {
+    Exit.TESTS_FAIL: "tests-fail",
+    Exit.NOTHING_TO_DO: "gave-up",
+    Exit.NOT_ACHIEVED: "gave-up",
+    Exit.NO_TEST_RUNNER: "wrong",
+    Exit.LIMIT: "limit",
+    Exit.DENIED: "denied",
+    Exit.MODEL_UNREACHABLE: "model-unreachable",
+    Exit.CREDENTIALS: "credentials",
+    Exit.CONFIGURATION: "configuration",
+    Exit.NOT_A_REPOSITORY: "configuration",
+    Exit.USAGE: "configuration",
+    Exit.STORAGE_FULL: "storage",
+    Exit.READ_ONLY: "storage",
+    Exit.INTERNAL: "internal",
+    Exit.INTERRUPTED: "crashed",
+}
+
+HONEST = frozenset(
+    (Exit.DONE, Exit.TESTS_FAIL, Exit.NOTHING_TO_DO, Exit.NOT_ACHIEVED, Exit.DENIED, Exit.NO_TEST_RUNNER)
+)
+"""Ends of a turn by the agent itself: with no change of files, a refusal."""
+
+
+class _Tally:
+    """Counts what a session spends and calls, with its children's spending."""
+
+    def __init__(self, on_spend: OnSpend) -> None:
+        self.calls = 0
+        self.failures = 0
+        self._on_spend = on_spend
+
+    def handle_event(self, event: Event) -> None:
+        match event:
+            case ActionEvent():
+                self.calls += not event.call.startswith("harness-")
+            case ObservationEvent():
+                self.failures += event.failed and not event.call.startswith("harness-")
+            case MessageEvent() | SideCall():
+                self._on_spend(event.usage)
+            case ChildProgress():
+                if event.event.get("kind") in ("message", "side-call"):
+                    self._on_spend(_read_usage(event.event.get("usage")))
+
+
+def _read_usage(usage: object) -> UsageRecord:
+    if isinstance(usage, UsageRecord):
+        return usage
+    known = vars(UsageRecord())
+    return (
+        UsageRecord(**{name: value for name, value in usage.items() if name in known})
+        if isinstance(usage, dict)
+        else UsageRecord()
+    )
+
+
+@dataclass(slots=True)
+class _Work:
+    """What the agent did over its turns."""
+
+    ends: list[End]
+    usage: UsageRecord
+    seconds: float
+    calls: int
+    failures: int
+    session: str
+    sandbox: str
+
+    @property
+    def last(self) -> End:
+        return self.ends[-1]
+
+
+async def run_trial(order: TrialOrder, on_spend: OnSpend = lambda usage: None) -> TrialResult:
+    """Run a trial. Raises nothing for what a task, an agent or a model does: the result says it.
+
+    on_spend: called with the usage of each call of a model, so that it is known even if this process dies
+    """
+    started = time.monotonic()
+    try:
+        task = load_task(order.folder)
+        if task.digest != order.digest:
+            raise UserError(Fault.CONFIGURATION, f"task {task.name!r} was changed while the suite ran")
+        result = await _run_in_place(task, order, on_spend)
+    except SetupFailed as problem:
+        result = _describe(order, "set-up", str(problem))
+    except UserError as error:
+        failure = _BY_EXIT.get(BY_FAULT.get(error.fault, Exit.INTERNAL), "configuration")
+        result = _describe(order, failure, error.message)
+    return replace(result, seconds=round(time.monotonic() - started, 3))
+
+
+async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend) -> TrialResult:
+    place = await TrialPlace.open(
+        task, order.folders.scratch, order.key[:16], order.folders.home, order.settings.access
+    )
+    try:
+        work = await _run_agent(task, order, place, on_spend)
+        patch = await asyncio.to_thread(place.build_patch)
+        return await _judge(task, order, place, work, patch)
+    finally:
+        await asyncio.to_thread(place.close)
+
+
+async def _run_agent(task: Task, order: TrialOrder, place: TrialPlace, on_spend: OnSpend) -> _Work:
+    settings = replace(
+        order.settings, limits=_lower_limits(order.settings.limits, task.file.limits, order.max_cost)
+    )
+    request = SessionRequest(
+        working=place.work,
+        offer_commit=False,
+        version=order.version,
+        sessions=order.folders.sessions,
+        instructions=order.instructions,
+    )
+    runtime = assemble_runtime(settings, request, order.folders.home)
+    try:
+        tally = _Tally(on_spend)
+        runtime.session.subscribe(tally.handle_event)
+        _attach_parts(runtime, task, order)
+        started = time.monotonic()
+        ends = await _run_turns(runtime, task, settings.limits.max_time)
+        usage = UsageRecord()
+        for end in ends:
+            usage.add(end.usage)
+        return _Work(
+            ends=ends,
+            usage=usage,
+            seconds=round(time.monotonic() - started, 3),
+            calls=tally.calls,
+            failures=tally.failures,
+            session=runtime.session.id,
+            sandbox=runtime.workspace.sandbox.name,
+        )
+    finally:
+        await runtime.close()
+        work = order.folders.home.cache / "work" / runtime.session.id
+        await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
+
+
+def _attach_parts(runtime: Runtime, task: Task, order: TrialOrder) -> None:
+    """Attach what a one-shot run of the command has, and the scripted user."""
+    settings = runtime.settings
+    if settings.verify.has_optional_checks:
+        from agent.verify.optional_checks import attach_checks
+
+        attach_checks(runtime)
+    if runtime.model.name != "offline":
+        from agent.lead.lead_monitor import attach_lead
+
+        attach_team(runtime, order.folders.home)
+        attach_lead(runtime)
+        if task.file.user.answers:
+            attach_person(runtime, PreparedAnswers(by_words=task.file.user.answers), stays_open=False)
+    if settings.verify.review:
+        from agent.verify.review.review_verifier import add_reviewer
+
+        add_reviewer(runtime)
+
+
+async def _run_turns(runtime: Runtime, task: Task, seconds: float) -> list[End]:
+    """Run the prompt, then the follow-ups while the turns end by themselves; all within the task's time."""
+    ends: list[End] = []
+    deadline = time.monotonic() + seconds
+    stopped = False
+    for prompt in (task.prompt, *task.file.user.follow_ups):
+        left = deadline - time.monotonic()
+        if ends and (ends[-1].exit_code not in HONEST or stopped or left <= 0):
+            break
+        work = choose_work(runtime, runtime.settings.strategy, prompt)
+        timer = asyncio.get_running_loop().call_later(left, runtime.stop)
+        ends.append(await runtime.run_turn(prompt, work))
+        timer.cancel()
+        stopped = time.monotonic() >= deadline
+    if stopped and ends[-1].exit_code == Exit.INTERRUPTED:
+        ends[-1] = replace(ends[-1], exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
+    return ends
+
+
+async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, patch: bytes) -> TrialResult:
+    end = work.last
+    result = TrialResult(
+        key=order.key,
+        task=task.name,
+        digest=task.digest,
+        variant=order.label,
+        trial=order.trial,
+        solved=False,
+        score=0.0,
+        failure=_BY_EXIT.get(end.exit_code, "wrong"),
+        outcome=end.outcome,
+        detail=_one_line(end.summary),
+        tokens_in=work.usage.input,
+        tokens_cached=work.usage.cached,
+        tokens_out=work.usage.output,
+        cost=work.usage.cost,
+        agent_seconds=work.seconds,
+        steps=sum(each.steps for each in work.ends),
+        tool_calls=work.calls,
+        tool_failures=work.failures,
+        session=work.session,
+        sandbox=work.sandbox,
+        patch=patch.decode("utf-8", "replace"),
+        language=task.file.language,
+        tags=task.file.tags,
+    )
+    if not result.is_valid or result.failure == "crashed":
+        return result
+    if task.file.expect == "refuse" and (patch.strip() or end.exit_code not in HONEST):
+        return replace(result, detail="files were changed where a refusal was expected")
+    found = CheckOutcome(ended="passed", score=1.0)
+    if task.file.check.strip():
+        found = await place.check(answer=end.summary, outcome=end.outcome)
+    return replace(
+        result,
+        solved=found.passed,
+        score=found.score,
+        failure="" if found.passed else _name_failure(found, result, patch),
+        detail="" if found.passed else found.detail or result.detail,
+    )
+
+
+def _name_failure(found: CheckOutcome, result: TrialResult, patch: bytes) -> FailureClass:
+    if found.ended == "timeout":
+        return "checker-time"
+    return "no-change" if result.failure == "wrong" and not patch.strip() else result.failure
+
+
+def _lower_limits(own: LimitSettings, task: TaskLimits, left: float | None) -> LimitSettings:
+    """Return the lower of both limits, each."""
+    costs = [each for each in (own.max_cost, task.cost, left) if each is not None]
+    tokens = [each for each in (own.max_tokens, task.tokens) if each is not None]
+    return LimitSettings(
+        max_steps=min(own.max_steps, task.steps),
+        max_time=min(own.max_time, task.seconds),
+        max_cost=min(costs) if costs else None,
+        max_tokens=min(tokens) if tokens else None,
+    )
+
+
+def _describe(order: TrialOrder, failure: FailureClass, detail: str) -> TrialResult:
+    """Return the result of a trial that the agent never ended."""
+    return TrialResult(
+        key=order.key,
+        task=order.task,
+        digest=order.digest,
+        variant=order.label,
+        trial=order.trial,
+        solved=False,
+        score=0.0,
+        failure=failure,
+        detail=_one_line(detail),
+    )
+
+
+def describe_lost_trial(
+    order: TrialOrder, failure: FailureClass, detail: str, spent: UsageRecord, seconds: float
+) -> TrialResult:
+    """Return the result of a trial that was ended from outside, with what it had spent."""
+    return replace(
+        _describe(order, failure, detail),
+        tokens_in=spent.input,
+        tokens_cached=spent.cached,
+        tokens_out=spent.output,
+        cost=spent.cost,
+        seconds=round(seconds, 3),
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]

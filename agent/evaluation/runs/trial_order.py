@@ -1,0 +1,92 @@
+"""Order of one trial: data that goes to another process, or to another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agent.app_dirs import Home
+from agent.evaluation.runs.variant import RunFolders
+from agent.session_settings import SessionSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOrder:
+    """One trial to run.
+
+    key: content address of its result; trial: from 0; label: of its variant
+    folder, digest: of the task, so that a task changed meanwhile is noticed
+    settings: of its session; instructions: added to the system prompt
+    max_cost: what is left of the run's budget, None without one
+    total_seconds: when it is ended, whatever it does
+    """
+
+    key: str
+    label: str
+    task: str
+    trial: int
+    folder: Path
+    digest: str
+    settings: SessionSettings
+    instructions: str
+    folders: RunFolders
+    version: str
+    max_cost: float | None
+    total_seconds: float
+
+    def encode(self) -> dict[str, Any]:
+        """Return its fields for JSON."""
+        return {
+            "key": self.key,
+            "label": self.label,
+            "task": self.task,
+            "trial": self.trial,
+            "folder": str(self.folder),
+            "digest": self.digest,
+            "settings": _encode_settings(self.settings),
+            "instructions": self.instructions,
+            "home": {name: str(path) for name, path in asdict(self.folders.home).items()},
+            "scratch": str(self.folders.scratch),
+            "sessions": str(self.folders.sessions),
+            "version": self.version,
+            "max_cost": self.max_cost,
+            "total_seconds": self.total_seconds,
+        }
+
+
+def decode_order(values: Mapping[str, Any]) -> TrialOrder:
+    """Return an order from JSON. Raises ValueError."""
+    home = Home(**{name: Path(path) for name, path in values["home"].items()})
+    return TrialOrder(
+        key=values["key"],
+        label=values["label"],
+        task=values["task"],
+        trial=values["trial"],
+        folder=Path(values["folder"]),
+        digest=values["digest"],
+        settings=_decode_settings(values["settings"]),
+        instructions=values["instructions"],
+        folders=RunFolders(home=home, scratch=Path(values["scratch"]), sessions=Path(values["sessions"])),
+        version=values["version"],
+        max_cost=values["max_cost"],
+        total_seconds=values["total_seconds"],
+    )
+
+
+def _encode_settings(settings: SessionSettings) -> str:
+    import json
+
+    return json.dumps(asdict(settings), separators=(",", ":"))
+
+
+@lru_cache(maxsize=64)
+def _decode_settings(text: str) -> SessionSettings:
+    """Return the settings; the trials of a variant share theirs."""
+    import json
+
+    from agent.children.process.wire import decode_settings
+
+    return decode_settings(json.loads(text))

@@ -1,0 +1,1 @@
+"""Statistics of results: plain numbers in, plain numbers out."""
