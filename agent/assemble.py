@@ -162,8 +162,10 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
 
 
 def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpServers | None:
-    """Return the servers of the settings and of plugins; None without any, and in a container, into which no file
-    descriptor can be passed."""
+    """Return the servers of the settings and of plugins, None without any.
+
+    In a container, into which no file descriptor can be passed, those with an address are left.
+    """
     servers = place.settings.tools.mcp
     more: Mapping[str, CommandLine] = {}
     wanted = place.request.tools
@@ -171,9 +173,15 @@ def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpS
         from agent.extension.plugins.plugin_servers import load_plugin_servers
 
         more = load_plugin_servers(place.home, place.root)
-    if not (servers or more) or workspace.sandbox.name == "container":
+    if not (servers or more):
         return None
+    from tools.mcp.server_settings import normalize_server
     from tools.mcp.server_tools import McpServers
+
+    if workspace.sandbox.name == "container":
+        servers, more = {name: each for name, each in servers.items() if normalize_server(each).url}, {}
+        if not servers:
+            return None
 
     return McpServers(workspace, servers, more)
 

@@ -14,7 +14,7 @@ from agent.team.definitions.agent_folders import has_agent_files
 from agent.team.definitions.builtin_agents import BUILT_IN, OWN_TOOLS
 from agent.team.delegate_offer import DelegateOffer, may_use_agents
 from agent.team.delegate_tools import make_delegate_tool
-from agent.team.person import Person
+from agent.team.person import Person, UserQuestion
 from agent.turn.runtime import Runtime
 from tools.core.action import Observation
 
@@ -153,7 +153,12 @@ def find_session_team(runtime: Runtime) -> SessionTeam | None:
 
 
 def attach_person(runtime: Runtime, person: Person, *, stays_open: bool = True) -> None:
-    """Let agents and the model ask somebody. stays_open: the session outlives its turns, so that agents may work on"""
+    """Let agents, the model and MCP servers ask somebody.
+
+    stays_open: the session outlives its turns, so that agents may work on
+    """
+    if runtime.mcp is not None:
+        runtime.mcp.let_ask(lambda text, options: person.answer(UserQuestion(text, list(options))))
     if (attached := find_session_team(runtime)) is not None:
         attached.person, attached.stays_open = person, stays_open
         runtime.toolbox.add(offered=[make_ask_user_tool(attached)])

@@ -204,9 +204,17 @@ def main() -> None:
             continue
         if method == "initialize":
             if how == "a version of 8 MB":
-                send(id=number, result={"protocolVersion": "v\n" * (4 << 20)})
+                about = {"name": "flood", "version": "1"}
+                send(
+                    id=number,
+                    result={"protocolVersion": "v\n" * (4 << 20), "capabilities": {}, "serverInfo": about},
+                )
                 continue
-            result = {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}}
+            result = {
+                "protocolVersion": message["params"]["protocolVersion"],
+                "capabilities": {"tools": {"listChanged": True}},
+                "serverInfo": {"name": "flood", "version": "1"},
+            }
             send(id=number, result=result)
         elif method == "tools/list" and how == "pages without end":
             page = next(cursors)
@@ -227,6 +235,8 @@ def main() -> None:
                 id=number,
                 result={"content": [{"type": "text", "text": f"called {message['params']['name']}"}]},
             )
+        else:
+            send(id=number, error={"code": -32601, "message": f"no method {method}"})
 
 
 if __name__ == "__main__":

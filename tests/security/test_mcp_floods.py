@@ -17,7 +17,6 @@ from typing import TypeVar
 
 import pytest
 
-import tools.mcp.server_connection
 from agent.app_dirs import Home
 from tests.security.mcp_flood import ATTACKS
 from tests.support import cli
@@ -27,6 +26,7 @@ from tests.tools.workspaces import workspace
 from tools.core.action import ToolFailure
 from tools.core.registry import Tool
 from tools.core.workspace import Workspace
+from tools.mcp.server_settings import McpServerSettings
 from tools.mcp.server_tools import McpServers
 
 pytestmark = pytest.mark.slow
@@ -40,6 +40,7 @@ MOST_MEMORY = 160 << 20
 """Bytes that one attack may cost at its worst moment: a message of 16 MiB is held a few times."""
 
 MOST_SECONDS = 40
+START_SECONDS, CALL_SECONDS = 10.0, 5.0
 LONGEST_REASON = 1_200
 
 
@@ -56,7 +57,8 @@ def play(at: Workspace, how: str, story: Callable[[McpServers, list[str]], Await
     """Start the hostile server beside an honest one; measure, and ask the honest one at the end."""
 
     async def run() -> T:
-        servers = McpServers(at, {"evil": line(how), "calc": line("honest")})
+        evil = McpServerSettings(command=line(how), start_timeout=START_SECONDS, call_timeout=CALL_SECONDS)
+        servers = McpServers(at, {"evil": evil, "calc": line("honest")})
         try:
             problems = await servers.start_all()
             assert all("\n" not in each and len(each) < LONGEST_REASON for each in problems), problems
@@ -86,33 +88,28 @@ async def ask(tool: Tool, at: Workspace, **arguments: object) -> str:
 
 
 REFUSED = {
-    "notifications": "it sent 20,001 lines within 10 s",
-    "blank lines": "it sent 20,001 lines within 10 s",
-    "progress of 1 MB": r"it sent \d+ lines within 10 s",
+    "notifications": "it sent 10,001 lines within 10 s",
+    "blank lines": "it sent 10,001 lines within 10 s",
+    "progress of 1 MB": r"it sent \d+ MiB within 10 s",
     "deep JSON": "it wrote something else than messages",
     "deep lists": "it wrote something else than messages",
     "deep strings": "it wrote something else than messages",
     "a line of 64 MB": "it sent a line of more than 16 MiB",
     "a line without end": "it sent a line of more than 16 MiB",
-    "a byte a second": "it told no tools within 5 s",
-    "a version of 8 MB": "it speaks version 'v",
+    "a byte a second": "it told no tools within 10 s",
+    "a version of 8 MB": "Unsupported protocol version from the server: v",
     "a refusal of 7 MB": "it refused: no ",
     "a refusal that is none": "it refused: ",
     "questions": r"it does not read what it is sent|it sent \d+ lines within 10 s",
-    "no list": "it told no list of tools",
-    "a list of lists": "it told no list of tools",
-    "a number": "it told no list of tools",
-    "NaN": "it told no list of tools",
+    "no list": "it refused: a result that is none",
+    "a list of lists": "it refused: no list of tools",
+    "a number": "it refused: a result that is none",
+    "NaN": "it refused: no list of tools",
 }
 
 
 @pytest.mark.parametrize(("how", "why"), REFUSED.items())
-def test_a_server_that_floods_at_its_start_is_ended(
-    how: str, why: str, at: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if how == "a byte a second":
-        monkeypatch.setattr(tools.mcp.server_connection, "START_SECONDS", 5.0)
-
+def test_a_server_that_floods_at_its_start_is_ended(how: str, why: str, at: Workspace) -> None:
     async def story(servers: McpServers, problems: list[str]) -> None:
         assert len(problems) == 1
         assert re.match(f"mcp server evil: ({why})", problems[0]), problems
@@ -159,12 +156,7 @@ def test_what_a_server_offers_stays_within_bounds(how: str, count: int, at: Work
 
 
 @pytest.mark.parametrize("how", ATTACKS["call"])
-def test_a_call_that_is_answered_with_an_attack_is_one_result_or_one_line(
-    how: str, at: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if how == "closed output":
-        monkeypatch.setattr(tools.mcp.server_connection, "CALL_SECONDS", 5.0)
-
+def test_a_call_that_is_answered_with_an_attack_is_one_result_or_one_line(how: str, at: Workspace) -> None:
     async def story(servers: McpServers, problems: list[str]) -> None:
         tool = next(each for each in servers.tools if each.name == "mcp__evil__add")
         if how in FAILS:
@@ -183,7 +175,18 @@ def test_a_call_that_is_answered_with_an_attack_is_one_result_or_one_line(
     play(at, how, story)
 
 
-FAILS = ("exit", "closed output", "notifications amid", "null", "text", "list", "a refusal that is long")
+FAILS = (
+    "deep structure",
+    "contents no list",
+    "contents of anything",
+    "exit",
+    "closed output",
+    "notifications amid",
+    "null",
+    "text",
+    "list",
+    "a refusal that is long",
+)
 
 
 def test_a_tool_that_is_another_one_after_a_restart_is_not_called(at: Workspace) -> None:
@@ -194,7 +197,7 @@ def test_a_tool_that_is_another_one_after_a_restart_is_not_called(at: Workspace)
         assert "called add" in await ask(tool, at)
         with pytest.raises(ToolFailure, match="it ended with exit status 0"):
             await ask(tool, at, end=True)
-        with pytest.raises(ToolFailure, match="since its restart add is another tool"):
+        with pytest.raises(ToolFailure, match="add is another tool now"):
             await ask(tool, at)
 
     play(at, "changed", story)

@@ -1,103 +1,92 @@
-"""Connection to one MCP server: lists its tools and calls them."""
+"""One MCP server of a session: started when it is needed, started again when it has ended, its lists kept."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from patchwright.version import VERSION
-from sandbox.process.command_line import CommandLine
-from sandbox.secrets.known_values import register_secrets
-from tools.code.lsp.server_process import ServerGone
 from tools.core.surroundings import Surroundings
-from tools.mcp.stdio_process import McpProcess
+from tools.mcp.descriptions import PromptDescription, ResourceDescription, ToolDescription
+from tools.mcp.questions import Ask
+from tools.mcp.server_place import HttpPlace, ServerPlace
+from tools.mcp.server_settings import CALL_SECONDS, START_SECONDS
+from tools.mcp.stored_sign_in import load_sign_in
+from tools.shell.server_pipes import ServerGone
 
-VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
-"""Protocol versions, the first one is requested; the parts we use are the same in all."""
+if TYPE_CHECKING:
+    from tools.mcp.client.server_link import CallResult, ServerLink
 
-START_SECONDS = 30.0
-"""Time limit until the server has listed its tools: some are first downloaded from a registry."""
+RELIST_SECONDS = 1.0
+"""Between two requests for the lists of a server that says again and again that they have changed."""
 
-CALL_SECONDS = 300.0
-
-MOST_TOOLS = 128
-"""Tools of one server: more would fill the model's window before the first request."""
-
-MOST_PAGES = 32
-
-LONGEST_CURSOR = 4_096
-"""Characters of a cursor, which is sent back."""
-
-MOST_SCHEMA_CHARACTERS = 256 << 10
-"""Of all tools of one server, as JSON: for the same reason."""
-
-DEEPEST_SCHEMA = 64
-"""Levels of one tool's schema: the parsers of some providers end at a hundred."""
-
-LONGEST_TOOL_NAME = 128
-"""Characters that the protocol allows; longer ones would fill the question for approval."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDescription:
-    """One tool, as its server describes it. schema: JSON schema of its arguments"""
-
-    name: str
-    description: str
-    schema: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallResult:
-    """Result of a call. failed: reported by the server"""
-
-    text: str
-    failed: bool
+T = TypeVar("T")
 
 
 class McpServer:
     """One server by its name in the settings.
 
-    tools: from its last start; why: reason that it is not running; "" if it runs or was never started
+    tools, resources, prompts: from its last start, or since it said that they changed
+    why: reason that it is not running; "" if it runs or was never started
+    ask: who can be asked by the server, None for nobody
     """
 
-    def __init__(self, at: Surroundings, name: str, line: CommandLine) -> None:
+    def __init__(
+        self,
+        at: Surroundings,
+        name: str,
+        place: ServerPlace,
+        *,
+        start_seconds: float = START_SECONDS,
+        call_seconds: float = CALL_SECONDS,
+        sign_ins: Path | None = None,
+    ) -> None:
         self.name = name
         self.tools: Sequence[ToolDescription] = ()
+        self.resources: Sequence[ResourceDescription] = ()
+        self.prompts: Sequence[PromptDescription] = ()
         self.why = ""
+        self.ask: Ask | None = None
         self._at = at
-        self._line = line
-        register_secrets(line.environment)
-        self._process: McpProcess | None = None
+        self._place = place
+        self._start_seconds = start_seconds
+        self._call_seconds = call_seconds
+        self._sign_ins = sign_ins
+        self._link: ServerLink | None = None
         self._starting = asyncio.Lock()
+        self._relisting: asyncio.Task[None] | None = None
+        self._has_changed = False
 
     @property
     def alive(self) -> bool:
-        return self._process is not None and self._process.alive
+        return self._link is not None and self._link.is_alive
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it is behind an address, and not a program of ours."""
+        return isinstance(self._place, HttpPlace)
 
     async def start(self) -> None:
-        """Start the server if needed, and list its tools. Raises ServerGone."""
+        """Start the server if needed, and list what it offers. Raises ServerGone."""
         async with self._starting:
             if self.alive:
                 return
             await self.close()
-            self._process = process = McpProcess(self._at)
             try:
-                async with asyncio.timeout(START_SECONDS):
-                    await process.start(self._line)
-                    await self._initialize(process)
-                    self.tools = await self._list_tools(process)
+                async with asyncio.timeout(self._start_seconds):
+                    link = self._link = await self._create_link()
+                    await link.connect()
+                    await self._take_lists(link)
             except TimeoutError:
-                await self._fail_start(f"it told no tools within {START_SECONDS:g} s")
+                await self._fail_start(f"it told no tools within {self._start_seconds:g} s")
             except ServerGone as gone:
                 await self._fail_start(str(gone))
             except asyncio.CancelledError:
-                await process.close()
+                await self.close()
                 raise
             self.why = ""
 
@@ -109,57 +98,69 @@ class McpServer:
     async def call(self, tool: ToolDescription, arguments: Mapping[str, Any]) -> CallResult:
         """Call a tool as it was described; a server that has ended is restarted. Raises ServerGone."""
         await self.start()
-        assert self._process is not None
         if tool not in self.tools:  # what the user approved, and the model read, is another one
-            raise ServerGone(f"since its restart {tool.name} is another tool; a new session takes that one")
-        parameters = {"name": tool.name, "arguments": dict(arguments)}
+            raise ServerGone(f"{tool.name} is another tool now, or none; a new session takes what there is")
+        return await self._use(lambda link: link.call_tool(tool.name, arguments, self._call_seconds))
+
+    async def read_resource(self, uri: str) -> str:
+        """Return the text of a resource. Raises ServerGone."""
+        await self.start()
+        return await self._use(lambda link: link.read_resource(uri, self._call_seconds))
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Return the text of a prompt. Raises ServerGone."""
+        await self.start()
+        return await self._use(lambda link: link.get_prompt(name, arguments, self._call_seconds))
+
+    async def close(self) -> None:
+        """Stop the server; a later call restarts it."""
+        relisting, self._relisting = self._relisting, None
+        if relisting is not None:
+            relisting.cancel()
+            await asyncio.wait([relisting])
+        link, self._link = self._link, None
+        if link is not None:
+            await link.close()
+
+    async def _create_link(self) -> ServerLink:
+        """Return a connection that is not open; the first one imports the SDK, beside all that runs."""
+        module = await asyncio.to_thread(importlib.import_module, "tools.mcp.client.server_link")
+        place = self._place
+        if isinstance(place, HttpPlace):
+            place = replace(place, auth=await load_sign_in(self._sign_ins, self.name, place.url))
+        link: ServerLink = module.ServerLink(
+            self._at, self.name, place, changed=self._note_change, ask=lambda: self.ask
+        )
+        return link
+
+    async def _take_lists(self, link: ServerLink) -> None:
+        """Take the lists of a connection. Raises ServerGone if its tools cannot be listed."""
+        self.tools = await link.list_tools(self._start_seconds)
+        with suppress(ServerGone):  # only its tools are worth a failure
+            self.resources = await link.list_resources(self._start_seconds)
+            self.prompts = await link.list_prompts(self._start_seconds)
+
+    async def _use(self, make: Callable[[ServerLink], Awaitable[T]]) -> T:
+        assert self._link is not None
         try:
-            answer = await self._process.request("tools/call", parameters, CALL_SECONDS)
+            return await make(self._link)
         except ServerGone as gone:
             if not self.alive:
                 self.why = str(gone)
             raise
-        if not isinstance(answer, Mapping):
-            raise ServerGone("it answered with something that is no result")
-        return CallResult(text=_format_contents(answer), failed=answer.get("isError") is True)
 
-    async def close(self) -> None:
-        """Stop the server; a later call restarts it."""
-        process, self._process = self._process, None
-        if process is not None:
-            await process.close()
+    def _note_change(self) -> None:
+        """Have the lists requested again: calls compare tools with those that were approved."""
+        self._has_changed = True
+        if self._relisting is None or self._relisting.done():
+            self._relisting = asyncio.create_task(self._relist())
 
-    async def _initialize(self, process: McpProcess) -> None:
-        wanted = {
-            "protocolVersion": VERSIONS[0],
-            "capabilities": {"roots": {}},
-            "clientInfo": {"name": "patchwright", "version": VERSION},
-        }
-        answer = await process.request("initialize", wanted, START_SECONDS)
-        version = answer.get("protocolVersion") if isinstance(answer, Mapping) else None
-        if version not in VERSIONS:
-            raise ServerGone(f"it speaks version {version!r:.60} of the protocol, which is not known here")
-        process.notify("notifications/initialized")
-
-    async def _list_tools(self, process: McpProcess) -> list[ToolDescription]:
-        found: dict[str, ToolDescription] = {}
-        cursor = None
-        size = 0
-        for _ in range(MOST_PAGES):
-            page = await process.request("tools/list", {"cursor": cursor} if cursor else {}, START_SECONDS)
-            if not isinstance(page, Mapping) or not isinstance(page.get("tools"), list):
-                raise ServerGone("it told no list of tools")
-            for each in page["tools"]:
-                if (tool := _parse_tool(each)) is None:
-                    continue
-                size += len(json.dumps(tool.schema))
-                if len(found) == MOST_TOOLS or size > MOST_SCHEMA_CHARACTERS:
-                    return list(found.values())
-                found[tool.name] = tool
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str) or not 0 < len(cursor) <= LONGEST_CURSOR:
-                break
-        return list(found.values())
+    async def _relist(self) -> None:
+        while self._has_changed and (link := self._link) is not None and link.is_alive:
+            self._has_changed = False
+            with suppress(ServerGone):
+                await self._take_lists(link)
+            await asyncio.sleep(RELIST_SECONDS)
 
     async def _fail_start(self, why: str) -> None:
         self.why = why
@@ -167,64 +168,4 @@ class McpServer:
         raise ServerGone(why)
 
 
-def _parse_tool(tool: object) -> ToolDescription | None:
-    if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
-        return None
-    name = tool["name"]
-    if not 0 < len(name) <= LONGEST_TOOL_NAME:
-        return None
-    return ToolDescription(
-        name=_replace_surrogates(name),
-        description=_replace_surrogates(str(tool.get("description") or tool.get("title") or "")),
-        schema={"properties": {}, **_parse_schema(tool.get("inputSchema")), "type": "object"},
-    )
-
-
-def _parse_schema(schema: object) -> dict[str, Any]:
-    """Return the schema of a tool's arguments; an empty one, which allows all, if it would spoil every request."""
-    if not isinstance(schema, Mapping):
-        return {}
-    shape = {key: each for key, each in schema.items() if key != "$schema"}
-    properties, required = shape.get("properties", {}), shape.get("required", [])
-    if not isinstance(properties, Mapping) or not all(
-        isinstance(each, dict | bool) for each in properties.values()
-    ):
-        return {}
-    if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
-        return {}
-    try:
-        text = json.dumps(shape, ensure_ascii=False)
-    except RecursionError:
-        return {}
-    depth = max(accumulate((character in "{[") - (character in "}]") for character in text))
-    return shape if depth <= DEEPEST_SCHEMA and text == _replace_surrogates(text) else {}
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace halves of characters, which JSON can spell and no file or request can hold."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _format_contents(answer: Mapping[str, Any]) -> str:
-    """Return the contents as text; other kinds are only mentioned."""
-    parts: list[str] = []
-    contents = answer.get("content")
-    for each in contents if isinstance(contents, list) else ():
-        if not isinstance(each, Mapping):
-            continue
-        resource = each.get("resource")
-        match each.get("type"):
-            case "text":
-                parts.append(str(each.get("text", "")))
-            case "resource" if isinstance(resource, Mapping) and "text" in resource:
-                parts.append(f"{resource.get('uri', '')}:\n{resource['text']}")
-            case "resource_link":
-                parts.append(f"{each.get('name', '')}: {each.get('uri', '')}")
-            case kind:
-                parts.append(f"({kind}, {each.get('mimeType', 'of no named type')}: not shown)")
-    if not parts and "structuredContent" in answer:
-        try:
-            parts.append(json.dumps(answer["structuredContent"], ensure_ascii=False))
-        except RecursionError:
-            parts.append("(nested too deeply: not shown)")
-    return _replace_surrogates("\n".join(parts))
+__all__ = ["McpServer", "ServerGone"]

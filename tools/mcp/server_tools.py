@@ -7,18 +7,21 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sandbox.policy.effects import Effect
-from sandbox.process.command_line import CommandLine, parse_command_line
-from tools.code.lsp.server_process import ServerGone
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import Tool
 from tools.core.surroundings import Surroundings
 from tools.core.untrusted_output import enclose_in_tag
 from tools.core.workspace import Workspace
-from tools.mcp.server_connection import McpServer, ToolDescription
+from tools.mcp.descriptions import ToolDescription
+from tools.mcp.questions import Ask
+from tools.mcp.server_connection import McpServer
+from tools.mcp.server_place import ServerPlace, find_place
 from tools.mcp.server_settings import ServerSetting, normalize_server
+from tools.shell.server_pipes import ServerGone
 
 LONGEST_NAME = 64
 """Characters of a tool's name that every provider accepts."""
@@ -30,18 +33,33 @@ class McpServers:
     """MCP servers of a session.
 
     settings: entries by name, from the user's settings; more: name → parsed line, of plugins
+    sign_ins: folder of stored sign-ins
     """
 
     def __init__(
-        self, at: Surroundings, settings: Mapping[str, ServerSetting], more: Mapping[str, CommandLine] = {}
+        self,
+        at: Surroundings,
+        settings: Mapping[str, ServerSetting],
+        more: Mapping[str, ServerPlace] = {},
+        sign_ins: Path | None = None,
     ) -> None:
-        entries = {name: normalize_server(each) for name, each in settings.items()}
-        lines = {
-            **more,
-            **{name: parse_command_line(each.command) for name, each in entries.items() if each.command},
-        }
-        self._servers = {name: McpServer(at, name, line) for name, line in lines.items()}
+        self._servers = {name: McpServer(at, name, place) for name, place in more.items()}
+        for name, setting in settings.items():
+            entry = normalize_server(setting)
+            self._servers[name] = McpServer(
+                at,
+                name,
+                find_place(entry),
+                start_seconds=entry.start_timeout,
+                call_seconds=entry.call_timeout,
+                sign_ins=sign_ins,
+            )
         self._joined = False
+
+    def let_ask(self, ask: Ask) -> None:
+        """Let the servers ask the person in front of the session."""
+        for each in self:
+            each.ask = ask
 
     def __iter__(self) -> Iterator[McpServer]:
         return iter(self._servers.values())

@@ -109,7 +109,7 @@ async def web_search(query: str, *, at: Workspace) -> Observation:
 
 
 async def _ask_server(query: str, at: Workspace) -> Observation:
-    from tools.code.lsp.server_process import ServerGone
+    from tools.shell.server_pipes import ServerGone
 
     servers: McpServers | None = at.facts.get(MCP_SERVERS)
     name, _, tool_name = at.settings.web.search_tool.partition(".")

@@ -84,7 +84,11 @@ def main() -> None:
             continue
         if method == "initialize":
             version = "1999-01-01" if HOW == "old" else parameters["protocolVersion"]
-            send(id=number, result={"protocolVersion": version, "capabilities": {"tools": {}}})
+            about = {"name": "calc", "version": "1"}
+            send(
+                id=number,
+                result={"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about},
+            )
         elif method == "tools/list":
             first, page = int(parameters.get("cursor", 0)), 60 if HOW == "many" else 1
             more = {"nextCursor": str(first + page)} if first + page < len(TOOLS) else {}

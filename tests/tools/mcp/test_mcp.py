@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-import tools.mcp.server_connection
 from sandbox.policy.decision import Approval, Mode, Policy
 from sandbox.policy.rules import Rules, parse_rule
 from sandbox.secrets.redaction import MARKER, redact
@@ -20,6 +19,7 @@ from tests.tools.workspaces import workspace
 from tools.core.action import ToolFailure
 from tools.core.registry import Tool
 from tools.core.workspace import Workspace
+from tools.mcp.server_settings import McpServerSettings, ServerSetting
 from tools.mcp.server_tools import McpServers
 
 pytestmark = pytest.mark.slow
@@ -41,11 +41,13 @@ def at(tmp_path: Path) -> Workspace:
     return workspace(tmp_path, {"server.py": SERVER.read_text()})
 
 
-def played(at: Workspace, commands: dict[str, str], story: Callable[[McpServers], Awaitable[Told]]) -> Told:
+def played(
+    at: Workspace, settings: Mapping[str, ServerSetting], story: Callable[[McpServers], Awaitable[Told]]
+) -> Told:
     """What a story tells that is played with these servers, which end with it."""
 
     async def run() -> Told:
-        servers = McpServers(at, commands)
+        servers = McpServers(at, settings)
         try:
             return await story(servers)
         finally:
@@ -93,18 +95,15 @@ def test_tools_are_offered_called_and_what_they_say_is_kept_apart(at: Workspace)
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (line("old"), "it speaks version '1999-01-01' of the protocol, which is not known here"),
+        (line("old"), "Unsupported protocol version from the server: 1999-01-01"),
         (line("noise"), "it wrote something else than messages to its standard output"),
         ("no-such-program-at-all", "the program cannot be started"),
         (f"{PYTHON} -c pass", "it ended with exit status 0"),
-        (line("deaf"), "it told no tools within 1 s"),
+        (line("deaf"), "it told no tools within 3 s"),
     ],
 )
-def test_a_broken_server_is_told_of_and_the_others_are_there(
-    command: str, why: str, at: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if "deaf" in command:
-        monkeypatch.setattr(tools.mcp.server_connection, "START_SECONDS", 1.0)
+def test_a_broken_server_is_told_of_and_the_others_are_there(command: str, why: str, at: Workspace) -> None:
+    entry = McpServerSettings(command=command, start_timeout=3.0 if "deaf" in command else 30.0)
 
     async def story(servers: McpServers) -> None:
         problems = await servers.start_all()
@@ -113,7 +112,7 @@ def test_a_broken_server_is_told_of_and_the_others_are_there(
         assert broken is not None
         assert (broken.alive, broken.why) == (False, why)
 
-    played(at, {"broken": command}, story)
+    played(at, {"broken": entry}, story)
 
 
 def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> None:

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tools.code.lsp.language_server import Diagnostic
-from tools.code.lsp.server_process import ServerGone
 from tools.core.text import clip
+from tools.shell.server_pipes import ServerGone
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace

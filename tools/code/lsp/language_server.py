@@ -11,8 +11,9 @@ from typing import Any
 from sandbox.process.command_line import CommandLine
 from sandbox.secrets.known_values import register_secrets
 from tools.code.lsp.positions import Place, build_uri, count_letters, count_utf16_units, uri_to_path
-from tools.code.lsp.server_process import ServerGone, ServerProcess
+from tools.code.lsp.server_process import ServerProcess
 from tools.core.surroundings import Surroundings
+from tools.shell.server_pipes import ServerGone
 
 START = 30.0
 """Seconds for startup: large programs load large libraries."""

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from sandbox.errors import UserError
 from tools.code.lsp.positions import resolve_position, uri_to_path
-from tools.code.lsp.server_process import ServerGone
 from tools.core.action import Observation, ToolFailure
 from tools.core.registry import tool
 from tools.core.workspace import Workspace
+from tools.shell.server_pipes import ServerGone
 
 if TYPE_CHECKING:
     from tools.code.index.code_index import Index

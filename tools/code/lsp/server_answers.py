@@ -6,9 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from tools.code.lsp.positions import Place
-from tools.code.lsp.server_process import ServerGone
 from tools.code.lsp.server_questions import ACTIONS, AskIndex, NamedPlace, build_uses, resolve_target
 from tools.core.text import clip, format_count
+from tools.shell.server_pipes import ServerGone
 
 if TYPE_CHECKING:
     from tools.code.index.code_index import Index

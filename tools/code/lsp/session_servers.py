@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sandbox.process.command_line import parse_command_line
 from tools.code.languages import match_languages
 from tools.code.lsp.language_server import Server
-from tools.code.lsp.server_process import ServerGone
+from tools.shell.server_pipes import ServerGone
 
 if TYPE_CHECKING:
     from tools.core.surroundings import Surroundings

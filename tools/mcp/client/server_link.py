@@ -1,0 +1,353 @@
+"""One connection to a server: the SDK's client in a task of its own, in which its scopes begin and end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from mcp import MCPError
+from mcp.client import Client, ClientRequestContext, IncomingMessage
+from mcp.client._input_required import run_input_required_driver
+from mcp.client.subscriptions import SubscriptionLost
+from mcp_types import (
+    HEADER_MISMATCH,
+    CallToolResult,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    Implementation,
+    InputRequest,
+    InputRequiredResult,
+    InputResponse,
+    InputResponses,
+    ListRootsResult,
+    PromptListChangedNotification,
+    ResourceListChangedNotification,
+    Root,
+    ToolListChangedNotification,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import FileUrl
+
+from patchwright.version import VERSION
+from tools.core.surroundings import Surroundings
+from tools.mcp.client.contents import format_prompt, format_resource, format_result
+from tools.mcp.client.failures import describe_failure
+from tools.mcp.client.http_transport import HttpTransport
+from tools.mcp.client.message_bounds import MessageBounds
+from tools.mcp.client.stdio_transport import StdioTransport
+from tools.mcp.descriptions import MOST_TOOLS, PromptDescription, ResourceDescription, ToolDescription
+from tools.mcp.questions import Ask, ask_form, ask_to_open
+from tools.mcp.server_place import HttpPlace, ServerPlace
+from tools.mcp.time_limit import TimeLimit
+from tools.shell.server_pipes import ServerGone
+
+MOST_PAGES = 32
+CLOSE_SECONDS = 3.0
+"""Time for a server to end; behind it the connection is cut."""
+
+T = TypeVar("T")
+
+for _name in ("mcp", "client", "httpx2", "httpcore2"):
+    # Their warnings quote servers, and would be printed: no other handler is installed.
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+    logging.getLogger(_name).propagate = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """Result of a call. failed: reported by the server"""
+
+    text: str
+    failed: bool
+
+
+class ServerLink:
+    """A connection, made by `connect`. All its methods raise ServerGone.
+
+    changed: called when the server's lists have changed; ask: returns who can be asked, None for nobody
+    """
+
+    def __init__(
+        self,
+        at: Surroundings,
+        name: str,
+        place: ServerPlace,
+        *,
+        changed: Callable[[], None],
+        ask: Callable[[], Ask | None],
+    ) -> None:
+        self._at = at
+        self._name = name
+        self._changed = changed
+        self._ask = ask
+        self._bounds = MessageBounds()
+        self._transport = self._create_transport(place)
+        self._stop = asyncio.Event()
+        self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._serving: asyncio.Task[None] | None = None
+        self._limits: set[TimeLimit] = set()
+
+    @property
+    def is_alive(self) -> bool:
+        return self._serving is not None and not self._serving.done() and not self._bounds.problem
+
+    async def connect(self) -> None:
+        """Connect and agree on a revision of the protocol."""
+        self._serving = asyncio.create_task(self._serve())
+        await asyncio.shield(self._ready)
+
+    async def close(self) -> None:
+        """End the connection, and a program at its other end; safe to call twice."""
+        self._stop.set()
+        if self._serving is None:
+            return
+        await asyncio.wait([self._serving], timeout=CLOSE_SECONDS)
+        if not self._serving.done():
+            self._serving.cancel()
+            await asyncio.wait([self._serving])
+        if self._ready.done() and not self._ready.cancelled():
+            self._ready.exception()  # retrieved: nobody may have waited for it
+
+    async def list_tools(self, seconds: float) -> list[ToolDescription]:
+        """Return the tools of all pages."""
+
+        async def list_page(client: Client, cursor: str | None) -> tuple[list[ToolDescription], str | None]:
+            page = await client.list_tools(cursor=cursor, cache_mode="refresh")
+            tools = [
+                ToolDescription(name=each.name, description=each.description or "", schema=each.input_schema)
+                for each in page.tools
+            ]
+            return tools, page.next_cursor
+
+        found: dict[str, ToolDescription] = {}
+        for each in await self._list(list_page, seconds):
+            found[each.name] = each
+        return list(found.values())[:MOST_TOOLS]
+
+    async def list_resources(self, seconds: float) -> list[ResourceDescription]:
+        """Return the resources of all pages, none where the server has no resources."""
+        if not self._offers("resources"):
+            return []
+
+        async def list_page(
+            client: Client, cursor: str | None
+        ) -> tuple[list[ResourceDescription], str | None]:
+            page = await client.list_resources(cursor=cursor)
+            return [
+                ResourceDescription(uri=str(each.uri), name=each.name, description=each.description or "")
+                for each in page.resources
+            ], page.next_cursor
+
+        return await self._list(list_page, seconds)
+
+    async def list_prompts(self, seconds: float) -> list[PromptDescription]:
+        """Return the prompts of all pages, none where the server has no prompts."""
+        if not self._offers("prompts"):
+            return []
+
+        async def list_page(client: Client, cursor: str | None) -> tuple[list[PromptDescription], str | None]:
+            page = await client.list_prompts(cursor=cursor)
+            return [
+                PromptDescription(
+                    name=each.name,
+                    description=each.description or "",
+                    arguments={given.name: bool(given.required) for given in each.arguments or ()},
+                )
+                for each in page.prompts
+            ], page.next_cursor
+
+        return await self._list(list_page, seconds)
+
+    async def call_tool(self, name: str, arguments: Mapping[str, Any], seconds: float) -> CallResult:
+        """Call a tool; questions of the server in between stop the clock."""
+
+        async def call(client: Client) -> CallToolResult:
+            async def send(
+                responses: InputResponses | None, state: str | None
+            ) -> CallToolResult | InputRequiredResult:
+                return await client.session.call_tool(
+                    name,
+                    dict(arguments),
+                    progress_callback=self._show_progress,
+                    input_responses=responses,
+                    request_state=state,
+                    allow_input_required=True,
+                )
+
+            return await self._resolve_input(client, await send(None, None), send)
+
+        result = await self.run(call, seconds)
+        return CallResult(text=format_result(result), failed=bool(result.is_error))
+
+    async def read_resource(self, uri: str, seconds: float) -> str:
+        """Return the text of a resource."""
+
+        async def read(client: Client) -> str:
+            return format_resource(await client.read_resource(uri))
+
+        return await self.run(read, seconds)
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str], seconds: float) -> str:
+        """Return the text of a prompt."""
+
+        async def get(client: Client) -> str:
+            return format_prompt(await client.get_prompt(name, dict(arguments)))
+
+        return await self.run(get, seconds)
+
+    async def run(self, make: Callable[[Client], Awaitable[T]], seconds: float) -> T:
+        """Run requests within a time limit; cancelled ones are cancelled at the server, too."""
+        client = await asyncio.shield(self._ready)
+        try:
+            async with TimeLimit(seconds) as limit:
+                self._limits.add(limit)
+                try:
+                    return await make(client)
+                finally:
+                    self._limits.discard(limit)
+        except TimeoutError:
+            raise ServerGone(f"it did not answer within {seconds:g} s") from None
+        except asyncio.CancelledError:
+            raise
+        except ServerGone:
+            raise
+        except Exception as error:
+            if isinstance(error, MCPError) and error.code == HEADER_MISMATCH:
+                self._changed()
+            raise ServerGone(self._describe(error)) from None
+
+    async def _serve(self) -> None:
+        """Hold the connection until it is closed, or fails."""
+        client = Client(
+            self._transport,
+            client_info=Implementation(name="patchwright", version=VERSION),
+            list_roots_callback=self._list_roots,
+            elicitation_callback=self._elicit,
+            message_handler=self._handle_message,
+        )
+        try:
+            async with client:
+                self._ready.set_result(client)
+                await self._follow_changes(client)
+                await self._stop.wait()
+        except asyncio.CancelledError:
+            self._fail(ServerGone("it was ended"))
+            raise
+        except ServerGone as gone:
+            self._fail(gone)
+        except (Exception, BaseExceptionGroup) as error:
+            self._fail(ServerGone(self._describe(error)))
+
+    def _fail(self, gone: ServerGone) -> None:
+        self._bounds.fail(str(gone))
+        if not self._ready.done():
+            self._ready.set_exception(gone)
+
+    def _describe(self, error: BaseException) -> str:
+        status = self._transport.status if isinstance(self._transport, HttpTransport) else 0
+        return describe_failure(error, server=self._name, problem=self._bounds.problem, status=status)
+
+    def _create_transport(self, place: ServerPlace) -> StdioTransport | HttpTransport:
+        if isinstance(place, HttpPlace):
+            return HttpTransport(place.url, place.headers, place.auth, self._bounds)
+        return StdioTransport(self._at, place, self._bounds)
+
+    def _offers(self, feature: str) -> bool:
+        client = self._ready.result() if self._ready.done() else None
+        return client is not None and getattr(client.server_capabilities, feature, None) is not None
+
+    async def _list(
+        self, list_page: Callable[[Client, str | None], Awaitable[tuple[list[T], str | None]]], seconds: float
+    ) -> list[T]:
+        async def list_all(client: Client) -> list[T]:
+            found: list[T] = []
+            cursor: str | None = None
+            for _ in range(MOST_PAGES):
+                page, cursor = await list_page(client, cursor)
+                found += page
+                if cursor is None:
+                    break
+            return found
+
+        return await self.run(list_all, seconds)
+
+    async def _resolve_input(
+        self,
+        client: Client,
+        first: CallToolResult | InputRequiredResult,
+        retry: Callable[[InputResponses | None, str | None], Awaitable[CallToolResult | InputRequiredResult]],
+    ) -> CallToolResult:
+        """Answer what the server needs for a result (`input_required`), by the same functions as its own requests."""
+        if not isinstance(first, InputRequiredResult):
+            return first
+
+        async def answer(key: str, request: InputRequest) -> InputResponse | ErrorData:
+            context = ClientRequestContext(session=client.session, request_id=key)
+            return await client.session.dispatch_input_request(context, request)
+
+        result: CallToolResult = await run_input_required_driver(first, dispatch=answer, retry=retry)
+        return result
+
+    async def _follow_changes(self, client: Client) -> None:
+        """Subscribe to changes of the lists, where the revision has subscriptions."""
+        offered = client.server_capabilities
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            return
+        tools, prompts, resources = (
+            bool(each and each.list_changed) for each in (offered.tools, offered.prompts, offered.resources)
+        )
+        if not (tools or prompts or resources):
+            return
+        with suppress(MCPError, SubscriptionLost):  # lists stay as they are until a restart
+            async with client.listen(
+                tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources
+            ) as subscription:
+                listening = asyncio.create_task(self._read_changes(subscription))
+                try:
+                    await self._stop.wait()
+                finally:
+                    listening.cancel()
+                    await asyncio.wait([listening])
+
+    async def _read_changes(self, subscription: Any) -> None:
+        with suppress(SubscriptionLost):
+            async for _ in subscription:
+                self._changed()
+
+    async def _handle_message(self, message: IncomingMessage) -> None:
+        lists = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
+        if isinstance(message, lists):
+            self._changed()
+
+    async def _list_roots(self, context: ClientRequestContext) -> ListRootsResult:
+        """Name the workspace, the only root."""
+        root = self._at.root
+        return ListRootsResult(roots=[Root(uri=FileUrl(root.as_uri()), name=root.name)])
+
+    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        """Ask the person; decline where nobody is there."""
+        ask = self._ask()
+        if ask is None:
+            return ElicitResult(action="decline")
+        for each in self._limits:
+            each.pause()
+        try:
+            if isinstance(params, ElicitRequestFormParams):
+                content = await ask_form(ask, self._name, params.message, params.requested_schema)
+                return ElicitResult(action="decline" if content is None else "accept", content=content)
+            is_opened = await ask_to_open(ask, self._name, params.message, params.url)
+            return ElicitResult(action="accept" if is_opened else "decline")
+        finally:
+            for each in self._limits:
+                each.resume()
+
+    async def _show_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        text = " ".join((message or "")[:200].split())
+        self._at.progress(f"{text} ({share})" if text else share)
