@@ -44,6 +44,7 @@ COMING_FROM = CHECKOUT / "docs/coming-from.md"
 COMMANDS = CHECKOUT / "docs/commands.md"
 SKILLS = CHECKOUT / "docs/skills.md"
 OFFLINE = CHECKOUT / "docs/offline.md"
+MCP = CHECKOUT / "docs/mcp.md"
 CONTEXT = CHECKOUT / "docs/context.md"
 
 PAGES = (
@@ -64,6 +65,7 @@ PAGES = (
     COMMANDS,
     SKILLS,
     OFFLINE,
+    MCP,
 )
 
 NOT_RUN_HERE = {"make demo", "make test", "pipx install .", "export OPENAI_API_KEY=…", "patchwright"}
@@ -91,6 +93,7 @@ ENDS = {
     "agents": {0},
     "skill": {0},
     "plugin": {0},
+    "mcp": {0, 3, 6},
     "import": {3},
     "agent-hooks": {0},
     "symbols": {0},

@@ -54,6 +54,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "config.agent_hooks": ("agent-hooks",),
     "config.plugin": ("plugin",),
     "config.strategies": ("strategies",),
+    "mcp.mcp": ("mcp",),
     "config.config": ("config", "completion", "schema"),
 }
 """Modules of this folder and the commands that each declares."""
@@ -64,7 +65,7 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
-    "Project": "init import doctor demo config rules agents skill agent-hooks plugin strategies trust completion",
+    "Project": "init import doctor demo config rules agents skill agent-hooks plugin mcp strategies trust completion",
     "Expert": "apply kernel functions policy context replay schema",
 }
 """Commands by heading, in the order of `patchwright --help`."""

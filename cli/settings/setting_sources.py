@@ -77,10 +77,36 @@ def store_setting(home: Home, key: str, text: str) -> Path:
     text: a TOML value; bare words are taken as text. Raises UserError if the key or the value is invalid, and
     then the file is unchanged.
     """
+    return _set_in_file(home.config / FILE, key, text)
+
+
+def store_project_setting(root: Path, key: str, text: str) -> Path:
+    """Set a key in the project's file, as `store_setting` does in the user's. Raises UserError."""
+    return _set_in_file(_require_project_file(root), key, text)
+
+
+def unset_setting(home: Home, key: str) -> Path:
+    """Remove a key from the user's file, so that its built-in value applies. Raises UserError if it is not there."""
+    return _unset_in_file(home.config / FILE, key)
+
+
+def unset_project_setting(root: Path, key: str) -> Path:
+    """Remove a key from the project's file. Raises UserError if it is not there."""
+    return _unset_in_file(_require_project_file(root), key)
+
+
+def _require_project_file(root: Path) -> Path:
+    """Return the project's file, which is written only where it is: a repository's link leads anywhere."""
+    path = root / PROJECT_FILE
+    if path.is_symlink():
+        raise UserError(Fault.CONFIGURATION, f"{str(path)!r} is a link: change the file that it names")
+    return path
+
+
+def _set_in_file(path: Path, key: str, text: str) -> Path:
     import tomlkit
 
     _check_known_key(key)
-    path = home.config / FILE
     document = _read_document(path)
     table: Any = document
     *tables, name = key.split(".")
@@ -92,11 +118,9 @@ def store_setting(home: Home, key: str, text: str) -> Path:
     return _write_document(path, tomlkit.dumps(document))
 
 
-def unset_setting(home: Home, key: str) -> Path:
-    """Remove a key from the user's file, so that its built-in value applies. Raises UserError if it is not there."""
+def _unset_in_file(path: Path, key: str) -> Path:
     import tomlkit
 
-    path = home.config / FILE
     document = _read_document(path)
     table: Any = document
     *tables, name = key.split(".")
@@ -134,7 +158,8 @@ def _write_document(path: Path, text: str) -> Path:
 
     A link (into a folder of dotfiles, say) stays one: its target is replaced, with its permissions.
     """
-    make_private_folder(path.parent)
+    if path.name == FILE:
+        make_private_folder(path.parent)
     target = Path(os.path.realpath(path))
     draft = target.with_name(f".{path.name}.{os.getpid()}")
     try:

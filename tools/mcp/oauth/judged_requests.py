@@ -8,7 +8,7 @@ import httpx2
 
 from sandbox.network.tls_context import create_tls_context
 from tools.mcp.oauth.addresses import check_address, check_reach, get_origin, is_loopback
-from tools.mcp.oauth.sign_in_error import SignInError
+from tools.mcp.oauth.sign_in_error import SignInError, UnreachableError
 
 MOST_BYTES = 1 << 20
 """Bytes of an answer: metadata and tokens are a few kilobytes."""
@@ -37,9 +37,9 @@ class JudgedRequests:
                         return response
                     request = follow
         except TimeoutError:
-            raise SignInError(f"{host} did not answer within {SECONDS:g} s") from None
+            raise UnreachableError(f"{host} did not answer within {SECONDS:g} s") from None
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise SignInError(f"{host}: {str(error) or type(error).__name__}") from None
+            raise UnreachableError(f"{host}: {str(error) or type(error).__name__}") from None
         raise SignInError(f"{host}: more than {MOST_REDIRECTS} redirects")
 
     async def _send_once(self, request: httpx2.Request, reads_body: bool) -> httpx2.Response:

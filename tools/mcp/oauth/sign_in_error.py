@@ -18,3 +18,11 @@ class SignInNeededError(SignInError):
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(f"{reason}: patchwright mcp login {name}")
+
+
+class UnreachableError(SignInError):
+    """No answer came from a server, or none in time."""
+
+
+class NoSignInAskedError(SignInError):
+    """The server answers without a sign-in."""

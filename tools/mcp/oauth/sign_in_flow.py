@@ -29,7 +29,7 @@ from tools.mcp.oauth.judged_requests import JudgedRequests
 from tools.mcp.oauth.metadata_checks import check_challenge, check_metadata, choose_auth_method
 from tools.mcp.oauth.redirect_listener import RedirectListener, listen_for_redirect
 from tools.mcp.oauth.sign_in import SignIn
-from tools.mcp.oauth.sign_in_error import SignInError
+from tools.mcp.oauth.sign_in_error import NoSignInAskedError, SignInError
 from tools.mcp.oauth.token_store import TokenStore
 
 SECONDS = 300.0
@@ -37,10 +37,6 @@ SECONDS = 300.0
 
 PROTOCOL_VERSION = "2025-06-18"
 """In the request that a server answers by asking for a sign-in; every later server knows it, too."""
-
-
-class NoSignInAskedError(SignInError):
-    """The server answers without a sign-in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,15 +32,18 @@ class TokenStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def read(self, name: str, url: str) -> SignIn | None:
-        """Return the sign-in of a server; None without one, and where the name had another address."""
+    def read(self, name: str, url: str = "") -> SignIn | None:
+        """Return the sign-in of a server; None without one, and where the name had another address than `url`.
+
+        url: "" for any, where nothing is sent to it
+        """
         try:
             content = (self.folder / f"{name}.json").read_bytes()
         except OSError:
             content = b""
         kept = [parse_record(each, name) for each in (content, read_entry(name)) if each]
         found = max((each for each in kept if each is not None), key=lambda each: each.saved_at, default=None)
-        return redact_tokens(found) if found is not None and found.url == url else None
+        return redact_tokens(found) if found is not None and url in ("", found.url) else None
 
     def save(self, sign_in: SignIn) -> SignIn:
         """Store a sign-in in place of the server's older one; return it. Raises UserError."""

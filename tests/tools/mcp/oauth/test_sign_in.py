@@ -19,7 +19,7 @@ from sandbox.secrets.redaction import redact
 from tests.support.oauth_server import SCOPE, OAuthServer, run_oauth_server
 from tools.mcp.oauth.sign_in import SignIn
 from tools.mcp.oauth.sign_in_error import SignInError, SignInNeededError
-from tools.mcp.oauth.sign_in_flow import NoSignInAskedError, SignInRequest, sign_in
+from tools.mcp.oauth.sign_in_flow import SignInRequest, sign_in
 from tools.mcp.oauth.stored_auth import load_auth
 from tools.mcp.oauth.token_refresh import revoke_tokens
 from tools.mcp.oauth.token_store import TokenStore
@@ -302,7 +302,6 @@ def test_a_sign_in_ends_by_its_limit_and_a_server_that_asks_for_none_is_told(
         asyncio.run(
             sign_in(SignInRequest(name="t", url="http://192.0.2.1/mcp", folder=tmp_path, open_page=wait))
         )
-    assert issubclass(NoSignInAskedError, SignInError)
 
 
 def test_two_sign_ins_at_once_end_each_with_its_own_tokens(server: OAuthServer, tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""`patchwright mcp`: servers of the Model Context Protocol."""

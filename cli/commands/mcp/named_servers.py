@@ -1,0 +1,61 @@
+"""MCP servers by name: those of the user's settings, and of the project's where the user trusts it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.app_dirs import Home
+from cli.settings.layers import load_settings
+from cli.settings.settings_files import FILE, PROJECT_FILE, locate_setting, read_settings_file
+from sandbox.errors import Fault, UserError
+from tools.mcp.server_settings import McpServerSettings, normalize_server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedServer:
+    """One server. source: the file, and the line in it, that names it"""
+
+    name: str
+    settings: McpServerSettings
+    source: str
+
+    @property
+    def transport(self) -> str:
+        return "http" if self.settings.url else "stdio"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedServers:
+    """All servers here. left: why the project's are not among them, "" if they are"""
+
+    servers: tuple[NamedServer, ...]
+    left: str = ""
+
+
+def find_servers(home: Home, root: Path) -> NamedServers:
+    """Return the servers that a session at `root` would use. Raises UserError for invalid settings."""
+    left, place = "", root / PROJECT_FILE
+    try:
+        settings = load_settings(home, root, {})
+        project = read_settings_file(place).get("mcp", {})
+    except UserError as error:
+        settings = load_settings(home, None, {})  # raises again if it is the user's own
+        left, project = error.message, {}
+    found = []
+    for name, setting in settings.session.tools.mcp.items():
+        file = place if name in project else home.config / FILE
+        source = locate_setting(file, f"mcp.{name}")
+        found.append(NamedServer(name=name, settings=normalize_server(setting), source=source))
+    return NamedServers(servers=tuple(found), left=left)
+
+
+def require_server(home: Home, root: Path, name: str) -> NamedServer:
+    """Return the server of a name. Raises UserError without one."""
+    found = find_servers(home, root)
+    for each in found.servers:
+        if each.name == name:
+            return each
+    names = ", ".join(each.name for each in found.servers) or "none"
+    hint = f"Servers: {names}. To name one: patchwright mcp add {name} …"
+    raise UserError(Fault.CONFIGURATION, f"no MCP server {name!r}", found.left or hint)
