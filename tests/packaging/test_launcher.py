@@ -15,6 +15,9 @@ CHECKOUT = Path(__file__).parents[2]
 HEAVY = {
     "acp",
     "litellm",
+    "mcp",
+    "starlette",
+    "uvicorn",
     "git",
     "prompt_toolkit",
     "tree_sitter",

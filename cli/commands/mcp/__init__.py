@@ -1,1 +1,1 @@
-"""`patchwright mcp`: servers of the Model Context Protocol."""
+"""`patchwright mcp`: the Model Context Protocol."""

@@ -1,4 +1,4 @@
-"""`patchwright mcp`: name, list and remove MCP servers, and sign in to those behind an address."""
+"""`patchwright mcp`: name MCP servers, sign in to those behind an address, and be one for other agents."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cli.commands.mcp import serve
 from cli.commands.options import Folder
 
 
@@ -27,6 +28,7 @@ def add(app: typer.Typer) -> None:
     mcp_app.command()(remove)
     mcp_app.command()(login)
     mcp_app.command()(logout)
+    serve.add(mcp_app)
 
 
 mcp_app = typer.Typer(rich_markup_mode=None, help="Servers of the Model Context Protocol.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -23,10 +23,6 @@ from cli.commands.options import (
     Tests,
     collect_flags,
 )
-
-if TYPE_CHECKING:
-    import logging
-
 
 THREADS = 64
 """Threads for files and snapshots: sessions that wait for a lock must not keep others from releasing it."""
@@ -80,12 +76,13 @@ def serve_client(folder: Path, flags: Mapping[str, Any], *, commit: bool) -> int
 
     from agent.workspace_root import resolve_folder
     from cli.commands.run.final_event import list_end_signals
+    from cli.protocols.one_line_log import log_on_one_line
 
     os.chdir(resolve_folder(folder))
     # Only messages go to the client: what any part of the program prints goes to standard error.
     output = os.dup(1)
     os.dup2(2, 1)
-    _log_on_one_line()
+    log_on_one_line("acp")
 
     async def serve() -> None:
         from agent.app_dirs import Home
@@ -105,19 +102,3 @@ def serve_client(folder: Path, flags: Mapping[str, Any], *, commit: bool) -> int
     except asyncio.CancelledError:
         return 128 + int(signal.SIGINT)
     return 0
-
-
-def _log_on_one_line() -> None:
-    """Print what the protocol's package logs as a line each, without a traceback."""
-    import logging
-
-    from cli.output.standard_streams import write_error
-    from sandbox.sanitize import sanitize_text
-
-    class OneLine(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            error = record.exc_info[1] if record.exc_info else None
-            why = f": {type(error).__name__}: {error}" if error else ""
-            write_error(f"patchwright: acp: {sanitize_text(record.getMessage() + why)[:500]}\n")
-
-    logging.getLogger().addHandler(OneLine(logging.WARNING))

@@ -35,9 +35,10 @@ Message = dict[str, Any]
 
 
 class StdioTransport:
-    """Transport of messages between descriptors. Implements the SDK's `Transport`."""
+    """Transport of messages between descriptors. Implements the SDK's `Transport`. name: of the server, in notices"""
 
-    def __init__(self, source: int, sink: int) -> None:
+    def __init__(self, source: int, sink: int, *, name: str = "acp") -> None:
+        self._name = name
         self._loop = asyncio.get_running_loop()
         self._received: asyncio.Queue[bytes | str | None] = asyncio.Queue()
         self._room = threading.BoundedSemaphore(MOST_WAITING)
@@ -51,7 +52,7 @@ class StdioTransport:
     async def receive(self) -> Message | None:
         """Return the next message, None when the client has closed its side."""
         while True:
-            await self._wait_for_reader()
+            await self.drain()
             line = await self._received.get()
             if line is None:
                 return None
@@ -75,7 +76,8 @@ class StdioTransport:
         self._outgoing.put(None)
         await asyncio.to_thread(self._writer.join, FAREWELL_SECONDS)
 
-    async def _wait_for_reader(self) -> None:
+    async def drain(self) -> None:
+        """Wait while the client has too many answers to read."""
         while self._unwritten > MOST_UNWRITTEN:
             self._written.clear()
             await self._written.wait()
@@ -97,7 +99,7 @@ class StdioTransport:
         return message if isinstance(message, dict) else None
 
     def _refuse(self, code: int, problem: str, number: object = None) -> None:
-        write_error(f"patchwright: acp: a message was not understood: {problem}\n")
+        write_error(f"patchwright: {self._name}: a message was not understood: {problem}\n")
         self.post({"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": problem}})
 
     def _count_written(self, size: int) -> None:
