@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 
-from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 4 << 20
@@ -14,6 +15,9 @@ MOST_BYTES = 4 << 20
 
 BODY_SECONDS = 30.0
 """Time in which a body has to arrive."""
+
+DRAIN_SECONDS, DRAIN_BYTES = 5.0, 128 << 20
+"""How much is read of the body of a refused request: a client that still sends would not see the answer else."""
 
 
 class HttpGuard:
@@ -33,32 +37,32 @@ class HttpGuard:
         if scope["type"] != "http":
             return
         if (refusal := self._find_refusal(scope)) is not None:
-            await refusal(scope, receive, send)
+            await refusal.send(receive, send)
             return
         try:
             body = await asyncio.wait_for(_read_body(receive), BODY_SECONDS)
         except TimeoutError:
-            await _refuse(408, "the body did not arrive in time")(scope, receive, send)
+            await _Refusal(408, "the body did not arrive in time").send(receive, send)
             return
         if body is None:
-            await _refuse(413, f"the body is larger than {MOST_BYTES} bytes")(scope, receive, send)
+            await _Refusal(413, _TOO_LARGE).send(receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
-    def _find_refusal(self, scope: Scope) -> Response | None:
+    def _find_refusal(self, scope: Scope) -> _Refusal | None:
         headers = _collect_headers(scope)
         if headers is None:
-            return _refuse(400, "a header appears twice")
+            return _Refusal(400, "a header appears twice")
         if headers.get(b"host", b"").decode("latin-1").lower() not in self._hosts:
-            return _refuse(421, "this server answers at 127.0.0.1 and localhost only")
+            return _Refusal(421, "this server answers at 127.0.0.1 and localhost only")
         origin = headers.get(b"origin")
         if origin is not None and origin.decode("latin-1").lower() not in self._origins:
-            return _refuse(403, "web pages may not call this server")
+            return _Refusal(403, "web pages may not call this server")
         if not hmac.compare_digest(headers.get(b"authorization", b""), self._authorization):
-            return _refuse(401, "the token is missing or wrong", {"WWW-Authenticate": "Bearer"})
+            return _Refusal(401, "the token is missing or wrong")
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > MOST_BYTES:
-            return _refuse(413, f"the body is larger than {MOST_BYTES} bytes")
+            return _Refusal(413, _TOO_LARGE)
         return None
 
 
@@ -102,6 +106,35 @@ def _replay(messages: list[Message], receive: Receive) -> Receive:
     return read
 
 
-def _refuse(status: int, reason: str, headers: Mapping[str, str] | None = None) -> Response:
-    more = {"Connection": "close", **(headers or {})}
-    return PlainTextResponse(f"{reason}\n", status_code=status, headers=more)
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    status: int
+    reason: str
+
+    async def send(self, receive: Receive, send: Send) -> None:
+        """Answer at once, read what the client still sends, and close the connection."""
+        body = f"{self.reason}\n".encode()
+        headers = [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        if self.status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        with suppress(TimeoutError):
+            await asyncio.wait_for(_drain_body(receive), DRAIN_SECONDS)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _drain_body(receive: Receive) -> None:
+    size = 0
+    while size <= DRAIN_BYTES:
+        message = await receive()
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return
+
+
+_TOO_LARGE = f"the body is larger than {MOST_BYTES} bytes"

@@ -89,10 +89,14 @@ def connect(
     )
 
 
-def open_http(port: int, token: str = TOKEN) -> AbstractAsyncContextManager[Any]:
-    """Return the SDK's transport to a server over HTTP."""
-    client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
-    return streamable_http_client(f"http://127.0.0.1:{port}{PATH}", http_client=client)
+@asynccontextmanager
+async def open_http(port: int, token: str = TOKEN) -> AsyncIterator[Any]:
+    """Open the SDK's transport to a server over HTTP."""
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as client,
+        streamable_http_client(f"http://127.0.0.1:{port}{PATH}", http_client=client) as streams,
+    ):
+        yield streams
 
 
 def open_process(root: Path, *options: str) -> AbstractAsyncContextManager[Any]:
