@@ -67,6 +67,7 @@ class AttemptLog:
                     verdicts.setdefault(event.attempt, []).append(read_verdict(event))
                 case CandidateEvent():
                     found.ended.pop(event.attempt, None)
+                    begun.pop(event.child, None)  # it was cancelled, since others were enough
                     found.candidates[event.attempt] = Candidate.from_event(
                         event, verdicts.get(event.attempt, [])
                     )

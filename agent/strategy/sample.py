@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from agent.children.spec import ChildSpec
-from agent.exit_codes import BY_FAULT, Exit
 from agent.monitor.answers import TurnEnd
-from agent.strategy.candidate import Candidate, describe_candidate
-from agent.strategy.leader_comparison import compare_leaders
-from agent.strategy.ranking import rank_candidates
+from agent.strategy.best_candidate import apply_best
+from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
-from sandbox.errors import UserError
 
 Value = TypeVar("Value")
 
@@ -37,17 +34,7 @@ class Sample:
         numbers = range(1, self.settings.attempts + 1)
         waiting = [number for number in numbers if not turn.is_done(number)]
         candidates = await turn.gather([self._attempt(turn, number, base, waiting) for number in numbers])
-        ranking = rank_candidates(candidates)
-        if not ranking.best.patch:
-            return await _finish_unchanged(turn, candidates)
-        best = turn.find_choice(candidates) or turn.choose(await compare_leaders(turn, ranking))
-        applied = await turn.apply(best)
-        if applied is not None and applied.failed:
-            return await turn.finish(
-                f"The best attempt could not be brought back: {applied.text}", "not achieved"
-            )
-        achieved = best.exit_code != Exit.NOT_ACHIEVED
-        return await turn.finish(best.report, "done" if achieved else "not achieved")
+        return await apply_best(turn, candidates)
 
     async def _attempt(self, turn: StrategyTurn, number: int, base: str, waiting: list[int]) -> Candidate:
         """Make one attempt. waiting: those that have not begun, which share what is left of the budget"""
@@ -73,16 +60,3 @@ class Sample:
 def _cycle(values: Sequence[Value], number: int) -> Value | None:
     """Return the value of an attempt, None if none are given."""
     return values[(number - 1) % len(values)] if values else None
-
-
-async def _finish_unchanged(turn: StrategyTurn, candidates: Sequence[Candidate]) -> TurnEnd:
-    """End the turn if no attempt changed a file: an answer, no work to do, or a common obstacle."""
-    best = min(candidates, key=lambda each: (each.exit_code, each.attempt))
-    for fault, code in BY_FAULT.items():
-        if best.exit_code == code:
-            raise UserError(fault, f"no attempt finished: {best.report}")
-    status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(
-        Exit(best.exit_code), "not achieved"
-    )
-    told = "".join(f"{describe_candidate(each)}\n" for each in candidates)
-    return await turn.finish(best.report.strip() or told, status)

@@ -22,6 +22,12 @@ def _make_single(settings: StrategySettings) -> Strategy:
     return Single()
 
 
+def _make_pipeline(settings: StrategySettings) -> Strategy:
+    from agent.strategy.pipeline.pipeline_strategy import Pipeline
+
+    return Pipeline(settings)
+
+
 def _make_sample(settings: StrategySettings) -> Strategy:
     from agent.strategy.sample import Sample
 
@@ -36,6 +42,7 @@ def _make_team(settings: StrategySettings) -> Strategy:
 
 STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
     "single": _make_single,
+    "pipeline": _make_pipeline,
     "sample": _make_sample,
     "team": _make_team,
 }
@@ -55,6 +62,11 @@ NOTES: Mapping[str, StrategyNote] = {
         summary="one session works on the task",
         cost="1: the sessions of the others are compared with it",
         pays="by default, and where each step builds on the one before",
+    ),
+    "pipeline": StrategyNote(
+        summary="code finds the places, the model writes patches without tools, what runs selects one",
+        cost="a question a patch, one where it is right at once, at most strategy.attempts",
+        pays="with a weak or slow model, and in hooks, where tests fail that a few lines can mend",
     ),
     "sample": StrategyNote(
         summary="several attempts at the whole task; the best one by its tests is applied",

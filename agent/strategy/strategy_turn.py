@@ -50,11 +50,13 @@ class StrategyTurn:
 
     name: of the strategy; children: starts the sessions
     slots: held by an attempt while it runs, so that no more run at once than there are processors
+    surplus: why attempts that are cancelled now are not needed any more, "" where the turn itself is cancelled
     """
 
     def __init__(self, name: str, runtime: Runtime, children: Children) -> None:
         self.children = children
         self.slots = asyncio.Semaphore(_count_processors())
+        self.surplus = ""
         self._committing = asyncio.Lock()
         self._name = name
         self._runtime = runtime
@@ -164,7 +166,12 @@ class StrategyTurn:
                 self._record_start(number, child.id, spec, hint)
                 if equip is not None:
                     equip(child)
-                result = await child.run()
+                try:
+                    result = await child.run()
+                except asyncio.CancelledError:
+                    if self.surplus:
+                        self._record_surplus(number, child)
+                    raise
             # From its log, which a child in another process has, too.
             _, _, verdicts = await asyncio.to_thread(read_last_verification, sessions / child.id)
         for each in checks:
@@ -237,6 +244,19 @@ class StrategyTurn:
         candidate = Candidate(attempt=number, outcome=code.label, exit_code=int(code), report=error.message)
         self._runtime.session.append(candidate.to_event())
         return candidate
+
+    def _record_surplus(self, number: int, child: Child) -> None:
+        """Log an attempt that was cancelled since others are enough: a resumed turn does not make it again."""
+        usage = replace(child.runtime.purse.tally.usage) if child.spec.runs == "in-process" else UsageRecord()
+        candidate = Candidate(
+            attempt=number,
+            child=child.id,
+            outcome=Exit.INTERRUPTED.label,
+            exit_code=int(Exit.INTERRUPTED),
+            report=f"not needed any more: {self.surplus}",
+            usage=usage,
+        )
+        self._runtime.session.append(candidate.to_event())
 
     async def _record_candidate(
         self, number: int, base: str, result: ChildResult, verdicts: Sequence[Verdict]

@@ -22,17 +22,13 @@ def test_each_strategy_is_listed_and_the_one_of_the_settings_is_marked(
     assert list(NOTES) == list(STRATEGIES)
     assert list_strategies(tmp_path, as_json=False) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [each.partition(":")[0] for each in lines if not each.startswith(" ")] == [
-        "single",
-        "sample",
-        "team (strategy.name)",
-    ]
-    assert [each.split(":")[0].strip() for each in lines if each.startswith(" ")] == ["costs", "pays"] * 3
+    names = [f"{each} (strategy.name)" if each == "team" else each for each in STRATEGIES]
+    assert [each.partition(":")[0] for each in lines if not each.startswith(" ")] == names
+    told = [each.split(":")[0].strip() for each in lines if each.startswith(" ")]
+    assert told == ["costs", "pays"] * len(names)
     assert list_strategies(tmp_path, as_json=True) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [(each["name"], each["chosen"]) for each in rows] == [
-        ("single", False),
-        ("sample", False),
-        ("team", True),
+        (name, name == "team") for name in STRATEGIES
     ]
     assert all(each["cost"] and each["pays"] for each in rows)

@@ -1,0 +1,41 @@
+"""End of a turn that attempts filled: the best candidate is chosen and applied, and its report is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.exit_codes import BY_FAULT, Exit
+from agent.monitor.answers import TurnEnd
+from agent.strategy.candidate import Candidate, describe_candidate
+from agent.strategy.leader_comparison import compare_leaders
+from agent.strategy.ranking import rank_candidates
+from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.errors import UserError
+
+
+async def apply_best(turn: StrategyTurn, candidates: Sequence[Candidate]) -> TurnEnd:
+    """Choose by what ran and by further evidence, bring the change into the workspace, and end the turn."""
+    ranking = rank_candidates(candidates)
+    if not ranking.best.patch:
+        return await finish_unchanged(turn, candidates)
+    best = turn.find_choice(candidates) or turn.choose(await compare_leaders(turn, ranking))
+    applied = await turn.apply(best)
+    if applied is not None and applied.failed:
+        return await turn.finish(
+            f"The best attempt could not be brought back: {applied.text}", "not achieved"
+        )
+    achieved = best.exit_code != Exit.NOT_ACHIEVED
+    return await turn.finish(best.report, "done" if achieved else "not achieved")
+
+
+async def finish_unchanged(turn: StrategyTurn, candidates: Sequence[Candidate]) -> TurnEnd:
+    """End the turn if no attempt changed a file: an answer, no work to do, or a common obstacle."""
+    best = min(candidates, key=lambda each: (each.exit_code, each.attempt))
+    for fault, code in BY_FAULT.items():
+        if best.exit_code == code:
+            raise UserError(fault, f"no attempt finished: {best.report}")
+    status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(
+        Exit(best.exit_code), "not achieved"
+    )
+    told = "".join(f"{describe_candidate(each)}\n" for each in candidates)
+    return await turn.finish(best.report.strip() or told, status)

@@ -1,0 +1,71 @@
+"""A model that is asked once and answers with edits as text: no tools are offered, and the harness applies them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+from agent.children.child import Child
+from agent.model.protocol import Delta, Model, Reply, Request, ToolMessage, UserMessage
+from tools.core.action import Action
+
+MOST_REPLIES = 2
+"""A patch, and a second one where the first does not apply."""
+
+TOOLS = frozenset({"run_tests"})
+"""Tools of a session with such a model, for the harness alone; the one that applies edits is added."""
+
+
+class TextEdits:
+    """Turns the edits in a reply into one action. After it, nothing more is asked. Implements `Model`."""
+
+    def __init__(self, inner: Model) -> None:
+        self._inner = inner
+        self._replies = 0
+        self._said = ""
+        self.name = inner.name
+        self.window = inner.window
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the model offers, such as its price."""
+        return getattr(self._inner, name)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model.stream`."""
+        if self._replies and not self._is_refused(request):
+            yield Reply(text=self._said)
+            return
+        self._replies += 1
+        async for delta in self._inner.stream(replace(request, tools=())):
+            yield self._convert_reply(delta) if isinstance(delta, Reply) else delta
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        await self._inner.close()
+
+    def _is_refused(self, request: Request) -> bool:
+        """Whether the last edits did not apply, and another reply may be asked for."""
+        last = next((each for each in reversed(request.messages) if not isinstance(each, UserMessage)), None)
+        return isinstance(last, ToolMessage) and last.failed and self._replies < MOST_REPLIES
+
+    def _convert_reply(self, reply: Reply) -> Reply:
+        from tools.edit.edit_model import MalformedEdit
+        from tools.edit.formats import parse_edits
+
+        self._said = reply.text
+        try:
+            parse_edits(reply.text)
+        except MalformedEdit:
+            return replace(reply, actions=(), stop="end")
+        action = Action(id=f"edits-{self._replies}", tool="apply_patch", arguments={"patch": reply.text})
+        return replace(reply, actions=(action,), stop="actions")
+
+
+def let_answer_in_text(child: Child) -> None:
+    """Let a child's model answer with edits as text."""
+    from tools.edit.edit_tools import apply_patch
+
+    loop = child.runtime.loop
+    child.runtime.toolbox.add(accepted=[apply_patch])
+    loop.model = TextEdits(loop.model)

@@ -1,0 +1,57 @@
+"""Attempts side by side that end as soon as one more would not be worth its price."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+from agent.children.gather import finish_anyway
+from agent.events import Signal
+from agent.strategy.candidate import Candidate
+from agent.strategy.strategy_turn import StrategyTurn
+
+STOP = "strategy"
+"""Name of the signal that says why no more attempts were made."""
+
+FindStop = Callable[[Sequence[Candidate]], Awaitable[str]]
+"""Returns why the candidates so far are enough, "" if they are not."""
+
+
+async def race_attempts(
+    turn: StrategyTurn, attempts: Mapping[int, Callable[[], Awaitable[Candidate]]], find_stop: FindStop
+) -> list[Candidate]:
+    """Make attempts until their evidence is enough; those under way are cancelled then, and logged as such.
+
+    attempts: by number, each started as soon as a processor is free. Returns the candidates in this order.
+    """
+    running = {asyncio.ensure_future(begin()): number for number, begin in attempts.items()}
+    order = list(attempts)
+    done: dict[int, Candidate] = {}
+    why = ""
+    try:
+        while running and not why:
+            ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in sorted(ended, key=lambda each: order.index(running[each])):
+                done[running.pop(task)] = task.result()
+            why = await find_stop([done[number] for number in order if number in done])
+    finally:
+        turn.surplus = why
+        for task in running:
+            task.cancel()
+        await finish_anyway(asyncio.ensure_future(_wait_for_all(running)))
+        turn.surplus = ""
+    if why and len(done) < len(order):
+        _log_once(turn, f"{len(done)} of {len(order)} attempts are enough: {why}")
+    return [done[number] for number in order if number in done]
+
+
+async def _wait_for_all(tasks: Iterable[asyncio.Future[Candidate]]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _log_once(turn: StrategyTurn, detail: str) -> None:
+    session = turn.runtime.session
+    history = session.replayed
+    since = history.read_events_from(f"e{history.find_newest_place('prompt')}")
+    if not any(isinstance(each, Signal) and each.detail == detail for each in since):
+        session.append(Signal(name=STOP, detail=detail))

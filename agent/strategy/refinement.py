@@ -1,0 +1,193 @@
+"""Refinement: the next attempt after a failed one, by the class of its failure.
+
+A retry is told facts of the run that failed, and no more often than there is something new to tell (CVE2PoC,
+Agent-RLVR, Retroformer): the same failure after another change leads to a new beginning, then to none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.events import ObservationEvent, Verification
+from agent.exit_codes import Exit
+from agent.session.log import read_events
+from agent.strategy.candidate import Candidate
+from agent.strategy.failure_classes import (
+    Failure,
+    FailureClass,
+    FailureEvidence,
+    Remedy,
+    classify_failure,
+)
+from agent.strategy.strategy_turn import StrategyTurn
+from sandbox.secrets.child_environment import redact
+from tools.core.text import clip, join_names
+from tools.core.untrusted_output import enclose_in_tag
+
+MOST_SHOWN, MOST_DETAIL = 3, 1_200
+"""Failing tests whose details a retry sees, and characters of each."""
+
+_ADVICE: Mapping[FailureClass, str] = {
+    "does not parse": "It does not parse: mend the syntax and leave the rest of it.",
+    "does not import": "It cannot be loaded: mend that and leave the rest of it.",
+    "wrong behaviour": "It is in the right place: mend what the tests show.",
+    "broke others": "Keep what it mends, and let the tests that it broke pass again.",
+    "wrong place": "The tests failed with it as they do without it. Find out which code the failing tests run, and "
+    "change that.",
+    "wrong approach": "Take another way than the ones above.",
+    "environment": "Do without what is missing, or finish and say what has to be there.",
+}
+
+_KEPT, _GONE = "That change is in the files.", "That change is not in the files any more."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """An attempt that goes on from a failed one.
+
+    prompt: the task with the facts and an advice; patch: that it begins with
+    hint: for the log, with the remedy
+    """
+
+    prompt: str
+    facts: str
+    advice: str
+    patch: bytes
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A failed candidate of one line of work, and why it failed."""
+
+    candidate: Candidate
+    failure: Failure
+
+
+@dataclass(slots=True)
+class Refinement:
+    """Diagnoses the failed candidates of one turn, and words the attempts after them."""
+
+    turn: StrategyTurn
+    _before: Mapping[str, Any] | None = field(default=None)
+
+    async def diagnose(self, candidate: Candidate, line: Sequence[Step] = ()) -> Failure | None:
+        """Return why a candidate failed; None if its tests pass. line: the failed ones that it goes on from"""
+        if candidate.exit_code == Exit.DONE and candidate.patch:
+            return None
+        workspace = self.turn.runtime.workspace
+        report = await asyncio.to_thread(self._read_report, candidate)
+        return classify_failure(
+            FailureEvidence(
+                exit_code=candidate.exit_code,
+                report=report,
+                before=await self.read_base_report() if report else {},
+                files=candidate.files,
+                modules=_list_modules(workspace.root, candidate.files),
+                known=[each.failure.signatures for each in line],
+                root=workspace.root,
+            )
+        )
+
+    async def is_solved(self, candidate: Candidate) -> bool:
+        """Whether tests that failed without the change pass with it, and all others: one pass was enough."""
+        if candidate.exit_code != Exit.DONE or not candidate.patch or candidate.weakened_tests:
+            return False
+        return bool((await self.read_base_report()).get("failures"))
+
+    async def read_base_report(self) -> Mapping[str, Any]:
+        """Return the report of the suite without any change: run once a turn, and found in its log afterwards."""
+        if self._before is None:
+            self._before = _find_base_report(self.turn)
+        if self._before is None:
+            ran = await self.turn.runtime.run_harness_action("run_tests", {})
+            found = ran.data.get("report")
+            self._before = found if isinstance(found, dict) else {}
+        return self._before
+
+    def plan_retry(self, line: Sequence[Step]) -> Retry | None:
+        """Return the attempt after the last of a line of failures; None if nothing new can be told, or a person
+        has to act."""
+        *earlier, last = line
+        remedy = choose_remedy(last.failure, [each.failure for each in earlier])
+        if remedy in (None, "ask"):
+            return None
+        kind = last.failure.kind if remedy != "restart" else "wrong approach"
+        goes_on = remedy in ("mend", "fix the environment")
+        told = [last] if goes_on else line
+        facts, advice = redact("\n\n".join(map(self._describe_step, told))), _ADVICE[kind]
+        state = _KEPT if goes_on else _GONE
+        return Retry(
+            prompt=f"{self.turn.prompt}\n\n{facts}\n\n{state} {advice}",
+            facts=facts,
+            advice=advice,
+            patch=self.turn.read_patch(last.candidate) if goes_on else b"",
+            hint=f"{remedy}: {last.failure.kind}: {clip(last.failure.evidence, 120)}",
+        )
+
+    def _describe_step(self, step: Step) -> str:
+        """Return the facts of one failed attempt: its files, and the details of its failing tests."""
+        report = self._read_report(step.candidate)
+        order = {name: place for place, name in enumerate(step.failure.tests)}
+        failures = sorted(
+            report.get("failures", ()), key=lambda each: order.get(str(each.get("id")), len(order))
+        )
+        lines = [f"{step.failure.kind}: {step.failure.evidence}"]
+        if step.candidate.files:
+            lines.append(f"changed: {join_names(step.candidate.files, 10)}")
+        for each in failures[:MOST_SHOWN]:
+            lines.append(
+                f"{each.get('id')}: {clip(str(each.get('detail') or each.get('message')), MOST_DETAIL)}"
+            )
+        return enclose_in_tag("earlier-attempt", "\n".join(lines))
+
+    def _read_report(self, candidate: Candidate) -> Mapping[str, Any]:
+        """Return the report of the last check of an attempt, {} if there was none."""
+        if not candidate.child:
+            return {}
+        found: Mapping[str, Any] = {}
+        try:
+            for event in read_events(self.turn.runtime.session.folder.parent / candidate.child):
+                if isinstance(event, Verification):
+                    found = event.report
+        except OSError:  # its log was deleted since
+            return {}
+        return found
+
+
+def choose_remedy(failure: Failure, earlier: Sequence[Failure]) -> Remedy | None:
+    """Return how to go on after a failure; None where an earlier one said the same already.
+
+    A failure that comes back leads to a new beginning, once: a second one would be told nothing new.
+    """
+    same = [each for each in earlier if each.signatures == failure.signatures and each.kind == failure.kind]
+    if failure.remedy == "ask" or not (same or failure.kind == "wrong approach"):
+        return failure.remedy
+    begun = [each for each in earlier if each.kind == "wrong approach"]
+    return "restart" if not begun and len(same) < MOST_SAME else None
+
+
+MOST_SAME = 2
+"""Failures of one kind with the same tests after which a line of work ends."""
+
+
+def _find_base_report(turn: StrategyTurn) -> Mapping[str, Any] | None:
+    history = turn.runtime.session.replayed
+    for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
+        if isinstance(event, ObservationEvent) and event.tool == "bring_back":
+            return None
+        if isinstance(event, ObservationEvent) and isinstance(event.data.get("report"), dict):
+            found: Mapping[str, Any] = event.data["report"]
+            return found if not found.get("targets") else None
+    return None
+
+
+def _list_modules(root: Path, files: Sequence[str]) -> set[str]:
+    """Return the names by which the project's own code may be imported."""
+    below = [root, root / "src", root / "lib"]
+    names = {each.stem for folder in below if folder.is_dir() for each in folder.iterdir()}
+    return names | {part for path in files for part in Path(path).with_suffix("").parts}

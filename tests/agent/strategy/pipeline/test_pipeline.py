@@ -1,0 +1,77 @@
+"""`pipeline` on real sessions: one question where the patch is right, others and one with the facts where it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.events import AttemptEvent, CandidateEvent, MessageEvent
+from agent.session.log import read_events
+from agent.strategy.strategy_settings import StrategySettings
+from tests.support.cli import script
+from tests.support.strategy_stories import Story, read_events_of, tell_story
+
+pytestmark = pytest.mark.slow
+
+WRONG = (
+    "cart.py\n<<<<<<< SEARCH\n    return -sum(prices)\n=======\n    return sum(prices) + 1\n>>>>>>> REPLACE\n"
+)
+RIGHT = WRONG.replace(" + 1", "")
+NOWHERE = RIGHT.replace("-sum(prices)", "-total(prices)")
+
+PLACES: list[Any] = ["    return -sum(prices)", "test_cart.Test.test_total", {"tools": []}]
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Story:
+    return Story.create(tmp_path)
+
+
+def count_replies(shop: Story, attempt: int) -> int:
+    """Return how often the model of an attempt was asked; the harness's own last word costs nothing."""
+    child = next(each.child for each in read_events_of(shop, AttemptEvent) if each.number == attempt)
+    replies = [each for each in read_events(shop.log.parent / child) if isinstance(each, MessageEvent)]
+    return sum(each.usage.input > 0 for each in replies)
+
+
+def answer(*turns: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{**each, "usage": {"input": 10, "output": 5}} for each in turns]
+
+
+def test_a_right_patch_costs_one_question_with_the_place_and_the_failing_test(
+    shop: Story, tmp_path: Path
+) -> None:
+    model = script(tmp_path, answer({"text": f"The sign is wrong.\n\n{RIGHT}", "expect": PLACES}))
+    end = tell_story(shop, model, StrategySettings(name="pipeline", attempts=3))
+    assert (end.outcome, end.files) == ("done", ["cart.py"])
+    assert [each.number for each in read_events_of(shop, AttemptEvent)] == [1]
+    assert count_replies(shop, 1) == 1
+    assert shop.repo.show("cart.py") == "def total(prices):\n    return sum(prices)\n"
+    assert shop.repo.committed() == ["cart.py"]
+
+
+def test_a_failed_patch_leads_to_others_and_one_with_the_facts(shop: Story, tmp_path: Path) -> None:
+    """One answer, as `single` has it, is wrong; the last question holds the patch and how it failed."""
+    facts = ["return sum(prices) + 1", "wrong behaviour: test_cart.Test.test_total: AssertionError: 4 != 3"]
+    models = [
+        script(tmp_path, answer({"text": WRONG, "expect": PLACES}), "1.json"),
+        script(tmp_path, answer({"text": WRONG, "expect": PLACES}), "2.json"),
+        script(tmp_path, answer({"text": RIGHT, "expect": [*PLACES, *facts]}), "3.json"),
+    ]
+    end = tell_story(shop, models[0], StrategySettings(name="pipeline", attempts=3, models=models))
+    assert end.outcome == "done"
+    assert shop.repo.show("cart.py") == "def total(prices):\n    return sum(prices)\n"
+    begun = read_events_of(shop, AttemptEvent)
+    assert [each.temperature for each in begun] == [None, 0.8, 0.8]
+    assert begun[2].hint.startswith("mend: wrong behaviour: ")
+    assert [each.exit_code for each in read_events_of(shop, CandidateEvent)] == [1, 1, 0]
+    assert [count_replies(shop, number) for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_edits_that_do_not_apply_are_asked_for_once_more(shop: Story, tmp_path: Path) -> None:
+    turns = answer({"text": NOWHERE}, {"text": RIGHT, "expect": [{"contains": "cart.py"}]})
+    end = tell_story(shop, script(tmp_path, turns), StrategySettings(name="pipeline", attempts=1))
+    assert end.outcome == "done"
+    assert count_replies(shop, 1) == 2
