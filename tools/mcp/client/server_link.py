@@ -14,6 +14,7 @@ from mcp.client import Client, ClientRequestContext, IncomingMessage
 from mcp.client._input_required import run_input_required_driver
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import (
+    CONNECTION_CLOSED,
     HEADER_MISMATCH,
     CallToolResult,
     ElicitRequestFormParams,
@@ -50,6 +51,8 @@ from tools.shell.server_pipes import ServerGone
 MOST_PAGES = 32
 CLOSE_SECONDS = 3.0
 """Time for a server to end; behind it the connection is cut."""
+
+REASON_SECONDS = 0.5
 
 T = TypeVar("T")
 
@@ -220,6 +223,8 @@ class ServerLink:
         except Exception as error:
             if isinstance(error, MCPError) and error.code == HEADER_MISMATCH:
                 self._changed()
+            if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
+                await self._wait_for_reason()
             raise ServerGone(self._describe(error)) from None
 
     async def _serve(self) -> None:
@@ -243,6 +248,11 @@ class ServerLink:
             self._fail(gone)
         except (Exception, BaseExceptionGroup) as error:
             self._fail(ServerGone(self._describe(error)))
+
+    async def _wait_for_reason(self) -> None:
+        """Wait until the connection knows why it was closed: requests learn first that it was."""
+        if self._serving is not None and not self._bounds.problem:
+            await asyncio.wait([self._serving], timeout=REASON_SECONDS)
 
     def _fail(self, gone: ServerGone) -> None:
         self._bounds.fail(str(gone))
