@@ -8,10 +8,11 @@ from typing import Any
 
 import acp
 import pytest
-from acp.schema import EnvVariable, HttpMcpServer, McpServerStdio
+from acp.schema import EnvVariable, HttpHeader, HttpMcpServer, McpServerStdio
 
 from tests.cli.protocols.acp.conftest import FIX
 from tests.cli.protocols.acp.editor import Editor, Repo, call, script, wait_until
+from tests.security.mcp_http_flood import serve_attacks
 
 pytestmark = pytest.mark.slow
 
@@ -223,22 +224,26 @@ def test_servers_of_the_client_are_started_and_asked_about(editor: Editor, shop:
         args=[str(shop.root / "server.py")],
         env=[EnvVariable(name="NOTES", value="a b")],
     )
-    remote = HttpMcpServer(type="http", name="remote", url="https://example.org/mcp", headers=[])
-    session = editor.open(
-        shop.root,
-        [
-            {"calls": [call("mcp__my-notes__add", a=20, b=22)]},
-            {"text": "Done."},
-        ],
-        servers=[server, remote],
-    )
-    editor.prompt(session, "use the server")
-    [asked] = editor.asked
+    plain = HttpMcpServer(type="http", name="plain", url="http://example.org/mcp", headers=[])
+    with serve_attacks() as hostile:
+        key = HttpHeader(name="Authorization", value="Bearer of-the-editor")
+        remote = HttpMcpServer(type="http", name="remote", url=hostile.find("honest"), headers=[key])
+        session = editor.open(
+            shop.root,
+            [
+                {"calls": [call("mcp__my-notes__add", a=20, b=22)]},
+                {"calls": [call("mcp__remote__add")]},
+                {"text": "Done."},
+            ],
+            servers=[server, remote, plain],
+        )
+        editor.prompt(session, "use the servers")
+    assert {each["authorization"] for _, _, each in hostile.seen} == {"Bearer of-the-editor"}
+    assert "called add" in editor.find_call(session, "mcp__remote__add")["content"][0]["content"]["text"]
+    [asked, _] = editor.asked
     assert asked["title"].startswith("mcp__my-notes__add: add ")
     assert "42" in editor.find_call(session, "mcp__my-notes__add")["content"][0]["content"]["text"]
-    assert "MCP server remote is not used: only servers with a command are supported" in editor.read_text(
-        session
-    )
+    assert "MCP server plain is not used: example.org is another machine" in editor.read_text(session)
 
 
 def test_agents_are_nested_tool_calls(editor: Editor, shop: Repo) -> None:

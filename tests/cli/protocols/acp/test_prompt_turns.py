@@ -26,7 +26,7 @@ def test_initialize_tells_version_and_capabilities(editor: Editor) -> None:
     assert told.agent_capabilities.load_session
     assert told.agent_capabilities.prompt_capabilities.image
     assert told.agent_capabilities.prompt_capabilities.embedded_context
-    assert not told.agent_capabilities.mcp_capabilities.http
+    assert told.agent_capabilities.mcp_capabilities.http
     offered = told.agent_capabilities.session_capabilities
     assert None not in (offered.list, offered.delete, offered.resume, offered.close)
 
