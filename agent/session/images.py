@@ -69,6 +69,11 @@ def attach_images(prompt: str, root: Path, session: Path) -> tuple[str, list[str
     return typed + mark + piped, list(dict.fromkeys(names))
 
 
+def defuse_mentions(text: str) -> str:
+    """Return a text of somebody else's in which no image is mentioned any more: a space follows the @."""
+    return _MENTION.sub(lambda match: f"@ {match[0][1:]}", text)
+
+
 def load_image(session: Path, name: str) -> Image | None:
     """Return an image of the session, None if it is missing."""
     if "/" in name or name.startswith("."):

@@ -229,6 +229,10 @@ class Runtime:
             cut_off: TurnEnd | None = None
             if prompt is not None:
                 text, images = attach_images(prompt, self.workspace.root, self.session.folder)
+                if self.mcp is not None and "@" in text:
+                    from agent.extension.servers.resource_mentions import insert_resources
+
+                    text = await insert_resources(text, self.mcp, self.start_mcp_servers)
                 strategy = work.settings if work is not None else None
                 self.session.append(Prompt(text=text, images=images, strategy=strategy))
                 self.loop.inbox.extend(map(HarnessText, notes))
@@ -259,19 +263,11 @@ class Runtime:
         """Start the MCP servers of the settings, once, and offer their tools from the next request on."""
         if self.mcp is None:
             return
-        for each in await self.mcp.start_all():
-            self.session.append(Signal(name="mcp", detail=each))
-        only = self.environment.request.tools if self.environment is not None else None
-        new = [
-            each
-            for each in self.mcp.tools
-            if self.toolbox.get(each.name) is None and (only is None or each.name in only)
-        ]
-        if new:
-            from agent.turn.server_tools import offer_server_tools
+        from agent.turn.server_tools import start_servers
 
-            wanted, window = self.settings.tools.tool_search, self.model.window
-            offer_server_tools(new, self.toolbox, self.session, wanted=wanted, window=window)
+        only = self.environment.request.tools if self.environment is not None else None
+        wanted, window = self.settings.tools.tool_search, self.model.window
+        await start_servers(self.mcp, self.toolbox, self.session, only=only, wanted=wanted, window=window)
 
     def _create_rules_monitor(self) -> RulesMonitor | None:
         if not self.settings.rules:

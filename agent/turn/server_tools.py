@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from agent.events import Signal
 from agent.session.log import Session
@@ -10,6 +10,31 @@ from tools.core.call_aliases import FIND
 from tools.core.registry import Tool, Toolbox
 from tools.core.tool_settings import ToolSearch
 from tools.discovery.deferred_tools import DeferredTools, is_worth_deferring
+from tools.mcp.server_tools import McpServers
+
+
+async def start_servers(
+    servers: McpServers,
+    toolbox: Toolbox,
+    session: Session,
+    *,
+    only: Collection[str] | None,
+    wanted: ToolSearch,
+    window: int,
+) -> None:
+    """Start the servers, once, and offer tools that are not offered yet; failures are logged.
+
+    only: names of the tools that the session may have; wanted, window: see `offer_server_tools`
+    """
+    for each in await servers.start_all():
+        session.append(Signal(name="mcp", detail=each))
+    new = [
+        each
+        for each in servers.tools
+        if toolbox.get(each.name) is None and (only is None or each.name in only)
+    ]
+    if new:
+        offer_server_tools(new, toolbox, session, wanted=wanted, window=window)
 
 
 def offer_server_tools(

@@ -61,6 +61,12 @@ async def expand_call(runtime: Runtime, home: Home, text: str) -> CalledCommand 
         found = place_command(found, runtime, home)
         prompt = await expand_command(found, arguments, runtime.run_person_action)
         return CalledCommand(prompt=f"{prompt}{piped}{rest}", model=choose_model(found, runtime))
+    if runtime.mcp is not None and name.startswith("mcp__"):
+        from agent.extension.servers.prompt_calls import expand_prompt, find_prompt
+
+        await runtime.start_mcp_servers()
+        if (asked := find_prompt(runtime.mcp, name)) is not None:
+            return CalledCommand(prompt=f"{await expand_prompt(asked, arguments)}{piped}{rest}")
     skill = runtime.skills.find_skill(name) if runtime.skills is not None else None
     if skill is None or runtime.skills is None or not skill.is_command:
         return None

@@ -32,6 +32,12 @@ def list_commands(runtime: Runtime, home: Home) -> AvailableCommandsUpdate:
             if skill.is_command:
                 offered = _make_command(skill.name, f"skill: {skill.description}", skill.argument_hint)
                 found.setdefault(skill.name, offered)
+    if runtime.mcp is not None:
+        from agent.extension.servers.prompt_calls import list_prompts
+
+        for asked in list_prompts(runtime.mcp):
+            offered = _make_command(asked.name, asked.prompt.description, asked.argument_hint)
+            found.setdefault(asked.name, offered)
     return AvailableCommandsUpdate(
         session_update="available_commands_update", available_commands=list(found.values())
     )

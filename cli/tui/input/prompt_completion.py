@@ -56,7 +56,8 @@ class PromptCompleter(Completer):
             yield from self._complete_mention(word[1:])
 
     def _complete_mention(self, query: str) -> Iterator[Completion]:
-        """Yield files whose name contains the query, symbols, then all other files whose path matches."""
+        """Yield resources of MCP servers, files whose name contains the query, symbols, then all other files."""
+        yield from self._complete_resource(query)
         files = self._files.find_matching(query, SHOWN)
         close = [path for path in files if query.lower() in path.rpartition("/")[2].lower()]
         start = -len(query)
@@ -69,6 +70,20 @@ class PromptCompleter(Completer):
         for path in files:
             if path not in close:
                 yield Completion(f"{path} ", start_position=start, display=sanitize_text(path))
+
+    def _complete_resource(self, query: str) -> Iterator[Completion]:
+        servers = self._chat.runtime.mcp
+        found = [
+            (f"{server.name}:{each.uri}", each.name) for server in servers or () for each in server.resources
+        ]
+        for index in rank_matches(query, [text for text, _ in found], SHOWN) if query else ():
+            text, name = found[index]
+            yield Completion(
+                f"{text} ",
+                start_position=-len(query),
+                display=sanitize_text(text),
+                display_meta=sanitize_text(name),
+            )
 
     def _complete_command(self, text: str) -> Iterator[Completion]:
         commands = self._list_commands()
