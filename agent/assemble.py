@@ -183,7 +183,7 @@ def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpS
         if not servers:
             return None
 
-    return McpServers(workspace, servers, more)
+    return McpServers(workspace, servers, more, place.home.sign_ins)
 
 
 def _is_listed_host(settings: SessionSettings, host: str) -> bool:

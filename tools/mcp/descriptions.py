@@ -35,6 +35,15 @@ MOST_ARGUMENTS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ServerIdentity:
+    """A server's own name and version, "" where it tells none, and the revision of the protocol in use."""
+
+    name: str
+    version: str
+    revision: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolDescription:
     """One tool, as its server describes it. schema: JSON schema of its arguments"""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tools.core.surroundings import Surroundings
-from tools.mcp.descriptions import PromptDescription, ResourceDescription, ToolDescription
+from tools.mcp.descriptions import PromptDescription, ResourceDescription, ServerIdentity, ToolDescription
 from tools.mcp.questions import Ask
 from tools.mcp.server_place import HttpPlace, ServerPlace
 from tools.mcp.server_settings import CALL_SECONDS, START_SECONDS
@@ -64,6 +64,11 @@ class McpServer:
     @property
     def alive(self) -> bool:
         return self._link is not None and self._link.is_alive
+
+    @property
+    def identity(self) -> ServerIdentity | None:
+        """Its name, version and revision while it is connected."""
+        return self._link.identity if self._link is not None else None
 
     @property
     def is_remote(self) -> bool:

@@ -11,4 +11,8 @@ if TYPE_CHECKING:
 
 async def load_sign_in(folder: Path | None, name: str, url: str) -> httpx2.Auth | None:
     """Return the authentication of a server by its stored sign-in, None without one. No browser is opened."""
-    return None
+    if folder is None:
+        return None
+    from tools.mcp.oauth.stored_auth import load_auth
+
+    return await load_auth(folder, name, url)

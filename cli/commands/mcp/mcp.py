@@ -1,4 +1,4 @@
-"""`patchwright mcp`: name MCP servers, sign in to those behind an address, and be one for other agents."""
+"""`patchwright mcp`: name MCP servers, try them, sign in to those behind an address; and be one for other agents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.mcp import serve
-from cli.commands.options import Folder
+from cli.commands.options import Folder, Sandbox, collect_flags
 
 
 class ListOutput(StrEnum):
@@ -28,6 +28,7 @@ def add(app: typer.Typer) -> None:
     mcp_app.command()(remove)
     mcp_app.command()(login)
     mcp_app.command()(logout)
+    mcp_app.command("test")(try_)
     serve.add(mcp_app)
 
 
@@ -115,3 +116,19 @@ def logout(name: Name) -> None:
     from cli.commands.mcp.server_sign_in import sign_out_of_server
 
     raise typer.Exit(sign_out_of_server(name))
+
+
+def try_(
+    name: Name,
+    folder: Folder = Path("."),
+    sandbox: Sandbox = None,
+    output: OutputOption = ListOutput.text,
+) -> None:
+    """Start or reach a server as a session does.
+
+    Says what it is and offers, in how many seconds. Exit 0 if it works.
+    """
+    from cli.commands.mcp.server_trial import try_server
+
+    flags = collect_flags(sandbox=sandbox)
+    raise typer.Exit(try_server(folder, name, flags, as_json=output is ListOutput.json))

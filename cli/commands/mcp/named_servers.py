@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.session_settings import SessionSettings
 from cli.settings.layers import load_settings
 from cli.settings.settings_files import FILE, PROJECT_FILE, locate_setting, read_settings_file
 from sandbox.errors import Fault, UserError
@@ -27,35 +29,37 @@ class NamedServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedServers:
-    """All servers here. left: why the project's are not among them, "" if they are"""
+    """All servers here, and the settings of a session.
+
+    left: why the project's are not among them, "" if they are
+    """
 
     servers: tuple[NamedServer, ...]
+    session: SessionSettings
     left: str = ""
 
+    def require_server(self, name: str) -> NamedServer:
+        """Return the server of a name. Raises UserError without one."""
+        for each in self.servers:
+            if each.name == name:
+                return each
+        names = ", ".join(each.name for each in self.servers) or "none"
+        hint = f"Servers: {names}. To name one: patchwright mcp add {name} …"
+        raise UserError(Fault.CONFIGURATION, f"no MCP server {name!r}", self.left or hint)
 
-def find_servers(home: Home, root: Path) -> NamedServers:
+
+def find_servers(home: Home, root: Path, flags: Mapping[str, object] = {}) -> NamedServers:
     """Return the servers that a session at `root` would use. Raises UserError for invalid settings."""
     left, place = "", root / PROJECT_FILE
     try:
-        settings = load_settings(home, root, {})
+        settings = load_settings(home, root, flags)
         project = read_settings_file(place).get("mcp", {})
     except UserError as error:
-        settings = load_settings(home, None, {})  # raises again if it is the user's own
+        settings = load_settings(home, None, flags)  # raises again if it is the user's own
         left, project = error.message, {}
     found = []
     for name, setting in settings.session.tools.mcp.items():
         file = place if name in project else home.config / FILE
         source = locate_setting(file, f"mcp.{name}")
         found.append(NamedServer(name=name, settings=normalize_server(setting), source=source))
-    return NamedServers(servers=tuple(found), left=left)
-
-
-def require_server(home: Home, root: Path, name: str) -> NamedServer:
-    """Return the server of a name. Raises UserError without one."""
-    found = find_servers(home, root)
-    for each in found.servers:
-        if each.name == name:
-            return each
-    names = ", ".join(each.name for each in found.servers) or "none"
-    hint = f"Servers: {names}. To name one: patchwright mcp add {name} …"
-    raise UserError(Fault.CONFIGURATION, f"no MCP server {name!r}", found.left or hint)
+    return NamedServers(servers=tuple(found), session=settings.session, left=left)

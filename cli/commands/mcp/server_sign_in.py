@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.app_dirs import Home
 from agent.exit_codes import Exit
 from agent.workspace_root import find_workspace_root
-from cli.commands.mcp.named_servers import require_server
+from cli.commands.mcp.named_servers import find_servers
 from sandbox.errors import Fault, UserError
 from sandbox.sanitize import sanitize_text
 from tools.mcp.oauth.sign_in_error import NoSignInAskedError, SignInError, UnreachableError
@@ -43,7 +43,7 @@ def sign_in_to_server(
 ) -> int:
     """Sign in to a server by the browser. Returns the exit code. Raises UserError."""
     home, (root, _) = Home.from_environment(), find_workspace_root(folder, need_git=False)
-    server = require_server(home, root, name)
+    server = find_servers(home, root).require_server(name)
     if not server.settings.url:
         raise UserError(
             Fault.USAGE,

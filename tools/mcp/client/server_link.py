@@ -42,7 +42,14 @@ from tools.mcp.client.failures import describe_failure
 from tools.mcp.client.http_transport import HttpTransport
 from tools.mcp.client.message_bounds import MessageBounds
 from tools.mcp.client.stdio_transport import StdioTransport
-from tools.mcp.descriptions import MOST_TOOLS, PromptDescription, ResourceDescription, ToolDescription
+from tools.mcp.descriptions import (
+    MOST_TOOLS,
+    PromptDescription,
+    ResourceDescription,
+    ServerIdentity,
+    ToolDescription,
+    replace_surrogates,
+)
 from tools.mcp.questions import Ask, ask_form, ask_to_open
 from tools.mcp.server_place import HttpPlace, ServerPlace
 from tools.mcp.time_limit import TimeLimit
@@ -99,6 +106,19 @@ class ServerLink:
     @property
     def is_alive(self) -> bool:
         return self._serving is not None and not self._serving.done() and not self._bounds.problem
+
+    @property
+    def identity(self) -> ServerIdentity | None:
+        """The server at the other end, None before the connection is ready."""
+        if not self._ready.done() or self._ready.cancelled() or self._ready.exception() is not None:
+            return None
+        client = self._ready.result()
+        info = client.server_info
+        return ServerIdentity(
+            name=replace_surrogates(info.name) if info else "",
+            version=replace_surrogates(info.version) if info else "",
+            revision=client.protocol_version,
+        )
 
     async def connect(self) -> None:
         """Connect and agree on a revision of the protocol."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -19,12 +21,17 @@ from cli.app import app
 from cli.settings.layers import load_settings
 from cli.settings.setting_sources import store_setting
 from sandbox.errors import Fault, UserError
-from tests.support.cli import PATCHWRIGHT, environment, git
+from tests.support.cli import CHECKOUT, PATCHWRIGHT, environment, git
 from tests.support.cli import run as run_process
 from tests.support.oauth_server import OAuthServer, run_oauth_server
+from tools.mcp.oauth.sign_in_flow import SignInRequest, sign_in
 from tools.mcp.server_settings import McpServerSettings
 
 pytestmark = pytest.mark.slow
+
+SERVER = CHECKOUT / "tests/tools/mcp/server.py"
+PYTHON = str(Path(sys.executable).resolve())
+"""Not that of an environment which may lie in /tmp, of which a sandbox has its own."""
 
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
 
@@ -218,6 +225,43 @@ def test_a_user_signs_in_by_the_browser_and_out_again(server: OAuthServer, tmp_p
     down = read_error(run("login", "nobody", *here))
     assert down.fault == Fault.MODEL_UNREACHABLE
     assert down.message.startswith("not signed in to nobody: 127.0.0.1: ")
+
+
+def test_a_server_is_tried_as_a_session_starts_it(server: OAuthServer, tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER.read_text())
+    home, here = Home.from_environment(), ("-C", tmp_path)
+    store_setting(home, "mcp.calc", json.dumps(f"{PYTHON} server.py"))
+    store_setting(home, "mcp.broken", '"no-such-program --x"')
+    store_setting(home, "mcp.tickets", json.dumps(server.url))
+    works = run("test", "calc", *here)
+    assert works.exit_code == 0, works.exception
+    first, second = works.stdout.splitlines()
+    assert re.fullmatch(r"calc works: \S+.*, in the sandbox \w+, revision 20\d\d-\d\d-\d\d", first), first
+    assert re.fullmatch(r"3 tools, \d resources?, \d prompts?; \d+\.\d\d s", second), second
+    assert not list((home.cache / "work").iterdir())
+
+    broken = read_error(run("test", "broken", *here))
+    assert broken.fault == Fault.MODEL_UNREACHABLE
+    assert broken.message == "the MCP server 'broken' does not work: the program cannot be started"
+
+    outside = read_error(run("test", "tickets", *here))
+    assert (outside.fault, "run: patchwright mcp login tickets" in outside.message) == (
+        Fault.CREDENTIALS,
+        True,
+    )
+    request = SignInRequest(name="tickets", url=server.url, folder=home.sign_ins, open_page=server.browse)
+    asyncio.run(sign_in(request))
+    inside = json.loads(run("test", "tickets", "--output", "json", *here).stdout)
+    assert (inside["server"], inside["tools"], inside["transport"], inside["sandbox"]) == (
+        "tickets-server",
+        1,
+        "http",
+        "",
+    )
+    server.provider.revoke_all()
+    revoked = run("test", "tickets", "-o", "json", *here)
+    assert revoked.exit_code == 8
+    assert "patchwright mcp login tickets" in json.loads(revoked.stdout)["reason"]
 
 
 def test_ctrl_c_ends_a_sign_in_that_waits(server: OAuthServer, tmp_path: Path) -> None:
