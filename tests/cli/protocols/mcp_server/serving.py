@@ -128,6 +128,23 @@ async def call_tool(client: Client, name: str, **arguments: Any) -> mcp_types.Ca
     return result
 
 
+async def drive_every_tool(client: Client) -> None:
+    """Call each tool in a repository whose tests fail, with a model whose run ends with "Done."."""
+    for name, arguments in (
+        ("map", {}),
+        ("symbols", {"query": "outline", "target": "cart.py"}),
+        ("localize", {"text": "the total of the cart"}),
+        ("review", {}),
+        ("run_tests", {}),
+        ("repair", {"budget": 30}),
+        ("apply", {"patch": "*** Begin Patch\n*** Add File: new.py\n+x = 1\n*** End Patch\n"}),
+        ("run", {"prompt": "mend the total"}),
+    ):
+        result = await call_tool(client, name, **arguments)
+        assert not result.is_error, name
+    assert read_text(result).startswith("Done.")
+
+
 def read_text(result: mcp_types.CallToolResult) -> str:
     """Return the text of a result."""
     [content] = result.content

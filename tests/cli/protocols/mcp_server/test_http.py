@@ -23,6 +23,7 @@ from tests.cli.protocols.mcp_server.serving import (
     call_tool,
     check_tools,
     connect,
+    drive_every_tool,
     open_http,
     open_server,
     read_text,
@@ -90,6 +91,22 @@ def test_the_sdks_client_speaks_every_revision(
     assert any("edit cart.py" in (each or "") for each in told)
     assert len(asked) == (1 if revision >= "2025-06-18" else 0)
     assert "for price in prices:" in shop.read("cart.py")
+
+
+@pytest.mark.slow
+def test_every_tool_is_driven(shop: Repo, tmp_path: Path) -> None:
+    model = script(tmp_path, [{"calls": [FIX]}, {"text": "Done."}])
+
+    async def work() -> None:
+        async with (
+            open_server(shop.root, model=model) as server,
+            serve_over_http(server) as port,
+            connect(open_http(port), MODERN) as client,
+        ):
+            await drive_every_tool(client)
+
+    run_client(work())
+    assert shop.read("new.py") == "x = 1\n"
 
 
 @pytest.mark.slow
