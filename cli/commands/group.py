@@ -55,6 +55,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "config.plugin": ("plugin",),
     "config.strategies": ("strategies",),
     "mcp.mcp": ("mcp",),
+    "evaluation.evaluation": ("eval",),
     "config.config": ("config", "completion", "schema"),
 }
 """Modules of this folder and the commands that each declares."""
@@ -65,6 +66,7 @@ HELP_SECTIONS: Mapping[str, str] = {
     "Sessions": "sessions session undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
+    "Measure": "eval",
     "Project": "init import doctor demo config rules agents skill agent-hooks plugin mcp strategies trust completion",
     "Expert": "apply kernel functions policy context replay schema",
 }

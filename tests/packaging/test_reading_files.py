@@ -93,6 +93,8 @@ ALLOWED = {
     "agent/team/definitions/builtin_agents.py": OWN,
     "agent/strategy/strategy_turn.py": "an artifact of the session",
     "agent/strategy/team/roles.py": OWN,
+    "agent/evaluation/executors/worker_process.py": SYSTEM,
+    "agent/evaluation/runs/result_store.py": OWN,
     "agent/evaluation/tasks/folder_files.py": WRITES,
     "cli/commands/offline/apply.py": NAMED,
     "cli/commands/offline/symbols.py": NAMED,
@@ -157,6 +159,7 @@ ALLOWED = {
 NAMES_OF_OTHERS = (
     "Session",
     "Children",
+    "TrialPlace",
     "webbrowser",
     "self._store",
     "_store",

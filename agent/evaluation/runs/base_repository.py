@@ -73,10 +73,18 @@ def make_git_folder(folder: Path) -> None:
     (folder / "config").write_text(_CONFIG)
 
 
-def run_git(folder: Path, *arguments: str, stdin: bytes = b"", extra: dict[str, str] | None = None) -> bytes:
-    """Run git in a folder of ours, without the user's settings. Raises UserError."""
+def run_git(
+    folder: Path,
+    *arguments: str,
+    stdin: bytes = b"",
+    extra: dict[str, str] | None = None,
+    scratch: tuple[Path, ...] = (),
+) -> bytes:
+    """Run git in a folder of ours, without the user's settings. Raises UserError. scratch: other files it may use"""
     environment = {**strip_git_variables(_NO_VARIABLE), **ENVIRONMENT}
-    done = GitRunner(folder, environment, workspace=folder).run(*arguments, stdin=stdin, extra=extra or {})
+    done = GitRunner(folder, environment, workspace=folder).run(
+        *arguments, stdin=stdin, extra=extra or {}, scratch=scratch
+    )
     if done.returncode:
         words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise UserError(Fault.CONFIGURATION, f"git {arguments[0]}: {words[0]}")
@@ -104,7 +112,7 @@ def _unpack_bundle(task: Task, folder: Path) -> Path:
     make_git_folder(folder / ".git")
     place = (task.folder / task.file.base.bundle).resolve()
     try:
-        run_git(folder, "bundle", "unbundle", str(place))
+        run_git(folder, "bundle", "unbundle", str(place), scratch=(place,))
     except UserError as error:
         raise UserError(
             Fault.CONFIGURATION, f"{task.folder / 'task.toml'}: base.bundle: {error.message}"

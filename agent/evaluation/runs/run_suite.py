@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from collections import deque
 from collections.abc import Callable
@@ -86,7 +87,14 @@ class SuiteRun:
         """
         with self._store.hold_run(self._plan.record):
             self._store.save_run(self._plan.record)
-            return await self._run_trials()
+            try:
+                return await self._run_trials()
+            finally:
+                await asyncio.to_thread(shutil.rmtree, self._folders.scratch, ignore_errors=True)
+
+    async def close(self) -> None:
+        """End what the executor still runs."""
+        await self._executor.close()
 
     async def _run_trials(self) -> Progress:
         planned = list({each.key: each for each in reversed(self._plan.trials)}.values())[::-1]

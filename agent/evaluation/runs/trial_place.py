@@ -196,7 +196,7 @@ class TrialPlace:
         )
 
     def _copy_base(self, base: Path) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)  # of a killed run
+        self.close()  # what a killed run has left
         create_private_folder(self.folder)
         shutil.copytree(base, self.work, symlinks=True)
         # A git folder of our own for the patch: what the agent does to the worktree's changes nothing here.

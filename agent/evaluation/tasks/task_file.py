@@ -104,9 +104,10 @@ class TaskFile(_Table):
     prompt: the task; if empty it is in `prompt.md`
     setup: command lines that run before the agent begins; what they make is no part of its change
     check: command line that runs after the agent has ended; exit code 0: solved. A line `score: 0.75` (the last one
-        counts) gives partial credit to what is not solved, as does the file `score_file`
+        counts) gives partial credit to what is not solved, as does the file `score_file`. Variables for it:
+        PATCHWRIGHT_ANSWER, a file with the agent's last message; PATCHWRIGHT_OUTCOME, how it ended; PYTHON
     score_file: JSON file `{"score": 0.75}` that the checker writes, relative to the worktree
-    expect: "refuse": the right result is no change of files and no claim of success
+    expect: "refuse": the right result is no change of files, and an answer that says why
     """
 
     prompt: str = ""

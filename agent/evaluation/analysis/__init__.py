@@ -1,0 +1,1 @@
+"""Results of runs, summed up, compared and judged."""

@@ -1,0 +1,1 @@
+"""`patchwright eval`: commands on suites of tasks and their results."""

@@ -1,0 +1,22 @@
+"""`patchwright eval`: the group of its commands, one module each."""
+
+from __future__ import annotations
+
+import typer
+
+from cli.commands.evaluation import check, compare, gate, list_runs, report, run_trials
+
+_MODULES = (check, run_trials, report, compare, gate, list_runs)
+"""In the order of the help."""
+
+
+def add(app: typer.Typer) -> None:
+    """Add the group of commands to the program's."""
+    group = typer.Typer(
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        help="Measure models, prompts and strategies on suites of tasks.",
+    )
+    for each in _MODULES:
+        each.add(group)
+    app.add_typer(group, name="eval")

@@ -1,0 +1,63 @@
+"""Options that several commands of `patchwright eval` have, and what they mean."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from agent.app_dirs import Home
+    from agent.evaluation.runs.result_store import ResultStore
+
+
+class ReportFormat(StrEnum):
+    """Formats of a report."""
+
+    text = "text"
+    json = "json"
+    junit = "junit"
+    html = "html"
+
+
+SuiteFolder = Annotated[
+    Path, typer.Argument(metavar="SUITE", help="Folder of task folders, or one task folder.")
+]
+Store = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Folder of results, in place of the one in the user's data."),
+]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter", metavar="WORD", help="Tag, language or name like `cart-*`; `!` before it excludes."
+    ),
+]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many tasks.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, help="Trials at the same time; one for each processor.")
+]
+ReportOutput = Annotated[ReportFormat, typer.Option("--output", "-o", help="Format of the report.")]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option("--to", metavar="FILE", help="Write the report there; the suffix decides the format."),
+]
+Level = Annotated[
+    float, typer.Option("--level", min=0.0001, max=0.5, help="Significance level of the comparison.")
+]
+
+
+def open_store(home: Home, folder: Path | None) -> ResultStore:
+    """Return the store of results."""
+    from agent.evaluation.runs.result_store import ResultStore
+
+    return ResultStore((folder or home.data / "evaluation").absolute())
+
+
+def count_jobs(jobs: int | None) -> int:
+    """Return how many trials run at the same time."""
+    import os
+
+    return jobs or os.cpu_count() or 1

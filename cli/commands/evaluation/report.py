@@ -1,0 +1,104 @@
+"""`patchwright eval report`: the figures of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.commands.evaluation.evaluation_options import ReportFile, ReportFormat, ReportOutput, Store
+
+if TYPE_CHECKING:
+    from agent.evaluation.analysis.comparison import Comparison
+    from agent.evaluation.analysis.run_report import RunReport
+    from agent.evaluation.runs.result_store import ResultStore, RunRecord
+
+SUFFIXES = {".json": ReportFormat.json, ".xml": ReportFormat.junit, ".html": ReportFormat.html}
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command()(report)
+
+
+def report(
+    run: Annotated[
+        str, typer.Argument(metavar="[RUN]", help="Beginning of its id; the newest if missing.")
+    ] = "",
+    output: ReportOutput = ReportFormat.text,
+    to: ReportFile = None,
+    store: Store = None,
+) -> None:
+    """Print the figures of a run: rates with intervals, cost, time, failures, flaky tasks."""
+    from agent.app_dirs import Home
+    from agent.evaluation.runs.result_store import select_run
+    from cli.commands.evaluation.evaluation_options import open_store
+
+    found = open_store(Home.from_environment(), store)
+    write_report(found, select_run(found.list_runs(), run), output, to)
+
+
+def write_report(store: ResultStore, run: RunRecord, output: ReportFormat, to: Path | None) -> None:
+    """Print a report, or write it to a file. Raises UserError."""
+    from agent.evaluation.analysis.run_report import build_report
+    from cli.output.evaluation.report_table import print_comparison, print_report
+    from sandbox.errors import Fault, UserError, translate_write_errors
+
+    found = build_report(store, run)
+    if to is not None:
+        kind = SUFFIXES.get(to.suffix.lower())
+        if kind is None:
+            raise UserError(
+                Fault.USAGE,
+                f"no format for {to.name!r}",
+                f"Let the name end with one of: {', '.join(SUFFIXES)}.",
+            )
+        with translate_write_errors(str(to)):
+            to.write_text(render_report(found, kind), "utf-8", errors="replace")
+    if output is ReportFormat.text:
+        print_report(found)
+        for each in compare_variants(found):
+            print_comparison(each)
+    else:
+        print(render_report(found, output), end="")
+
+
+def render_report(report: RunReport, kind: ReportFormat) -> str:
+    """Return a report as JSON, JUnit XML or a web page."""
+    if kind is ReportFormat.junit:
+        from cli.output.evaluation.report_junit import render_junit
+
+        return render_junit(report)
+    if kind is ReportFormat.html:
+        from cli.output.evaluation.report_page import render_page
+
+        return render_page(report, compare_variants(report))
+    import json
+
+    from agent.evaluation.analysis.run_report import encode_report
+
+    return json.dumps(encode_report(report), indent=1) + "\n"
+
+
+def compare_variants(report: RunReport) -> tuple[Comparison, ...]:
+    """Compare each further variant of a run with the first; those without a task in common are left out."""
+    from agent.evaluation.analysis.comparison import compare_results
+    from sandbox.errors import UserError
+
+    found = []
+    first, *others = (each.label for each in report.summaries)
+    for other in others:
+        try:
+            found.append(
+                compare_results(
+                    first,
+                    other,
+                    report.select_results(first),
+                    report.select_results(other),
+                    seed=report.record.seed,
+                )
+            )
+        except UserError:
+            continue
+    return tuple(found)

@@ -1,0 +1,261 @@
+"""`patchwright eval run`: trials of models and strategies on a suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.commands.evaluation.evaluation_options import (
+    Filters,
+    Jobs,
+    Limit,
+    ReportFile,
+    ReportFormat,
+    ReportOutput,
+    Store,
+    SuiteFolder,
+)
+from cli.commands.options import (
+    Actions,
+    ApiBase,
+    Folder,
+    MaxSteps,
+    MaxTime,
+    MaxTokens,
+    Sandbox,
+    collect_flags,
+)
+
+if TYPE_CHECKING:
+    from agent.evaluation.runs.run_suite import Progress, SuiteRun
+    from agent.evaluation.runs.variant import Variant
+    from cli.commands.evaluation.evaluation_setup import EvaluationSetup
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command to the group."""
+    app.command("run")(run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """A run as requested on the command line."""
+
+    models: Sequence[str]
+    strategies: Sequence[str]
+    attempts: int | None
+    instructions: Path | None
+    label: str
+    trials: int
+    jobs: int | None
+    seed: int
+    max_cost: float | None
+    output: ReportFormat
+    to: Path | None
+
+
+def run(
+    suite: SuiteFolder,
+    folder: Folder = Path("."),
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME",
+            help="Model to measure; repeatable. {task}, {trial} are replaced.",
+        ),
+    ] = None,
+    strategy: Annotated[
+        list[str] | None, typer.Option("--strategy", metavar="NAME", help="Strategy to measure; repeatable.")
+    ] = None,
+    attempts: Annotated[
+        int | None, typer.Option("--attempts", min=1, help="Attempts of the strategy.")
+    ] = None,
+    instructions: Annotated[
+        Path | None,
+        typer.Option("--instructions", metavar="FILE", help="Text that is added to the system prompt."),
+    ] = None,
+    label: Annotated[
+        str, typer.Option("--label", metavar="NAME", help="Name of what is measured, for reports.")
+    ] = "",
+    trials: Annotated[int, typer.Option("--trials", "-k", min=1, help="Trials of each task.")] = 1,
+    jobs: Jobs = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Order of the tasks; another one draws new results.")
+    ] = 0,
+    filters: Filters = None,
+    limit: Limit = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", min=0, help="Start no trial that could pass this many dollars in all."),
+    ] = None,
+    max_steps: MaxSteps = None,
+    max_time: MaxTime = None,
+    max_tokens: MaxTokens = None,
+    api_base: ApiBase = None,
+    actions: Actions = None,
+    sandbox: Sandbox = None,
+    store: Store = None,
+    output: ReportOutput = ReportFormat.text,
+    to: ReportFile = None,
+) -> None:
+    """Run each task with each model and strategy, then report.
+
+    Every trial is a session in a fresh copy of the task's files, judged by the task's checker after its end.
+    Results are kept: the same command goes on where a run was cut off, and runs nothing twice.
+    """
+    flags = collect_flags(
+        api_base=api_base,
+        actions=actions,
+        sandbox=sandbox,
+        max_steps=max_steps,
+        max_time=max_time,
+        max_tokens=max_tokens,
+    )
+    request = RunRequest(
+        models=model or (),
+        strategies=strategy or (),
+        attempts=attempts,
+        instructions=instructions,
+        label=label,
+        trials=trials,
+        jobs=jobs,
+        seed=seed,
+        max_cost=max_cost,
+        output=output,
+        to=to,
+    )
+    from cli.commands.evaluation.evaluation_setup import load_setup
+
+    setup = load_setup(suite, folder, filters or (), limit, store, flags)
+    raise typer.Exit(run_trials(setup, request))
+
+
+def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
+    """Run the trials and print the report. Returns the exit code. Raises UserError."""
+    import asyncio
+
+    from agent.evaluation.executors.local_executor import LocalExecutor
+    from agent.evaluation.runs.run_plan import make_plan
+    from agent.evaluation.runs.run_suite import SuiteRun
+    from agent.evaluation.runs.variant import RunFolders
+    from agent.exit_codes import Exit
+    from cli.commands.evaluation.evaluation_options import count_jobs
+    from cli.commands.evaluation.report import write_report
+    from cli.output.evaluation.progress_line import ProgressLine
+    from cli.output.standard_streams import write_error
+    from patchwright.version import VERSION
+    from sandbox.sanitize import sanitize_text
+
+    plan = make_plan(
+        setup.suite.name,
+        setup.tasks,
+        _build_variants(setup, request),
+        trials=request.trials,
+        seed=request.seed,
+        version=VERSION,
+    )
+    _announce(setup, request)
+    line = ProgressLine()
+    scratch = setup.home.cache / "evaluation" / plan.record.id
+    suite_run = SuiteRun(
+        plan,
+        setup.store,
+        LocalExecutor(count_jobs(request.jobs), setup.suite.folder),
+        RunFolders(home=setup.home, scratch=scratch, sessions=setup.store.sessions),
+        version=VERSION,
+        max_cost=request.max_cost,
+        on_progress=line.show,
+    )
+    try:
+        progress = asyncio.run(_run_until_signal(suite_run))
+    finally:
+        line.close()
+    if progress is None:
+        write_error(f"patchwright: interrupted; the same command goes on with run {plan.record.id}\n")
+        return int(Exit.INTERRUPTED)
+    for each in suite_run.invalid:
+        write_error(
+            sanitize_text(f"no result: {each.task}, {each.variant}: {each.failure}: {each.detail}") + "\n"
+        )
+    write_report(setup.store, plan.record, request.output, request.to)
+    if progress.stopped:
+        write_error(f"patchwright: stopped: {progress.stopped}\n")
+        return int(Exit.LIMIT)
+    return int(Exit.NOT_ACHIEVED if suite_run.invalid else Exit.DONE)
+
+
+async def _run_until_signal(suite_run: SuiteRun) -> Progress | None:
+    """Run to the end; None if a signal ended it: then every trial has ended, and what they left is removed."""
+    import asyncio
+    import signal
+
+    from cli.commands.run.final_event import list_end_signals
+
+    running = asyncio.ensure_future(suite_run.run())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, *list_end_signals()):
+        loop.add_signal_handler(number, running.cancel)
+    try:
+        return await running
+    except asyncio.CancelledError:
+        return None
+    finally:
+        await suite_run.close()
+
+
+def _build_variants(setup: EvaluationSetup, request: RunRequest) -> list[Variant]:
+    from dataclasses import replace
+
+    from agent.evaluation.runs.variant import make_variant
+    from agent.strategy.strategy_table import check_strategy_name
+    from sandbox.errors import Fault, UserError
+    from sandbox.fs.regular_file import SETTINGS, read_regular_file
+
+    settings = setup.settings
+    text = ""
+    if request.instructions is not None:
+        content = read_regular_file(request.instructions, SETTINGS)
+        if content is None:
+            raise UserError(Fault.USAGE, f"there is no file {str(request.instructions)!r}")
+        text = content.decode("utf-8", "replace")
+    models = request.models or (settings.model,)
+    strategies = request.strategies or (settings.strategy.name,)
+    several = len(models) * len(strategies) > 1
+    variants = []
+    for model in models:
+        for strategy in strategies:
+            check_strategy_name(strategy)
+            attempts = request.attempts or settings.strategy.attempts
+            changed = replace(
+                settings,
+                model=model,
+                strategy=replace(settings.strategy, name=strategy, attempts=attempts),
+            )
+            name = (model or "default") + (f"+{strategy}" if strategy != "single" else "")
+            label = (f"{request.label}:{name}" if several else request.label) if request.label else name
+            variants.append(make_variant(label, changed, text))
+    return variants
+
+
+def _announce(setup: EvaluationSetup, request: RunRequest) -> None:
+    """Say before the first trial what the run can show, and which tasks nobody has checked."""
+    from agent.evaluation.runs.task_check import AdmissionCache
+    from agent.evaluation.statistics.detectable import compute_detectable_difference
+    from cli.output.standard_streams import write_error
+
+    tasks = len(setup.tasks)
+    detectable = compute_detectable_difference(tasks, request.trials)
+    what = "no difference of two variants" if detectable >= 1 else f"differences from {detectable:.0%} on"
+    write_error(
+        f"{tasks} task{'s' if tasks > 1 else ''}, {request.trials} trial{'s' if request.trials > 1 else ''} each:"
+        f" can show {what} (80 % power, 5 % level)\n"
+    )
+    cache = AdmissionCache(setup.store.folder / "admitted")
+    if unchecked := sum(not cache.is_admitted(each.digest) for each in setup.tasks):
+        write_error(f"{unchecked} of {tasks} tasks are not checked yet: patchwright eval check SUITE\n")

@@ -1,0 +1,1 @@
+"""Reports of evaluations: terminal, JSON, JUnit, web page."""

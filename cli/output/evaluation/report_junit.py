@@ -1,0 +1,51 @@
+"""Report of an evaluation as JUnit XML: a test suite for each variant, a test case for each trial."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import quoteattr
+
+from agent.evaluation.analysis.run_report import RunReport
+from agent.evaluation.runs.result_store import iterate_trials
+from agent.evaluation.runs.trial_result import TrialResult
+
+_FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 does not have."""
+
+
+def render_junit(report: RunReport) -> str:
+    """Return the XML. A trial without a result is skipped, one that says nothing of the agent an error."""
+    found = {(each.variant, each.task, each.trial): each for each in report.results}
+    parts = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>"]
+    for variant in report.record.variants:
+        cases, failures, skipped, seconds = [], 0, 0, 0.0
+        for each, task, trial, _ in iterate_trials(report.record):
+            if each.label != variant.label:
+                continue
+            result = found.get((variant.label, task.name, trial))
+            name = f"{task.name}[{trial + 1}]" if report.record.trials > 1 else task.name
+            cases.append(_render_case(f"{report.record.suite}.{variant.label}", name, result))
+            failures += result is not None and not result.solved
+            skipped += result is None
+            seconds += result.seconds if result else 0.0
+        parts.append(
+            f'<testsuite name={_quote(variant.label)} tests="{len(cases)}" failures="{failures}"'
+            f' errors="0" skipped="{skipped}" time="{seconds:.3f}">'
+        )
+        parts += [*cases, "</testsuite>"]
+    return "\n".join([*parts, "</testsuites>", ""])
+
+
+def _render_case(suite: str, name: str, result: TrialResult | None) -> str:
+    head = f"<testcase classname={_quote(suite)} name={_quote(name)}"
+    if result is None:
+        return f'{head}><skipped message="no result yet"/></testcase>'
+    head += f' time="{result.seconds:.3f}"'
+    if result.solved:
+        return f"{head}/>"
+    message = _quote(result.detail or result.failure)
+    return f"{head}><failure type={_quote(result.failure)} message={message}/></testcase>"
+
+
+def _quote(text: str) -> str:
+    return quoteattr(_FORBIDDEN.sub("�", text), {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})

@@ -1,0 +1,256 @@
+"""A run of a suite: every trial once, whatever dies; within its budget and its time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.evaluation.executors import local_executor
+from agent.evaluation.executors.local_executor import LocalExecutor
+from agent.evaluation.runs.result_store import ResultStore
+from agent.evaluation.runs.run_plan import RunPlan, check_repositories, make_plan
+from agent.evaluation.runs.run_suite import ATTEMPTS, Progress, SuiteRun
+from agent.evaluation.runs.trial_order import TrialOrder
+from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.variant import RunFolders, Variant, make_variant
+from agent.evaluation.tasks.task_folder import Task
+from agent.events import UsageRecord
+from agent.session_settings import SessionSettings
+from sandbox.errors import UserError
+from tests.agent.evaluation.suites import EDIT, make_home, make_task, write_script
+
+pytestmark = pytest.mark.slow
+
+PRICED = {"usage": {"input": 10, "output": 1, "cost": 0.01}}
+
+
+def make_variants(folder: Path) -> list[Variant]:
+    good = write_script(folder / "good.json", [{"calls": [EDIT], **PRICED}, {"text": "Done."}])
+    idle = write_script(folder / "idle.json", [{"text": "Nothing to do.", **PRICED}])
+    return [
+        make_variant("good", SessionSettings(model=good)),
+        make_variant("idle", SessionSettings(model=idle)),
+    ]
+
+
+def plan_run(tasks: list[Task], variants: list[Variant], trials: int = 2, seed: int = 0) -> RunPlan:
+    return make_plan("suite", tasks, variants, trials=trials, seed=seed, version="1")
+
+
+class FakeExecutor:
+    """Answers at once. Implements `TrialExecutor`."""
+
+    def __init__(self, slots: int = 2, cost: float = 0.01) -> None:
+        self.slots = slots
+        self.cost = cost
+        self.orders: list[TrialOrder] = []
+        self.most = 0
+        self._running = 0
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        self.orders.append(order)
+        self._running += 1
+        self.most = max(self.most, self._running)
+        await asyncio.sleep(0)
+        self._running -= 1
+        on_spend(UsageRecord(input=5, cost=self.cost))
+        return TrialResult(
+            key=order.key,
+            task=order.task,
+            digest=order.digest,
+            variant=order.label,
+            trial=order.trial,
+            solved=order.trial == 0,
+            score=float(order.trial == 0),
+            failure="" if order.trial == 0 else "wrong",
+            cost=self.cost,
+        )
+
+    async def close(self) -> None: ...
+
+
+def run_plan(
+    plan: RunPlan, store: ResultStore, executor: object, folder: Path, max_cost: float | None = None
+) -> Progress:
+    home = make_home(folder)
+    folders = RunFolders(home=home, scratch=home.cache / "evaluation", sessions=store.sessions)
+
+    async def run_all() -> Progress:
+        run = SuiteRun(plan, store, executor, folders, version="1", max_cost=max_cost)  # type: ignore[arg-type]
+        try:
+            return await run.run()
+        finally:
+            await run.close()
+
+    return asyncio.run(run_all())
+
+
+class KillingExecutor(LocalExecutor):
+    """Kills a worker at its first spending, `deaths` times."""
+
+    def __init__(self, slots: int, folder: Path, deaths: int) -> None:
+        super().__init__(slots, folder)
+        self.deaths = deaths
+        self.pids: set[int] = set()
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        def kill(usage: UsageRecord) -> None:
+            on_spend(usage)
+            if self.deaths:
+                self.deaths -= 1
+                os.kill(max(each.channel.process.pid for each in self._busy), signal.SIGKILL)
+
+        result = await super().run(order, kill)
+        self.pids |= {each.channel.process.pid for each in self._idle}
+        return result
+
+
+def test_a_killed_worker_costs_its_spending_and_no_result(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add")
+    plan = plan_run([task], make_variants(tmp_path))
+    store = ResultStore(tmp_path / "store")
+    executor = KillingExecutor(1, tmp_path, deaths=2)
+    progress = run_plan(plan, store, executor, tmp_path)
+    results = store.read_results(plan.record)
+    assert [(each.variant, each.trial, each.solved) for each in results] == [
+        ("good", 0, True),
+        ("good", 1, True),
+        ("idle", 0, False),
+        ("idle", 1, False),
+    ]
+    assert (progress.done, progress.lost_workers) == (4, 2)
+    spending = store.read_spending(plan.record)
+    assert spending.cost == pytest.approx(0.06)
+    assert (spending.lost_cost, spending.lost_tokens) == (pytest.approx(0.02), 22)
+    assert len(executor.pids) == 1  # the worker that lived served all the rest
+    assert not (make_home(tmp_path).cache / "evaluation").exists()
+
+    again = run_plan(plan, store, FakeExecutor(), tmp_path)
+    assert (again.earlier, again.done, again.solved) == (4, 0, 2)
+
+
+def test_a_trial_that_always_kills_its_worker_has_a_result_that_says_so(tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    executor = LocalExecutor(1, tmp_path, program="import os; os.read(0, 1); os.abort()")
+    progress = run_plan(plan, store, executor, tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.failure, progress.lost_workers) == ("crashed", ATTEMPTS)
+    assert "SIGABRT" in result.detail
+
+
+def is_dead(pid: str) -> bool:
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_a_worker_that_does_not_end_is_killed_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_executor, "GRACE", 0.1)
+    task = make_task(
+        tmp_path / "suite/add", limits={"seconds": 0.2, "check_seconds": 0.2, "setup_seconds": 0.2}
+    )
+    plan = plan_run([task], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    pids = tmp_path / "pids"
+    program = (
+        "import os, subprocess, time; child = subprocess.Popen(['sleep', '600']);"
+        f" open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}'); time.sleep(600)"
+    )
+    run_plan(plan, store, LocalExecutor(1, tmp_path, program=program), tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.failure, result.detail) == ("time-limit", "ended after 0.4 s, the time of the task")
+    assert result.seconds < 5
+    for pid in pids.read_text().split() if pids.exists() else ():
+        assert is_dead(pid)
+
+
+def test_no_more_run_at_once_than_the_executor_takes_and_equal_work_runs_once(tmp_path: Path) -> None:
+    tasks = [make_task(tmp_path / f"suite/{name}") for name in ("a", "b", "c")]
+    variants = make_variants(tmp_path)
+    twin = make_variant("twin", variants[0].settings)
+    executor = FakeExecutor(slots=3)
+    store = ResultStore(tmp_path / "store")
+    plan = plan_run(tasks, [variants[0], twin])
+    progress = run_plan(plan, store, executor, tmp_path)
+    # The tasks have equal content, and the variants equal settings: two trials are left of twelve.
+    assert (executor.most, len(executor.orders), progress.total) == (2, 2, 2)
+    assert len(store.read_results(plan.record)) == 12
+    more = plan_run(tasks, variants, seed=1)
+    assert not {*more.record.keys} & {*plan.record.keys}
+
+
+def test_first_trials_come_first_and_the_seed_orders_the_tasks(tmp_path: Path) -> None:
+    tasks = [make_task(tmp_path / f"suite/{name}", description=name) for name in "abcdef"]
+    orders = {}
+    for seed in (1, 1, 2):
+        plan = plan_run(tasks, make_variants(tmp_path), seed=seed)
+        names = [(each.trial, each.task.name, each.variant.label) for each in plan.trials]
+        assert [trial for trial, _, _ in names] == [0] * 12 + [1] * 12
+        assert all(one[1] == two[1] for one, two in zip(names[::2], names[1::2], strict=True))
+        orders.setdefault(seed, names)
+        assert orders[seed] == names
+    assert orders[1] != orders[2]
+
+
+def test_the_budget_holds_over_interruptions(tmp_path: Path) -> None:
+    tasks = [make_task(tmp_path / f"suite/{name}", description=name) for name in "abcdef"]
+    plan = plan_run(tasks, make_variants(tmp_path))
+    store = ResultStore(tmp_path / "store")
+    executor = FakeExecutor(slots=1, cost=0.25)
+    progress = run_plan(plan, store, executor, tmp_path, max_cost=1.0)
+    assert (progress.done, progress.cost) == (3, 0.75)
+    assert progress.stopped == "$0.75 of $1 are spent"
+    assert [each.max_cost for each in executor.orders] == [1.0, 0.75, 0.5]
+    assert run_plan(plan, store, executor, tmp_path, max_cost=1.5).done == 2
+    assert run_plan(plan, store, executor, tmp_path).done == 19
+
+
+def test_results_that_say_nothing_are_run_again(tmp_path: Path) -> None:
+    plan = plan_run(
+        [make_task(tmp_path / "suite/add", setup=["false"])], make_variants(tmp_path)[:1], trials=1
+    )
+    store = ResultStore(tmp_path / "store")
+    executor = LocalExecutor(1, tmp_path)
+    progress = run_plan(plan, store, executor, tmp_path)
+    assert (progress.done, progress.invalid) == (1, 1)
+    assert store.read_results(plan.record) == []
+
+
+def test_the_first_of_two_results_is_kept_and_a_damaged_one_is_none(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    result = TrialResult(
+        key="ab" * 32, task="t", digest="d", variant="v", trial=0, solved=True, score=1.0, failure=""
+    )
+    from dataclasses import replace
+
+    assert store.save_result(result)
+    assert not store.save_result(replace(result, solved=False, failure="wrong"))
+    assert store.read_result(result.key) == result
+    (place,) = (tmp_path / "results").rglob("*.json")
+    place.write_text(place.read_text()[:40])
+    assert store.read_result(result.key) is None
+    assert store.save_result(result)
+
+
+def test_one_run_is_not_worked_on_twice_at_once(tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path), trials=1)
+    store = ResultStore(tmp_path / "store")
+    with store.hold_run(plan.record), pytest.raises(UserError, match="in another process"):
+        run_plan(plan, store, FakeExecutor(), tmp_path)
+
+
+def test_a_suite_reads_no_repository_that_nobody_named(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    task = make_task(tmp_path / "suite/add", base={"repository": str(tmp_path / "mine"), "commit": "0" * 40})
+    with pytest.raises(UserError, match="which is not the suite's"):
+        check_repositories([task], [tmp_path / "other"])
+    check_repositories([task], [tmp_path / "mine"])
