@@ -20,7 +20,6 @@ from agent.evaluation.statistics.pass_rates import (
     compute_cost_of_pass,
 )
 
-
 CLAIMS = ("done", "no-test-runner")
 """Outcomes by which an agent says that it did the task; the second without tests of its own."""
 

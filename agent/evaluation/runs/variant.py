@@ -35,11 +35,15 @@ class Variant:
 
 
 def make_variant(label: str, settings: SessionSettings, instructions: str = "") -> Variant:
-    """Return a variant whose sessions ask nobody and commit nothing."""
+    """Return a variant whose sessions ask nobody and commit nothing. A script is found from here on, wherever a trial
+    runs."""
     access = replace(settings.access, approval=Approval.NEVER)
+    model = settings.model
+    if model.startswith(SCRIPTED):
+        model = f"{SCRIPTED}{Path(model.removeprefix(SCRIPTED)).absolute()}"
     return Variant(
         label=label,
-        settings=replace(settings, access=access, commit="never"),
+        settings=replace(settings, model=model, access=access, commit="never"),
         instructions=instructions.strip(),
     )
 

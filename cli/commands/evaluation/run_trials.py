@@ -67,7 +67,7 @@ def run(
             "--model",
             "-m",
             metavar="NAME",
-            help="Model to measure; repeatable. {task}, {trial} are replaced.",
+            help="Model to measure, or LABEL=NAME; repeatable. {task}, {trial} are replaced.",
         ),
     ] = None,
     strategy: Annotated[
@@ -140,6 +140,7 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     """Run the trials and print the report. Returns the exit code. Raises UserError."""
     import asyncio
 
+    from agent.app_dirs import make_private_folder
     from agent.evaluation.executors.local_executor import LocalExecutor
     from agent.evaluation.runs.run_plan import make_plan
     from agent.evaluation.runs.run_suite import SuiteRun
@@ -166,7 +167,7 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     suite_run = SuiteRun(
         plan,
         setup.store,
-        LocalExecutor(count_jobs(request.jobs), setup.suite.folder),
+        LocalExecutor(count_jobs(request.jobs), make_private_folder(setup.home.cache)),
         RunFolders(home=setup.home, scratch=scratch, sessions=setup.store.sessions),
         version=VERSION,
         max_cost=request.max_cost,
@@ -224,11 +225,11 @@ def _build_variants(setup: EvaluationSetup, request: RunRequest) -> list[Variant
         if content is None:
             raise UserError(Fault.USAGE, f"there is no file {str(request.instructions)!r}")
         text = content.decode("utf-8", "replace")
-    models = request.models or (settings.model,)
+    models = [split_label(each) for each in request.models] or [("", settings.model)]
     strategies = request.strategies or (settings.strategy.name,)
     several = len(models) * len(strategies) > 1
     variants = []
-    for model in models:
+    for named, model in models:
         for strategy in strategies:
             check_strategy_name(strategy)
             attempts = request.attempts or settings.strategy.attempts
@@ -237,10 +238,16 @@ def _build_variants(setup: EvaluationSetup, request: RunRequest) -> list[Variant
                 model=model,
                 strategy=replace(settings.strategy, name=strategy, attempts=attempts),
             )
-            name = (model or "default") + (f"+{strategy}" if strategy != "single" else "")
+            name = (named or model or "default") + (f"+{strategy}" if strategy != "single" else "")
             label = (f"{request.label}:{name}" if several else request.label) if request.label else name
             variants.append(make_variant(label, changed, text))
     return variants
+
+
+def split_label(model: str) -> tuple[str, str]:
+    """Return the label, "" without one, and the model of `LABEL=MODEL`."""
+    label, equals, name = model.partition("=")
+    return (label, name) if equals and name and label.replace("-", "").isalnum() else ("", model)
 
 
 def _announce(setup: EvaluationSetup, request: RunRequest) -> None:

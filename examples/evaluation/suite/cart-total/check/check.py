@@ -1,0 +1,5 @@
+from cart import total
+
+assert total([1, 2, 3]) == 6
+assert total([5]) == 5
+assert total([]) == 0

@@ -1,0 +1,2 @@
+def tax(amount):
+    return amount * 2

@@ -1,0 +1,4 @@
+from calendar_rules import is_leap
+
+for year, leap in ((2024, True), (2000, True), (1900, False), (2023, False)):
+    assert is_leap(year) is leap, year

@@ -1,0 +1,2 @@
+def make_slug(title):
+    return title

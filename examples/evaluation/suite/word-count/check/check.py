@@ -1,0 +1,4 @@
+from words import count_words
+
+assert count_words("a b a") == {"a": 2, "b": 1}
+assert count_words("") == {}
