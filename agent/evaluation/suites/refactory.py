@@ -1,0 +1,111 @@
+"""Refactory (Hu et al., ASE 2019): wrong programs that students handed in for five assignments.
+
+Every published test is in the worktree, and the checker runs them again.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+
+from agent.evaluation.suites.built_task import (
+    BuildRequest,
+    BuiltTask,
+    MissingTask,
+    build_program_task,
+    make_task_name,
+)
+from sandbox.errors import Fault, UserError
+
+SECONDS = 120.0
+
+LARGEST = 64 << 20
+"""Bytes that `data.zip` may hold unpacked; the published one has 5 MB."""
+
+PROMPT = """\
+`answer.py` is a student's answer to the assignment below. It is wrong: tests in `test_answer.py` fail.
+
+{assignment}
+
+Mend it in `answer.py` with as small a change as you can. Leave the tests as they are.
+"""
+
+_RUN = """\
+import test_answer
+
+tests = [value for name, value in sorted(vars(test_answer).items()) if name.startswith("test_")]
+passed = 0
+for test in tests:
+    try:
+        test()
+        passed += 1
+    except Exception as error:
+        print(test.__name__, type(error).__name__)
+print(f"score: {passed / max(1, len(tests)):.4f}")
+raise SystemExit(passed != len(tests))
+"""
+
+
+def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
+    """Yield the wrong programs in the order of their names' hashes, so that the first ones are of all assignments."""
+    files = _read_data(request.source)
+    wrong = [path for path in files if path.parent.name == "wrong" and path.suffix == ".py"]
+    for path in sorted(wrong, key=lambda each: sha256(each.stem.encode()).hexdigest()):
+        question = path.parents[2]
+        name = make_task_name(question.name, path.stem)
+        if not request.selects(f"{question.name}/{path.stem}", "python") or not request.is_wanted(name):
+            continue
+        reference = files.get(question / "code/reference/reference.py")
+        if reference is None:
+            yield MissingTask(name=name, reason="the assignment has no reference")
+            continue
+        preamble = files.get(question / "code/global.py", b"")
+        head = preamble + b"\n" if preamble else b""
+        tests = _write_tests(files, question).encode()
+        yield build_program_task(
+            name,
+            prompt=PROMPT.format(assignment=_indent(files.get(question / "description.txt", b""))),
+            files={"answer.py": head + files[path], "test_answer.py": tests},
+            check="python3 -B patchwright_published.py",
+            checker_files={"test_answer.py": tests, "patchwright_published.py": _RUN.encode()},
+            solution={"answer.py": head + reference},
+            language="python",
+            tags=["refactory", question.name],
+            seconds=SECONDS,
+        )
+
+
+def _read_data(source: Path) -> dict[PurePosixPath, bytes]:
+    """Return the data's files by path below `data`, from the folder or the archive in it."""
+    if (source / "data").is_dir():
+        paths = sorted(each for each in (source / "data").rglob("*") if each.is_file())
+        return {
+            PurePosixPath(each.relative_to(source / "data").as_posix()): each.read_bytes() for each in paths
+        }
+    archive = source / "data.zip"
+    if not archive.is_file():
+        raise UserError(Fault.USAGE, f"{str(source)!r} has neither data/ nor data.zip")
+    with zipfile.ZipFile(io.BytesIO(archive.read_bytes())) as opened:
+        entries = [each for each in opened.infolist() if not each.is_dir()]
+        if sum(each.file_size for each in entries) > LARGEST:
+            raise UserError(Fault.USAGE, f"{str(archive)!r} holds more than {LARGEST >> 20} MB")
+        return {PurePosixPath(each.filename).relative_to("data"): opened.read(each) for each in entries
+                if each.filename.startswith("data/")}  # fmt: skip
+
+
+def _indent(text: bytes) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.decode("utf-8", "replace").strip().splitlines())
+
+
+def _write_tests(files: dict[PurePosixPath, bytes], question: PurePosixPath) -> str:
+    tests = ["from answer import *\n"]
+    inputs = [each for each in files if each.parent == question / "ans" and each.name.startswith("input_")]
+    for path in sorted(inputs):
+        number = path.stem.rpartition("_")[2]
+        call = files[path].decode().strip()
+        expected = files[question / "ans" / f"output_{number}.txt"].decode().strip()
+        tests.append(f"\ndef test_{number}():\n    assert ({call}) == ({expected})\n")
+    return "\n".join(tests)
