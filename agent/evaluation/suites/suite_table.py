@@ -29,7 +29,7 @@ class SuiteEntry:
 
 SUITES: Mapping[str, SuiteEntry] = {
     "quixbugs": SuiteEntry(
-        module="quixbugs",
+        module="programs.quixbugs",
         description="40 Python programs with a fault of one line",
         address="github.com/jkoppel/QuixBugs",
         licence="MIT",
@@ -42,7 +42,7 @@ SUITES: Mapping[str, SuiteEntry] = {
         ),
     ),
     "humanevalfix": SuiteEntry(
-        module="humanevalfix",
+        module="programs.humanevalfix",
         description="164 functions with a fault, in six languages",
         address="github.com/bigcode-project/octopack",
         licence="MIT",
@@ -50,7 +50,7 @@ SUITES: Mapping[str, SuiteEntry] = {
         needs="the language's compiler; some need libraries that are not installed",
     ),
     "debugbench": SuiteEntry(
-        module="debugbench",
+        module="programs.debugbench",
         description="LeetCode programs in Python into which a fault was put",
         address="github.com/thunlp/DebugBench",
         licence="Apache-2.0; the programs are LeetCode users'",
@@ -58,21 +58,21 @@ SUITES: Mapping[str, SuiteEntry] = {
         needs="programs whose examples can be read as values",
     ),
     "refactory": SuiteEntry(
-        module="refactory",
+        module="programs.refactory",
         description="students' wrong programs for five assignments in Python",
         address="github.com/githubhuyang/refactory (with data.zip)",
         licence="GPL-3.0",
         paths=("data.zip",),
     ),
     "polyglot": SuiteEntry(
-        module="polyglot",
+        module="programs.polyglot",
         description="225 Exercism exercises in six languages",
         address="github.com/Aider-AI/polyglot-benchmark",
         licence="MIT (Exercism)",
         needs="the language's build tool; JavaScript, Java, C++ and some Rust exercises need packages",
     ),
     "refactorbench": SuiteEntry(
-        module="refactorbench",
+        module="projects.refactorbench",
         description="refactorings over several files, checked on the syntax tree",
         address="github.com/microsoft/RefactorBench",
         licence="MIT; the repositories keep their own",
@@ -88,14 +88,14 @@ SUITES: Mapping[str, SuiteEntry] = {
         needs="repositories that run without being installed: five of nine",
     ),
     "swebench": SuiteEntry(
-        module="swebench",
+        module="projects.swebench",
         description="issues of real projects: a file of instances as JSON or JSON lines",
         address="huggingface.co/datasets/princeton-nlp/SWE-bench_Lite",
         licence="MIT; the projects keep their own",
         needs="clones (--repositories), uv, and the network while an environment is made",
     ),
     "harbor": SuiteEntry(
-        module="harbor",
+        module="projects.harbor",
         description="task folders of Harbor and terminal-bench that need no container",
         address="github.com/laude-institute/terminal-bench, registries of Harbor",
         licence="Apache-2.0; each data set its own",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from cli.commands.evaluation import check, compare, gate, list_runs, report, run_trials
+from cli.commands.evaluation import build, check, compare, gate, list_runs, report, run_trials
 
-_MODULES = (check, run_trials, report, compare, gate, list_runs)
+_MODULES = (build, check, run_trials, report, compare, gate, list_runs)
 """In the order of the help."""
 
 

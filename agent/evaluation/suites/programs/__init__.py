@@ -1,1 +1,1 @@
-"""Small programs: running them on inputs in a sandbox, and the checker that compares their answers."""
+"""Suites of small programs: running them on inputs in a sandbox, and the checker that compares their answers."""

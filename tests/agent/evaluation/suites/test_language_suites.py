@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.evaluation.suites.toolchains import find_missing_tool
+from agent.evaluation.suites.programs.toolchains import find_missing_tool
 from agent.evaluation.tasks.task_folder import Task
 from tests.support.evaluation_tasks import build, open_checkers, write_tree
 

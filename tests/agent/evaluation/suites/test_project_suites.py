@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.evaluation.suites.dockerfile import Obstacle, parse_dockerfile
-from agent.evaluation.suites.swebench import read_instances
-from agent.evaluation.suites.swebench_report import read_report
+from agent.evaluation.suites.projects.dockerfile import Obstacle, parse_dockerfile
+from agent.evaluation.suites.projects.swebench import read_instances
+from agent.evaluation.suites.projects.swebench_report import read_report
 from sandbox.errors import UserError
 from tests.support.evaluation_tasks import build, open_checkers, write_tree
 

@@ -1,8 +1,8 @@
 """Task folders of Harbor (`task.toml`, `instruction.md`) and of terminal-bench (`task.yaml`), without a container.
 
 A task can be made if its Dockerfile copies files, installs programs that are on this machine, and runs commands that
-work in the sandbox. The container's absolute paths become paths of the worktree: its working folder is the root, its tests,
-solution and logs are in `.harbor/`. The reference is what the task's own solution changes.
+work in the sandbox. The container's absolute paths become paths of the worktree: its working folder is the root, its
+tests, solution and logs are in `.harbor/`. The reference is what the task's own solution changes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.evaluation.suites.built_task import BASE, BuildRequest, BuiltTask, MissingTask, make_task_name
-from agent.evaluation.suites.dockerfile import Obstacle, Recipe, parse_dockerfile, rewrite_paths
 from agent.evaluation.suites.file_patch import render_patch
+from agent.evaluation.suites.projects.dockerfile import Obstacle, Recipe, parse_dockerfile, rewrite_paths
 from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.tasks.folder_files import list_folder_files, write_files
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits

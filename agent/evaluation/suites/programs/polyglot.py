@@ -15,7 +15,7 @@ from agent.evaluation.suites.built_task import (
     build_program_task,
     make_task_name,
 )
-from agent.evaluation.suites.toolchains import find_missing_tool
+from agent.evaluation.suites.programs.toolchains import find_missing_tool
 
 SECONDS = 600.0
 

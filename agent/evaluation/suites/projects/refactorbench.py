@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.evaluation.suites.built_task import BuildRequest, BuiltTask, MissingTask, make_task_name
-from agent.evaluation.suites.commit_store import CommitStore
+from agent.evaluation.suites.projects.commit_store import CommitStore
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
 

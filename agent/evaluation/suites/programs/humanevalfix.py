@@ -19,11 +19,11 @@ from agent.evaluation.suites.built_task import (
     build_program_task,
     make_task_name,
 )
-from agent.evaluation.suites.humanevalfix_layouts import LAYOUTS, Layout
+from agent.evaluation.suites.programs.humanevalfix_layouts import LAYOUTS, Layout
 from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases, compute_answers
+from agent.evaluation.suites.programs.toolchains import find_missing_tool
 from agent.evaluation.suites.programs.varied_inputs import vary_arguments
 from agent.evaluation.suites.scratch_workspace import open_scratch
-from agent.evaluation.suites.toolchains import find_missing_tool
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace

@@ -1,0 +1,1 @@
+"""Suites of whole projects, whose tasks begin with a commit or a prepared folder."""
