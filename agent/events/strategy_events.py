@@ -17,6 +17,7 @@ class AttemptEvent(Event):
 
     number: counted from 1; child: its session id; strategy: name of the one that started it
     base: commit that its worktree begins with; hint: what it was told beside the task
+    after: number of the attempt whose change it goes on from, 0 for none
     model, temperature: those asked for, "" and None for the session's own
     """
 
@@ -28,6 +29,7 @@ class AttemptEvent(Event):
     model: str = ""
     temperature: float | None = None
     hint: str = ""
+    after: int = 0
 
 
 @dataclass(kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from agent.children.gather import finish_anyway
 from agent.events import Signal
 from agent.strategy.candidate import Candidate
-from agent.strategy.strategy_turn import StrategyTurn
+from agent.strategy.strategy_turn import SURPLUS, StrategyTurn
 
 STOP = "strategy"
 """Name of the signal that says why no more attempts were made."""
@@ -22,7 +22,8 @@ async def race_attempts(
 ) -> list[Candidate]:
     """Make attempts until their evidence is enough; those under way are cancelled then, and logged as such.
 
-    attempts: by number, each started as soon as a processor is free. Returns the candidates in this order.
+    attempts: by number, each started as soon as a processor is free. Returns the candidates in this order, without
+    those that were cancelled before the turn was resumed.
     """
     running = {asyncio.ensure_future(begin()): number for number, begin in attempts.items()}
     order = list(attempts)
@@ -33,7 +34,7 @@ async def race_attempts(
             ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in sorted(ended, key=lambda each: order.index(running[each])):
                 done[running.pop(task)] = task.result()
-            why = await find_stop([done[number] for number in order if number in done])
+            why = await find_stop(_list_ended(order, done))
     finally:
         turn.surplus = why
         for task in running:
@@ -42,7 +43,12 @@ async def race_attempts(
         turn.surplus = ""
     if why and len(done) < len(order):
         _log_once(turn, f"{len(done)} of {len(order)} attempts are enough: {why}")
-    return [done[number] for number in order if number in done]
+    return _list_ended(order, done)
+
+
+def _list_ended(order: Sequence[int], done: Mapping[int, Candidate]) -> list[Candidate]:
+    made = [done[number] for number in order if number in done]
+    return [each for each in made if not each.report.startswith(SURPLUS)]
 
 
 async def _wait_for_all(tasks: Iterable[asyncio.Future[Candidate]]) -> None:

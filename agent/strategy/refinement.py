@@ -80,7 +80,7 @@ class Refinement:
         if candidate.exit_code == Exit.DONE and candidate.patch:
             return None
         workspace = self.turn.runtime.workspace
-        report = await asyncio.to_thread(self._read_report, candidate)
+        report = await asyncio.to_thread(self.read_report, candidate)
         return classify_failure(
             FailureEvidence(
                 exit_code=candidate.exit_code,
@@ -109,16 +109,19 @@ class Refinement:
             self._before = found if isinstance(found, dict) else {}
         return self._before
 
-    def plan_retry(self, line: Sequence[Step]) -> Retry | None:
+    def plan_retry(self, line: Sequence[Step], beside: Sequence[Step] = ()) -> Retry | None:
         """Return the attempt after the last of a line of failures; None if nothing new can be told, or a person
-        has to act."""
+        has to act.
+
+        beside: failed attempts that went on from the same state, told as well
+        """
         *earlier, last = line
         remedy = choose_remedy(last.failure, [each.failure for each in earlier])
         if remedy in (None, "ask"):
             return None
         kind = last.failure.kind if remedy != "restart" else "wrong approach"
         goes_on = remedy in ("mend", "fix the environment")
-        told = [last] if goes_on else line
+        told = [*beside, last] if goes_on else [*line, *beside]
         facts, advice = redact("\n\n".join(map(self._describe_step, told))), _ADVICE[kind]
         state = _KEPT if goes_on else _GONE
         return Retry(
@@ -131,7 +134,7 @@ class Refinement:
 
     def _describe_step(self, step: Step) -> str:
         """Return the facts of one failed attempt: its files, and the details of its failing tests."""
-        report = self._read_report(step.candidate)
+        report = self.read_report(step.candidate)
         order = {name: place for place, name in enumerate(step.failure.tests)}
         failures = sorted(
             report.get("failures", ()), key=lambda each: order.get(str(each.get("id")), len(order))
@@ -145,7 +148,7 @@ class Refinement:
             )
         return enclose_in_tag("earlier-attempt", "\n".join(lines))
 
-    def _read_report(self, candidate: Candidate) -> Mapping[str, Any]:
+    def read_report(self, candidate: Candidate) -> Mapping[str, Any]:
         """Return the report of the last check of an attempt, {} if there was none."""
         if not candidate.child:
             return {}

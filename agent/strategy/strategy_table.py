@@ -29,9 +29,15 @@ def _make_pipeline(settings: StrategySettings) -> Strategy:
 
 
 def _make_sample(settings: StrategySettings) -> Strategy:
-    from agent.strategy.sample import Sample
+    from agent.strategy.sampling.sample_strategy import Sample
 
     return Sample(settings)
+
+
+def _make_tree(settings: StrategySettings) -> Strategy:
+    from agent.strategy.tree.tree_strategy import TreeSearch
+
+    return TreeSearch(settings)
 
 
 def _make_team(settings: StrategySettings) -> Strategy:
@@ -44,6 +50,7 @@ STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
     "single": _make_single,
     "pipeline": _make_pipeline,
     "sample": _make_sample,
+    "tree": _make_tree,
     "team": _make_team,
 }
 
@@ -70,8 +77,13 @@ NOTES: Mapping[str, StrategyNote] = {
     ),
     "sample": StrategyNote(
         summary="several attempts at the whole task; the best one by its tests is applied",
-        cost="strategy.attempts times single; the time of one, on as many processors",
+        cost="at most strategy.attempts times single, fewer where they agree; the time of one, on as many processors",
         pays="where the tests tell right from wrong, and one attempt often fails",
+    ),
+    "tree": StrategyNote(
+        summary="attempts go on from the most promising ones, by the remedy of their failures",
+        cost="one session where it is right at once, at most strategy.attempts; two at the same time",
+        pays="where work needs several steps, and failing tests show how far a change has come",
     ),
     "team": StrategyNote(
         summary="brief, plan, tests and code by separate roles; independent steps at the same time",

@@ -45,6 +45,10 @@ ATTEMPT = "attempt"
 """Role of a child whose strategy names none."""
 
 
+SURPLUS = "not needed any more"
+"""Beginning of the report of an attempt that was cancelled since others are enough."""
+
+
 class StrategyTurn:
     """The turn that a strategy fills.
 
@@ -129,13 +133,15 @@ class StrategyTurn:
         spec: ChildSpec,
         *,
         hint: str = "",
+        after: int = 0,
         checks: Sequence[Check] = (),
         equip: Equip | None = None,
     ) -> Candidate:
         """Let a child session make an attempt, or return what it came to before a kill.
 
         number: names it in the log; a strategy gives the same to the same attempt whenever it is run
-        hint: for the log; checks: give more verdicts on the child's result; equip: prepares the child
+        hint: for the log; after: the attempt that it goes on from, for the log, too
+        checks: give more verdicts on the child's result; equip: prepares the child
         """
         if (known := self._log.candidates.get(number)) is not None:
             return known
@@ -163,7 +169,7 @@ class StrategyTurn:
             except UserError as error:  # nothing is left of the budget, or the model's name is wrong
                 return self._record_failure(number, error)
             async with child:
-                self._record_start(number, child.id, spec, hint)
+                self._record_start(number, child.id, spec, hint, after)
                 if equip is not None:
                     equip(child)
                 try:
@@ -226,7 +232,7 @@ class StrategyTurn:
         self._runtime.session.append(MessageEvent(text=text, model=f"{BY_STRATEGY}{self._name}"))
         return TurnEnd(reason="ended", text=text)
 
-    def _record_start(self, number: int, child: str, spec: ChildSpec, hint: str) -> None:
+    def _record_start(self, number: int, child: str, spec: ChildSpec, hint: str, after: int) -> None:
         self._runtime.session.append(
             AttemptEvent(
                 number=number,
@@ -236,6 +242,7 @@ class StrategyTurn:
                 model=spec.model,
                 temperature=spec.temperature,
                 hint=hint,
+                after=after,
             )
         )
 
@@ -253,7 +260,7 @@ class StrategyTurn:
             child=child.id,
             outcome=Exit.INTERRUPTED.label,
             exit_code=int(Exit.INTERRUPTED),
-            report=f"not needed any more: {self.surplus}",
+            report=f"{SURPLUS}: {self.surplus}",
             usage=usage,
         )
         self._runtime.session.append(candidate.to_event())

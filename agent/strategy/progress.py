@@ -1,0 +1,39 @@
+"""How far a candidate has come, by what ran: the reward of searches. Opinions are no part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent.exit_codes import Exit
+from agent.strategy.candidate import Candidate
+from agent.strategy.failure_classes import Failure
+
+LOADED, UNLOADED, UNPARSED = 0.2, 0.1, 0.05
+"""Values of a change with which the tests run, cannot be loaded, or do not parse."""
+
+PARTIAL, BROKEN = 0.7, 0.5
+"""What mended tests add, if it were all, and what broken ones take away: a whole change is worth 1."""
+
+
+def measure_progress(
+    candidate: Candidate, failure: Failure | None, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> float:
+    """Return a value from 0 to 1: 1 where nothing fails, else by the share of failing tests that were mended.
+
+    before, after: reports of the suite without the change and with it
+    """
+    if not candidate.patch:
+        return 0.0
+    if failure is None:
+        return 1.0
+    if failure.kind in ("does not parse", "does not import"):
+        return UNPARSED if failure.kind == "does not parse" else UNLOADED
+    if failure.kind == "environment" or candidate.exit_code not in (Exit.DONE, Exit.TESTS_FAIL):
+        return UNLOADED
+    old = {str(each.get("id")) for each in before.get("failures", ())}
+    now = {str(each.get("id")) for each in after.get("failures", ())}
+    passing = int(before.get("passed") or 0)
+    mended = len(old - now) / len(old) if old else 0.0
+    broken = len(now - old) / (passing or len(now) or 1)
+    return max(UNLOADED, LOADED + PARTIAL * mended - BROKEN * min(1.0, broken))

@@ -1,0 +1,1 @@
+"""`sample`: several attempts that differ, as many as are worth their price."""

@@ -1,0 +1,70 @@
+"""`sample`: several attempts at one task, each a child session in its own worktree; the best patch is applied.
+
+Attempts differ on purpose (`diversity`), and no more are made than are worth their price (`stopping`). The session
+treats the change like any other: it can be undone, is tested again in the workspace, and a commit contains it and none
+of the user's changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from agent.children.spec import ChildSpec
+from agent.monitor.answers import TurnEnd
+from agent.strategy.best_candidate import apply_best
+from agent.strategy.candidate import Candidate
+from agent.strategy.race import race_attempts
+from agent.strategy.sampling.diversity import Variation, list_starting_places, vary_attempt
+from agent.strategy.sampling.stopping import explain_stop, read_outcome
+from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_turn import StrategyTurn
+
+
+@dataclass(slots=True)
+class Sample:
+    """Independent attempts, of which executed tests choose one. Implements `Strategy`."""
+
+    settings: StrategySettings
+    takes_advice: bool = False
+
+    async def run(self, turn: StrategyTurn) -> TurnEnd:
+        """See `Strategy.run`."""
+        given = self.settings
+        turn.check_prices(given.models)
+        base = await turn.commit_files()
+        numbers = range(1, given.attempts + 1)
+        waiting = [number for number in numbers if not turn.is_done(number)]
+        needs_places = not given.hints and len(numbers) > 2 and bool(waiting)
+        places = await list_starting_places(turn) if needs_places else []
+        attempts = {
+            each: partial(self._attempt, turn, each, base, waiting, vary_attempt(each, given, places))
+            for each in numbers
+        }
+
+        async def find_stop(made: Sequence[Candidate]) -> str:
+            return explain_stop([read_outcome(each, turn.read_patch(each)) for each in made])
+
+        return await apply_best(turn, await race_attempts(turn, attempts, find_stop))
+
+    async def _attempt(
+        self, turn: StrategyTurn, number: int, base: str, waiting: list[int], variation: Variation
+    ) -> Candidate:
+        """Make one attempt. waiting: those that have not begun, which share what is left of the budget"""
+        async with turn.slots:
+            share = None
+            if number in waiting:
+                share = turn.divide_budget(len(waiting))
+                waiting.remove(number)
+            spec = ChildSpec(
+                prompt=turn.prompt,
+                instructions=variation.hint,
+                model=variation.model,
+                temperature=variation.temperature,
+                limits=turn.build_limits(),
+                share=share,
+                place="worktree",
+                base=base,
+            )
+            return await turn.attempt(number, spec, hint=variation.hint)

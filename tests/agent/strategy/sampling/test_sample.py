@@ -1,0 +1,48 @@
+"""`sample` on real sessions: attempts that differ, and no more than are worth their price."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent, Signal
+from agent.strategy.race import STOP
+from agent.strategy.strategy_settings import StrategySettings
+from tests.support.cli import call, script
+from tests.support.strategy_stories import Story, read_events_of, tell_story
+
+pytestmark = pytest.mark.slow
+
+EDIT = {"calls": [call("edit", path="cart.py", old="-sum", new="sum")]}
+WRONG = {"calls": [call("edit", path="cart.py", old="-sum(prices)", new="sum(prices) + 1")]}
+DONE = {"text": "It adds up.", "repeat": 3}
+
+
+def test_attempts_that_agree_make_others_needless(tmp_path: Path) -> None:
+    """`single` fails with the first model; three of the others agree, and the last one under way is cancelled."""
+    shop = Story.create(tmp_path)
+    slow = {"text": "I have to think.", "delay": 120, "calls": [call("list")]}
+    models = [
+        script(tmp_path, [WRONG, DONE], "wrong.json"),
+        *(script(tmp_path, [EDIT, DONE], f"{number}.json") for number in range(4)),
+        script(tmp_path, [slow, EDIT, DONE], "slow.json"),
+    ]
+    order = [models[0], models[5], *models[1:5]]
+    strategy = StrategySettings(name="sample", attempts=12, models=order)
+    end = tell_story(shop, models[0], strategy)
+    assert end.outcome == "done"
+    assert shop.repo.show("cart.py") == "def total(prices):\n    return sum(prices)\n"
+    ended = {each.attempt: each for each in read_events_of(shop, CandidateEvent)}
+    assert ended[1].outcome == "tests-fail"
+    assert ended[2].report.startswith("not needed any more: one more would change")
+    (stop,) = [each.detail for each in read_events_of(shop, Signal) if each.name == STOP]
+    assert stop.startswith(f"{len(ended) - 1} of 12 attempts are enough: one more would change the result")
+    (choice,) = read_events_of(shop, ChoiceEvent)
+    assert (choice.attempt, 2 in choice.order) == (3, False)
+    begun = {each.number: each for each in read_events_of(shop, AttemptEvent)}
+    assert len(begun) < 9
+    assert (begun[1].hint, begun[1].temperature) == ("", None)
+    assert begun[2].hint.startswith("Before you change a file, write down")
+    assert begun[3].hint == "Begin by reading cart.py:1 (total), and look further from there."
+    assert begun[3].temperature == 0.8
