@@ -337,7 +337,6 @@ def serve(control: socket.socket) -> list[Any]:
 def main() -> None:
     """Serve, and in each child run the program as `python -m` does."""
     import fcntl
-    import gc
     import runpy
     import termios
 
@@ -392,7 +391,7 @@ def _end_process(status: int) -> None:
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except (OSError, ValueError):  # nobody reads, or it was closed: the interpreter has its own words for that
+    except (OSError, ValueError):  # nobody reads, or it was closed: the interpreter says so itself
         sys.exit(status)
     os._exit(status & 0xFF)
 
