@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from agent.exit_codes import BY_FAULT, Exit
 from agent.monitor.answers import TurnEnd
@@ -12,9 +12,17 @@ from agent.strategy.ranking import rank_candidates
 from agent.strategy.strategy_turn import StrategyTurn
 from sandbox.errors import UserError
 
+IsRight = Callable[[Candidate], Awaitable[bool]]
+"""Returns whether nothing fails with a candidate."""
 
-async def apply_best(turn: StrategyTurn, candidates: Sequence[Candidate]) -> TurnEnd:
-    """Choose by what ran and by further evidence, bring the change into the workspace, and end the turn."""
+
+async def apply_best(
+    turn: StrategyTurn, candidates: Sequence[Candidate], is_right: IsRight | None = None
+) -> TurnEnd:
+    """Choose by what ran and by further evidence, bring the change into the workspace, and end the turn.
+
+    is_right: asked for the best one, where failing tests are the task: what is not right is said to be not achieved
+    """
     ranking = rank_candidates(candidates)
     if not ranking.best.patch:
         return await finish_unchanged(turn, candidates)
@@ -24,7 +32,7 @@ async def apply_best(turn: StrategyTurn, candidates: Sequence[Candidate]) -> Tur
         return await turn.finish(
             f"The best attempt could not be brought back: {applied.text}", "not achieved"
         )
-    achieved = best.exit_code != Exit.NOT_ACHIEVED
+    achieved = best.exit_code != Exit.NOT_ACHIEVED and (is_right is None or await is_right(best))
     return await turn.finish(best.report, "done" if achieved else "not achieved")
 
 

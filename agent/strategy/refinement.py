@@ -76,11 +76,14 @@ class Refinement:
     _before: Mapping[str, Any] | None = field(default=None)
 
     async def diagnose(self, candidate: Candidate, line: Sequence[Step] = ()) -> Failure | None:
-        """Return why a candidate failed; None if its tests pass. line: the failed ones that it goes on from"""
-        if candidate.exit_code == Exit.DONE and candidate.patch:
-            return None
+        """Return why a candidate failed; None if nothing fails. line: the failed ones that it goes on from
+
+        A test that failed before the change is part of the task, even where the attempt itself was excused for it.
+        """
         workspace = self.turn.runtime.workspace
         report = await asyncio.to_thread(self.read_report, candidate)
+        if candidate.exit_code == Exit.DONE and candidate.patch and not report.get("failures"):
+            return None
         return classify_failure(
             FailureEvidence(
                 exit_code=candidate.exit_code,
@@ -93,11 +96,15 @@ class Refinement:
             )
         )
 
+    async def is_right(self, candidate: Candidate) -> bool:
+        """Whether nothing fails with a candidate; see `IsRight`."""
+        return await self.diagnose(candidate) is None
+
     async def is_solved(self, candidate: Candidate) -> bool:
         """Whether tests that failed without the change pass with it, and all others: one pass was enough."""
-        if candidate.exit_code != Exit.DONE or not candidate.patch or candidate.weakened_tests:
+        if candidate.weakened_tests or not (await self.read_base_report()).get("failures"):
             return False
-        return bool((await self.read_base_report()).get("failures"))
+        return await self.diagnose(candidate) is None
 
     async def read_base_report(self) -> Mapping[str, Any]:
         """Return the report of the suite without any change: run once a turn, and found in its log afterwards."""

@@ -63,11 +63,11 @@ class Pipeline:
             attempts = {each: partial(self._ask, turn, each, base, self._prompt) for each in numbers}
             made += await race_attempts(turn, attempts, find_stop)
             if await find_stop(made):
-                return await apply_best(turn, made)
+                return await apply_best(turn, made, refinement.is_right)
         if most > 1 and (again := await self._word_retry(refinement, made)) is not None:
             prompt, hint = again
             made.append(await self._ask(turn, most, base, prompt, hint))
-        return await apply_best(turn, made)
+        return await apply_best(turn, made, refinement.is_right)
 
     async def _ask(
         self, turn: StrategyTurn, number: int, base: str, prompt: str, hint: str = ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 EXPLORE = 0.5
 """Weight of what is unknown against what was good: values lie between 0 and 1, and few nodes are made."""
 
-WIDEN = 1.5
+WIDEN = 1.0
 """Children of a node after n visits: WIDEN × √n; then the ones it has are gone on from first."""
 
 MOST_REFINEMENTS = 3

@@ -41,7 +41,7 @@ class TreeSearch:
         while not search.is_over:
             if not await search.make_round():
                 break
-        return await apply_best(turn, search.candidates)
+        return await apply_best(turn, search.candidates, search.refinement.is_right)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Search:
     candidates: list[Candidate] = field(default_factory=list)
     steps: dict[int, Step] = field(default_factory=dict)
     is_over: bool = False
-    _refinement: Refinement = field(init=False)
+    refinement: Refinement = field(init=False)
     _before: Mapping[str, Any] = field(default_factory=dict)
     _places: list[str] = field(default_factory=list)
     _starts: int = 0
@@ -63,8 +63,8 @@ class Search:
 
     async def begin(self) -> None:
         """Run the suite once, and find the places at which attempts begin."""
-        self._refinement = Refinement(self.turn)
-        self._before = await self._refinement.read_base_report()
+        self.refinement = Refinement(self.turn)
+        self._before = await self.refinement.read_base_report()
         if self.settings.attempts > 2 and not self.settings.hints:
             self._places = await list_starting_places(self.turn)
 
@@ -94,10 +94,10 @@ class Search:
             return replace(spec, instructions=given.hint), given.hint
         line = [self.steps[each.number] for each in node.line if each.number in self.steps]
         beside = [self.steps[each.number] for each in node.children if each.number in self.steps]
-        retry: Retry | None = self._refinement.plan_retry(line, beside) if node.number in self.steps else None
+        retry: Retry | None = self.refinement.plan_retry(line, beside) if node.number in self.steps else None
         if retry is None:
             return None
-        given = vary_attempt(node.number, self.settings, ())
+        given = vary_attempt(self._last + 1, self.settings, ())
         spec = self._build_spec(retry.prompt, model=given.model, temperature=given.temperature)
         return replace(spec, patch=retry.patch), retry.hint
 
@@ -119,12 +119,12 @@ class Search:
 
     async def _value(self, node: Node, candidate: Candidate) -> None:
         line = [self.steps[each.number] for each in node.line[:-1] if each.number in self.steps]
-        failure = await self._refinement.diagnose(candidate, line)
-        after = self._refinement.read_report(candidate) if failure is not None else {}
+        failure = await self.refinement.diagnose(candidate, line)
+        after = self.refinement.read_report(candidate) if failure is not None else {}
         if failure is not None:
             self.steps[node.number] = Step(candidate=candidate, failure=failure)
         self.candidates.append(candidate)
-        self.is_over |= await self._refinement.is_solved(candidate)
+        self.is_over |= await self.refinement.is_solved(candidate)
         self.tree.record(node, measure_progress(candidate, failure, self._before, after))
 
     def _is_enough(self) -> bool:

@@ -1,0 +1,60 @@
+"""`tree` on a real session: two faults, mended one after the other by attempts that go on from each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent
+from agent.strategy.strategy_settings import StrategySettings
+from tests.support.cli import call, script
+from tests.support.strategy_stories import Story, read_events_of, tell_story
+
+pytestmark = pytest.mark.slow
+
+TEST = """import unittest
+
+import cart
+
+
+class Test(unittest.TestCase):
+    def test_count(self):
+        self.assertEqual(cart.count([1, 2]), 2)
+
+    def test_total(self):
+        self.assertEqual(cart.total([1, 2]), 3)
+"""
+CART = """def count(prices):
+    return len(prices) - 1
+
+
+def total(prices):
+    return -sum(prices)
+"""
+ONE = {"calls": [call("edit", path="cart.py", old="len(prices) - 1", new="len(prices)")]}
+OTHER = {"calls": [call("edit", path="cart.py", old="-sum", new="sum")]}
+STOP = {"text": "I see no more.", "repeat": 3}
+
+
+def test_the_most_promising_attempt_is_gone_on_from(tmp_path: Path) -> None:
+    """No attempt of these mends both faults; `single` with either model fails."""
+    shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
+    seen = [{"anywhere": "<earlier-attempt>"}, {"anywhere": "test_cart.Test.test_total"}]
+    models = [
+        script(tmp_path, [ONE, STOP], "one.json"),
+        script(tmp_path, [{**OTHER, "expect": seen}, STOP], "other.json"),
+        script(tmp_path, [STOP], "none.json"),
+    ]
+    end = tell_story(shop, models[0], StrategySettings(name="tree", attempts=3, models=models))
+    assert end.outcome == "done"
+    fixed = shop.repo.show("cart.py")
+    assert "return len(prices)\n" in fixed
+    assert "return sum(prices)\n" in fixed
+    begun = {each.number: each for each in read_events_of(shop, AttemptEvent)}
+    assert [begun[number].after for number in sorted(begun)] == [0, 1, 0]
+    assert begun[2].hint.startswith("mend: wrong behaviour: test_cart.Test.test_total: ")
+    ended = {each.attempt: each.exit_code for each in read_events_of(shop, CandidateEvent)}
+    assert (ended[1], ended[2]) == (1, 0)
+    (choice,) = read_events_of(shop, ChoiceEvent)
+    assert choice.attempt == 2
