@@ -97,32 +97,31 @@ _SERVER_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def add_servers(plan: ImportPlan, servers: object, source: str) -> None:
-    """Take MCP servers that are started by a command. Values of their variables are not copied: they may be keys."""
-    import shlex
+    """Take MCP servers. Values of their variables and headers are not copied: they may be keys."""
+    from cli.settings.foreign_servers import hide_header_values, read_foreign_server
 
     for name, each in servers.items() if isinstance(servers, dict) else ():
         if not _SERVER_NAME.fullmatch(str(name)):
             plan.left.append(f"{source}: the MCP server {name!r}: its name has letters, digits, - and _ only")
             continue
-        command = each.get("command") if isinstance(each, dict) else None
-        if not isinstance(command, str) or not command:
-            plan.left.append(
-                f"{source}: the MCP server {name!r} is behind an address: only commands are supported"
-            )
+        entry = each if isinstance(each, dict) else {}
+        variables = list(entry["env"]) if isinstance(entry.get("env"), dict) else []
+        try:
+            setting = read_foreign_server({**entry, "env": {each: f"${each}" for each in variables}})
+        except ValueError as error:
+            plan.left.append(f"{source}: the MCP server {name!r}: {error}")
             continue
-        arguments = each.get("args") if isinstance(each.get("args"), list) else []
-        variables = each.get("env") if isinstance(each.get("env"), dict) else {}
-        line = shlex.join([command, *map(str, arguments)])
-        prefix = "".join(f"{variable}=${variable} " for variable in variables)
-        plan.add_to_table("mcp", str(name), f"{prefix}{line}")
-        if variables:
+        setting, hidden = hide_header_values(name, setting)
+        plan.add_to_table("mcp", str(name), setting)
+        if (isinstance(entry.get("command"), str) and variables) or hidden:
             plan.left.append(
-                f"{source}: values of {', '.join(variables)} for the MCP server {name!r}: export them before you start"
+                f"{source}: values of {', '.join(hidden or variables)} for the MCP server {name!r}: export them before "
+                "you start"
             )
-        if command in ("npx", "uvx", "bunx", "pnpx"):
+        if entry.get("command") in ("npx", "uvx", "bunx", "pnpx"):
             plan.left.append(
-                f"{source}: {command} of the MCP server {name!r} downloads it at each start, which the sandbox "
-                "prevents: install it and name its program"
+                f"{source}: {entry['command']} of the MCP server {name!r} downloads it at each start, which the "
+                "sandbox prevents: install it and name its program"
             )
 
 

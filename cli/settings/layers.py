@@ -18,7 +18,7 @@ from cli.settings.environment import AS_THEY_ARE, build_variable_name, merge_lay
 from cli.settings.permission_rules import build_rules, read_stored_rules
 from cli.settings.project_settings import read_project_settings
 from cli.settings.settings_checks import check_ranges, check_values
-from cli.settings.settings_files import FILE, read_settings_file
+from cli.settings.settings_files import FILE, SERVER_FILE, read_settings_file
 from cli.settings.settings_types import Settings, replace_setting
 from cli.settings.user_rules import collect_rules
 from sandbox.errors import Fault
@@ -42,6 +42,13 @@ def load_settings(
     if root is not None:
         project = read_project_settings(home, root)
         values = merge_layers(values, project)
+    servers = None
+    if root is not None and (root / SERVER_FILE).is_file():
+        from cli.settings.project_servers import load_project_servers
+
+        servers = load_project_servers(home, root)
+        if servers.values:
+            values = merge_layers({"mcp": servers.values}, values)
     tables, notices = collect_rules(home, root, user, project)
     values = {key: value for key, value in values.items() if key != "rules"}
     values = merge_layers(values, read_environment(env))
@@ -61,7 +68,11 @@ def load_settings(
         settings,
         session=session,
         rules=[dict(table) for _, each in tables for table in each],
-        notices=(*notices, *_find_file_notices(home, root)),
+        notices=(
+            *notices,
+            *(servers.notices if servers is not None else ()),
+            *_find_file_notices(home, root),
+        ),
         flags=dict(flags),
     )
 

@@ -14,6 +14,9 @@ from sandbox.fs.untrusted_file import read_workspace_file
 FILE, PROJECT_FILE = SETTINGS_FILE, "patchwright.toml"
 """Names of the user's file in the configuration folder, and of the project's at its top."""
 
+SERVER_FILE = ".mcp.json"
+"""File of a project's MCP servers, which other agents read, too."""
+
 RULES_FILE = ".patchwright/rules.toml"
 """File of a project's rules, in the folder that only the user changes."""
 

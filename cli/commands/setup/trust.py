@@ -124,6 +124,7 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
     from agent.extension.skills.skill_catalog import find_skills_to_trust
     from agent.team.definitions.agent_catalog import find_agents_to_trust
     from agent.workspace_root import find_workspace_root
+    from cli.settings.project_servers import find_servers_to_trust
     from cli.settings.project_settings import find_settings_to_trust
     from cli.settings.user_rules import find_rules_to_trust
     from tools.git.broker import Broker
@@ -132,6 +133,7 @@ def _find_definitions(folder: Path) -> tuple[Path, Mapping[Path, tuple[Definitio
     found = (
         Broker(root).program_definitions,
         find_settings_to_trust(Home.from_environment(), root),
+        find_servers_to_trust(root),
         find_rules_to_trust(root),
         find_agents_to_trust(root),
         find_skills_to_trust(root),
@@ -147,10 +149,10 @@ def _list_places(root: Path) -> tuple[Path, ...]:
     from agent.extension.hooks import hook_files
     from agent.extension.skills import skill_folders
     from agent.team.definitions.agent_catalog import TRUST_PLACE
-    from cli.settings.settings_files import PROJECT_FILE, RULES_FILE
+    from cli.settings.settings_files import PROJECT_FILE, RULES_FILE, SERVER_FILE
 
     more = (skill_folders.TRUST_PLACE, command_folders.TRUST_PLACE, hook_files.TRUST_PLACE)
-    places = (PROJECT_FILE, RULES_FILE, TRUST_PLACE, *more)
+    places = (PROJECT_FILE, SERVER_FILE, RULES_FILE, TRUST_PLACE, *more)
     return root, *(root / each for each in places)
 
 

@@ -81,7 +81,6 @@ def test_claude_code(home: Path, tmp_path: Path) -> None:
         "allow Edit: a whole tool is not allowed by a rule",
         'permissions.deny = ["read(./.env)", "shell(curl *)", "network(*)"]',
         "there is nothing like it here: statusLine",
-        "the MCP server 'far' is behind an address",
         "values of TICKETS_KEY for the MCP server 'tickets': export them",
         "CLAUDE.md: put what holds for a project into its AGENTS.md",
     ):
@@ -90,7 +89,10 @@ def test_claude_code(home: Path, tmp_path: Path) -> None:
     assert run(*place, "--yes").exit_code == 0
     found = read_settings()
     assert found["approval"] == "auto"
-    assert found["mcp"] == {"tickets": "TICKETS_KEY=$TICKETS_KEY tickets-mcp --root 'a b'"}
+    assert found["mcp"] == {
+        "tickets": "TICKETS_KEY=$TICKETS_KEY tickets-mcp --root 'a b'",
+        "far": "https://example.com",
+    }
     assert found["permissions"] == {
         "allow": ["shell(npm run test *)", "mcp(tickets.find)", "network(pypi.org)"],
         "ask": ["edit(migrations/**)"],
@@ -113,7 +115,12 @@ def test_claude_code(home: Path, tmp_path: Path) -> None:
 def test_servers_of_a_project(home: Path, tmp_path: Path) -> None:
     servers = {
         "tickets": {"command": "tickets-mcp", "args": ["a b"], "env": {"KEY": "${KEY}"}},
-        "far": {"type": "http", "url": "https://example.com"},
+        "far": {
+            "type": "http",
+            "url": "https://example.com",
+            "headers": {"X-Key": "secret", "X-Own": "${OWN}"},
+        },
+        "old": {"type": "sse", "url": "https://example.com/sse"},
         "a.b": {"command": "x"},
     }
     write(tmp_path / ".mcp.json", json.dumps({"mcpServers": servers}))
@@ -122,8 +129,9 @@ def test_servers_of_a_project(home: Path, tmp_path: Path) -> None:
     assert "nothing was written" in shown.stderr
     assert not (Home.from_environment().config / "settings.toml").exists()
     assert run("mcp", "--yes", "-C", str(tmp_path)).exit_code == 0
-    assert read_settings() == {"mcp": {"tickets": "KEY=$KEY tickets-mcp 'a b'"}}
-    for told in ("'far' is behind an address", "'a.b': its name has letters", "export them"):
+    far = {"url": "https://example.com", "headers": {"X-Key": "$FAR_X_KEY", "X-Own": "${OWN}"}}
+    assert read_settings() == {"mcp": {"tickets": "KEY=$KEY tickets-mcp 'a b'", "far": far}}
+    for told in ("'old': it is of the type 'sse'", "'a.b': its name has letters", "FAR_X_KEY for the MCP"):
         assert told in shown.stdout, told
     (tmp_path / ".mcp.json").unlink()
     (tmp_path / ".mcp.json").symlink_to("/etc/passwd")
