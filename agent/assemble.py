@@ -38,10 +38,10 @@ from tools.core.workspace import Workspace
 if TYPE_CHECKING:
     from agent.extension.skills.session_skills import SessionSkills
     from sandbox.process.command import Sandbox
-    from sandbox.process.command_line import CommandLine
     from sandbox.snapshots.workspace_snapshots import Snapshots
     from tools.code.lsp.session_servers import Servers
     from tools.core.registry import Toolbox
+    from tools.mcp.server_place import ServerPlace
     from tools.mcp.server_tools import McpServers
 
 
@@ -167,7 +167,7 @@ def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpS
     In a container, into which no file descriptor can be passed, those with an address are left.
     """
     servers = place.settings.tools.mcp
-    more: Mapping[str, CommandLine] = {}
+    more: Mapping[str, ServerPlace] = {}
     wanted = place.request.tools
     if has_plugins(place.home) and (wanted is None or any(each.startswith("mcp__") for each in wanted)):
         from agent.extension.plugins.plugin_servers import load_plugin_servers
@@ -179,8 +179,11 @@ def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpS
     from tools.mcp.server_tools import McpServers
 
     if workspace.sandbox.name == "container":
-        servers, more = {name: each for name, each in servers.items() if normalize_server(each).url}, {}
-        if not servers:
+        from sandbox.process.command_line import CommandLine
+
+        servers = {name: each for name, each in servers.items() if normalize_server(each).url}
+        more = {name: each for name, each in more.items() if not isinstance(each, CommandLine)}
+        if not (servers or more):
             return None
 
     return McpServers(workspace, servers, more, place.home.sign_ins)

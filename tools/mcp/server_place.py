@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -31,15 +32,17 @@ _SECRET_HEADER = re.compile(r"(?i)authorization|cookie|key|token|secret|password
 def find_place(settings: McpServerSettings) -> ServerPlace:
     """Return the place that settings name; its secrets are redacted from now on."""
     if settings.url:
-        headers = expand_headers(settings.headers)
-        register_secrets(
-            {
-                f"{name} TOKEN": headers[name].rpartition(" ")[2]
-                for name, value in settings.headers.items()
-                if "$" in value or _SECRET_HEADER.search(name)
-            }
-        )
-        return HttpPlace(url=settings.url, headers=headers)
+        return make_http_place(settings.url, settings.headers, expand_headers(settings.headers))
     line = parse_command_line(settings.command)
     register_secrets(line.environment)
     return line
+
+
+def make_http_place(url: str, written: Mapping[str, str], headers: dict[str, str]) -> HttpPlace:
+    """Return an address with its headers; those that hold a secret are redacted from now on.
+
+    written: the headers with the names of variables, whose values are taken for secrets
+    """
+    secrets = [name for name, value in written.items() if "$" in value or _SECRET_HEADER.search(name)]
+    register_secrets({f"{name} TOKEN": headers[name].rpartition(" ")[2] for name in secrets})
+    return HttpPlace(url=url, headers=headers)

@@ -123,6 +123,13 @@ def _read_hooks(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
 
 
 def _describe_server(plugin: Plugin, server: PluginServer) -> PluginPart:
+    if server.url:
+        words = [f"is reached at {clip(server.url, SHOWN_COMMAND)}"]
+        if server.headers:
+            words.append(f"gets the headers {', '.join(server.headers)}")
+        if server.variables:
+            words.append(f"gets the values of your {', '.join(server.variables)}")
+        return _make_part(plugin, "server", server.name, "; ".join(words), repr(server).encode())
     words = [f"starts in the sandbox: {clip(shlex.join((server.command, *server.arguments)), SHOWN_COMMAND)}"]
     if server.environment:
         words.append(f"sets {', '.join(server.environment)}")

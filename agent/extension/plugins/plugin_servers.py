@@ -1,4 +1,4 @@
-"""MCP servers of a plugin: their definitions, and the command lines that start them."""
+"""MCP servers of a plugin: their definitions, and the places where a session finds them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from agent.extension.plugins.plugin_store import Plugin, build_variables, create
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.process.command_line import CommandLine
+from tools.mcp.server_place import ServerPlace, make_http_place
+from tools.mcp.server_settings import McpServerSettings, check_server
 
 NEUTRAL_FILE = "mcp.json"
 
 _NEUTRAL_SCHEMA = SCHEMA.replace("plugin.schema", "mcp.schema")
 _RESERVED = ("PLUGIN_ROOT", "PLUGIN_DATA")
+_HTTP_FIELDS = {"type", "url", "headers"}
 _STDIO_FIELDS = {"type", "command", "args", "env", "cwd"}
 _NAME = re.compile(r"[\w.-]{1,64}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -29,13 +32,15 @@ _OWN_PLACES = re.compile(r"\$\{(?:CLAUDE_)?PLUGIN_(ROOT|DATA)\}|\$\{CLAUDE_(PROJ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginServer:
-    """A server that a command starts, as its file writes it.
+    """A server, as its file writes it: started by `command`, or behind `url`.
 
     is_neutral: by the rules of Agent Plugins, in which nothing but two placeholders is expanded
     """
 
     name: str
-    command: str
+    command: str = ""
+    url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: str = ""
@@ -46,7 +51,8 @@ class PluginServer:
         """The user's variables whose values it gets."""
         if self.is_neutral:
             return []
-        found = [each[1] for value in self.environment.values() for each in _VARIABLE.finditer(value)]
+        values = (*self.environment.values(), *self.headers.values())
+        found = [each[1] for value in values for each in _VARIABLE.finditer(value)]
         return [each for each in dict.fromkeys(found) if not _OWN_PLACES.fullmatch(f"${{{each}}}")]
 
 
@@ -73,17 +79,17 @@ def read_servers(plugin: Plugin, left: list[str]) -> list[PluginServer]:
     return list(found.values())
 
 
-def load_plugin_servers(home: Home, root: Path) -> Mapping[str, CommandLine]:
-    """Return how the servers of all plugins are started in the workspace at `root`, by `plugin:server`."""
-    return {name: line for each in list_plugins(home) for name, line in build_command_lines(each, root)}
+def load_plugin_servers(home: Home, root: Path) -> Mapping[str, ServerPlace]:
+    """Return the places of the servers of all plugins, for the workspace at `root`, by `plugin:server`."""
+    return {name: place for each in list_plugins(home) for name, place in build_places(each, root)}
 
 
-def build_command_lines(plugin: Plugin, root: Path) -> Iterator[tuple[str, CommandLine]]:
-    """Yield the servers' names, with the plugin's in front, and how each is started in the workspace at `root`."""
+def build_places(plugin: Plugin, root: Path) -> Iterator[tuple[str, ServerPlace]]:
+    """Yield the servers' names, with the plugin's in front, and where each is, for the workspace at `root`."""
     for each in read_servers(plugin, []):
         create_state_folder(plugin)
         try:
-            yield f"{plugin.name}:{each.name}", _build_line(plugin, each, root)
+            yield f"{plugin.name}:{each.name}", _build_place(plugin, each, root)
         except ValueError:  # its folder leads out of the plugin
             continue
 
@@ -94,12 +100,14 @@ def _parse_server(name: str, entry: object, *, is_neutral: bool) -> PluginServer
     if not isinstance(entry, dict):
         raise ValueError("it is no table")
     kind = entry.get("type", "" if is_neutral else "http" if "url" in entry else "stdio")
+    if kind in ("http", "streamable-http"):
+        return _parse_remote(name, entry, is_neutral=is_neutral)
     if kind != "stdio":
-        raise ValueError(f"it is of type {kind!r}: only commands are supported")
+        raise ValueError(f"it is of type {kind!r}: only commands and streamable HTTP are supported")
     command = entry.get("command")
     if not isinstance(command, str) or not command:
         raise ValueError("it has no `command`")
-    arguments, environment = _read_texts(entry, "args"), _read_environment(entry)
+    arguments, environment = _read_texts(entry, "args"), _read_table(entry, "env")
     folder = entry.get("cwd", "")
     if not isinstance(folder, str):
         raise ValueError("its `cwd` is no text")
@@ -113,6 +121,17 @@ def _parse_server(name: str, entry: object, *, is_neutral: bool) -> PluginServer
         folder=folder,
         is_neutral=is_neutral,
     )
+
+
+def _parse_remote(name: str, entry: Mapping[str, Any], *, is_neutral: bool) -> PluginServer:
+    """Return a server behind an address. Raises ValueError."""
+    if is_neutral and (unknown := set(entry) - _HTTP_FIELDS):
+        raise ValueError(f"it has unknown fields: {', '.join(sorted(unknown))}")
+    url, headers = entry.get("url"), _read_table(entry, "headers")
+    if not isinstance(url, str):
+        raise ValueError("it has no `url`")
+    check_server(McpServerSettings(url=url, headers=dict(headers)))
+    return PluginServer(name=name, url=url, headers=headers, is_neutral=is_neutral)
 
 
 def _check_neutral(
@@ -138,14 +157,14 @@ def _read_texts(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _read_environment(entry: Mapping[str, Any]) -> Mapping[str, str]:
-    given = entry.get("env", {})
+def _read_table(entry: Mapping[str, Any], key: str) -> Mapping[str, str]:
+    given = entry.get(key, {})
     if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
-        raise ValueError("its `env` is no table of texts")
+        raise ValueError(f"its `{key}` is no table of texts")
     return given
 
 
-def _build_line(plugin: Plugin, server: PluginServer, root: Path) -> CommandLine:
+def _build_place(plugin: Plugin, server: PluginServer, root: Path) -> ServerPlace:
     places = {"ROOT": str(plugin.folder), "DATA": str(plugin.state), "PROJECT": str(root)}
 
     def expand(text: str) -> str:
@@ -156,6 +175,9 @@ def _build_line(plugin: Plugin, server: PluginServer, root: Path) -> CommandLine
             return expand(text)
         return _VARIABLE.sub(lambda match: os.environ.get(match[1], match[2] or ""), expand(text))
 
+    if server.url:
+        headers = {name: expand_value(value) for name, value in server.headers.items()}
+        return make_http_place(server.url, server.headers, headers)
     command = server.command if server.is_neutral else expand(server.command)
     if command.startswith("./"):
         command = str(plugin.folder / command)

@@ -23,7 +23,7 @@ def write(folder: Path, files: dict[str, object]) -> Path:
 def make_neutral(folder: Path, **manifest: object) -> Path:
     """Make a plugin of Agent Plugins 1.0.0: a skill and a server, which answers with its environment."""
     server = {"type": "stdio", "command": "python3", "args": ["${PLUGIN_ROOT}/server.py", "tells"]}
-    far = {"type": "streamable-http", "url": "https://example.com/mcp"}
+    far = {"type": "streamable-http", "url": "http://127.0.0.1:9/mcp"}
     out = {"type": "stdio", "command": "../server"}
     write(
         folder,
@@ -73,6 +73,6 @@ def make_vendor(folder: Path, **manifest: object) -> Path:
             "agents/judge.md": "---\nname: judge\ndescription: Judges\ntools: Read, Grep\n---\nJudge it.\n",
             "skills/care/SKILL.md": "---\nname: care\ndescription: Takes care\n---\n"
             "See ${CLAUDE_PLUGIN_ROOT}/why.txt\n",
-            ".mcp.json": {"web": {"type": "http", "url": "https://example.com/mcp"}},
+            ".mcp.json": {"web": {"type": "http", "url": "http://127.0.0.1:9/mcp"}},
         },
     )

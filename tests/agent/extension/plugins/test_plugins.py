@@ -55,13 +55,17 @@ def commit(folder: Path, message: str = "c") -> str:
 def test_each_part_of_a_neutral_plugin_is_shown(tmp_path: Path) -> None:
     staged = stage_plugin(Home.from_environment(), str(make_neutral(tmp_path / "p", unknown=1)))
     shown = by_name(staged.contents.parts)
-    assert list(shown) == ["skill calc:adding", "server calc:sums"]  # none from deeper folders
+    assert list(shown) == [
+        "skill calc:adding",
+        "server calc:sums",
+        "server calc:far",
+    ]  # none from deeper folders
     assert "scripts, which run in the sandbox: scripts/add.sh" in shown["skill calc:adding"]
     assert "starts in the sandbox: python3 '${PLUGIN_ROOT}/server.py' tells" in shown["server calc:sums"]
     assert "your" not in shown["server calc:sums"]  # the format expands no variable of the user's
     assert "plugin.json: unknown, not used: unknown" in staged.left
     told = "\n".join(staged.left)
-    assert "'far' is not used: it is of type 'streamable-http'" in told
+    assert "is reached at http://127.0.0.1:9/mcp" in shown["server calc:far"]
     assert "'out' is not used: its command '../server' is neither" in told
     assert list_plugins(Home.from_environment()) == []  # shown is not accepted
     discard_plugin(Home.from_environment(), staged)
@@ -79,6 +83,7 @@ def test_each_part_of_a_vendors_plugin_is_shown(tmp_path: Path) -> None:
         "command guard:look",
         "agent guard:judge",
         "hook guard:PreToolUse Bash 1",
+        "server guard:web",
         "server guard:db",
     ]
     assert "runs in the sandbox: cat ${CLAUDE_PLUGIN_ROOT}/why.txt" in shown["command guard:look"]
@@ -90,7 +95,7 @@ def test_each_part_of_a_vendors_plugin_is_shown(tmp_path: Path) -> None:
     assert "`commands` names './no', which there is not" in told
     assert "`commands` names '../out', which there is not" in told
     assert "an address is called for your own hooks only: https://example.com/hook" in told
-    assert "'web' is not used: it is of type 'http'" in told
+    assert "is reached at http://127.0.0.1:9/mcp" in shown["server guard:web"]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +260,7 @@ def test_the_parts_of_a_plugin_act_under_its_name(shop: Path, tmp_path: Path) ->
         assert "the guard says no" in called.prompt  # read by its command line, in the sandbox
         await runtime.run_turn("Go")
         assert runtime.mcp is not None
-        assert [each.name for each in runtime.mcp] == ["calc:sums"]
+        assert [each.name for each in runtime.mcp] == ["calc:sums", "calc:far", "guard:web"]
 
     turns = [
         {"calls": [call("shell", command="echo forbidden")]},
