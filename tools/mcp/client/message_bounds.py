@@ -92,6 +92,7 @@ class MessageBounds:
                 if not self.is_awaited(number):
                     return None
                 method = self._asked.pop(number)
+                result.setdefault("resultType", "complete")  # of the latest revision, which has it so
                 if method == "tools/call" and "structuredContent" in result:
                     result.setdefault("content", [])  # as servers do that have nothing else to say
                 if method in LISTINGS:
