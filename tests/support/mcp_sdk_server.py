@@ -21,8 +21,15 @@ import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.resolve import Elicit, ListRoots, Resolve, Sample
 from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest, ListRootsResult, SamplingMessage, TextContent
+from mcp_types import (
+    ElicitRequestURLParams,
+    JSONRPCRequest,
+    ListRootsResult,
+    SamplingMessage,
+    TextContent,
+)
 from pydantic import BaseModel
 
 MODERN = "2026-07-28"
@@ -82,6 +89,16 @@ def build_server(seen: list[str]) -> MCPServer:
     def paint(colour: Annotated[Colour, Resolve(ask_colour)]) -> str:
         """Paint in a colour that the user chooses."""
         return f"{colour.colour} in {colour.shades}"
+
+    @server.tool()
+    async def pay(ctx: Context) -> str:
+        """Take a payment at an address, once it was opened."""
+        if not seen.count("pay"):
+            seen.append("pay")
+            raise UrlElicitationRequiredError(
+                [ElicitRequestURLParams(message="Pay first", url="https://pay.example/1", elicitation_id="1")]
+            )
+        return "paid"
 
     @server.tool()
     def roots(found: Annotated[ListRootsResult, Resolve(ask_roots)]) -> str:

@@ -85,6 +85,7 @@ class ClientSession:
         self.id = runtime.session.id
         self._settings = opened.settings
         self._notices = list(opened.notices)
+        self._has_server_prompts = False
         self._home = home
         self._client = client
         self._mapper = UpdateMapper(runtime.workspace.root, runtime.session.folder)
@@ -152,6 +153,13 @@ class ClientSession:
     def announce(self) -> None:
         """Send the commands that the user can call."""
         self._send(list_commands(self.runtime, self._home))
+
+    def _announce_server_prompts(self) -> None:
+        """Send the commands again once MCP servers that were started have prompts."""
+        servers = self.runtime.mcp
+        if servers is not None and not self._has_server_prompts and any(each.prompts for each in servers):
+            self._has_server_prompts = True
+            self.announce()
 
     async def set_mode(self, mode_id: str) -> None:
         """Use another mode; during a turn, from its end on. Raises UserError."""
@@ -222,6 +230,7 @@ class ClientSession:
             end = await self.runtime.run_turn(text, work, [note] if note else [])
             if self._files is not None:
                 await self._files.finish_turn()
+            self._announce_server_prompts()
             self._send_usage()
             text = self._take_late_texts(end)
             if not text and self.modes.is_planning and has_plan(self.runtime, end):

@@ -148,6 +148,32 @@ def test_a_changed_tool_is_not_called_and_new_ones_are_offered(revision: str, at
         play(McpServers(at, {"sums": f"{address}/{revision}/mcp"}), story)
 
 
+def test_an_address_that_a_call_needs_is_shown_and_the_call_made_again(
+    address: str, at: Workspace, app: RevisionApp
+) -> None:
+    answers = ["no", "I have opened it"]
+    asked: list[str] = []
+
+    async def answer(question: str, options: object) -> str:
+        asked.append(question)
+        return answers.pop(0)
+
+    async def story(servers: McpServers) -> None:
+        app.seen.clear()
+        with pytest.raises(ToolFailure, match="it refused: URL elicitation required"):
+            await call(servers, at, "pay")  # nobody is there
+        servers.let_ask(answer)
+        app.seen.clear()
+        with pytest.raises(ToolFailure, match="it refused: URL elicitation required"):
+            await call(servers, at, "pay")
+        app.seen.clear()
+        assert "paid" in await call(servers, at, "pay")
+
+    play(McpServers(at, {"sums": f"{address}/2025-11-25/mcp"}), story)
+    shown = "The MCP server sums asks you to open this address: Pay first\nhttps://pay.example/1"
+    assert asked == [shown, shown]
+
+
 async def wait_until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(20):
         while not condition():

@@ -10,30 +10,31 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mcp import MCPError
-from mcp.client import Client, ClientRequestContext, IncomingMessage
+from mcp.client import (
+    CacheConfig,
+    Client,
+    ClientRequestContext,
+    IncomingMessage,
+    InMemoryResponseCacheStore,
+)
 from mcp.client._input_required import run_input_required_driver
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import (
     CONNECTION_CLOSED,
     HEADER_MISMATCH,
+    URL_ELICITATION_REQUIRED,
     CallToolResult,
-    ElicitRequestFormParams,
-    ElicitRequestParams,
-    ElicitResult,
     ErrorData,
     Implementation,
     InputRequest,
     InputRequiredResult,
     InputResponse,
     InputResponses,
-    ListRootsResult,
     PromptListChangedNotification,
     ResourceListChangedNotification,
-    Root,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import FileUrl
 
 from patchwright.version import VERSION
 from tools.core.surroundings import Surroundings
@@ -41,6 +42,7 @@ from tools.mcp.client.contents import format_prompt, format_resource, format_res
 from tools.mcp.client.failures import describe_failure
 from tools.mcp.client.http_transport import HttpTransport
 from tools.mcp.client.message_bounds import MessageBounds
+from tools.mcp.client.server_requests import ServerRequests
 from tools.mcp.client.stdio_transport import StdioTransport
 from tools.mcp.descriptions import (
     MOST_TOOLS,
@@ -50,7 +52,7 @@ from tools.mcp.descriptions import (
     ToolDescription,
     replace_surrogates,
 )
-from tools.mcp.questions import Ask, ask_form, ask_to_open
+from tools.mcp.questions import Ask
 from tools.mcp.server_place import HttpPlace, ServerPlace
 from tools.mcp.time_limit import TimeLimit
 from tools.shell.server_pipes import ServerGone
@@ -60,6 +62,9 @@ CLOSE_SECONDS = 3.0
 """Time for a server to end; behind it the connection is cut."""
 
 REASON_SECONDS = 0.5
+
+MOST_CACHED = 32
+"""Lists and resources kept as long as the server said, each at most as long as a message."""
 
 T = TypeVar("T")
 
@@ -95,13 +100,12 @@ class ServerLink:
         self._at = at
         self._name = name
         self._changed = changed
-        self._ask = ask
+        self._requests = ServerRequests(at, name, ask)
         self._bounds = MessageBounds()
         self._transport = self._create_transport(place)
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._serving: asyncio.Task[None] | None = None
-        self._limits: set[TimeLimit] = set()
 
     @property
     def is_alive(self) -> bool:
@@ -197,13 +201,19 @@ class ServerLink:
                 return await client.session.call_tool(
                     name,
                     dict(arguments),
-                    progress_callback=self._show_progress,
+                    progress_callback=self._requests.show_progress,
                     input_responses=responses,
                     request_state=state,
                     allow_input_required=True,
                 )
 
-            return await self._resolve_input(client, await send(None, None), send)
+            try:
+                first = await send(None, None)
+            except MCPError as error:
+                if error.code != URL_ELICITATION_REQUIRED or not await self._requests.open_addresses(error):
+                    raise
+                first = await send(None, None)
+            return await self._resolve_input(client, first, send)
 
         result = await self.run(call, seconds)
         return CallResult(text=format_result(result), failed=bool(result.is_error))
@@ -227,13 +237,15 @@ class ServerLink:
     async def run(self, make: Callable[[Client], Awaitable[T]], seconds: float) -> T:
         """Run requests within a time limit; cancelled ones are cancelled at the server, too."""
         client = await asyncio.shield(self._ready)
+        if isinstance(self._transport, HttpTransport):
+            self._transport.status = 0
         try:
             async with TimeLimit(seconds) as limit:
-                self._limits.add(limit)
+                self._requests.begin_request(limit)
                 try:
                     return await make(client)
                 finally:
-                    self._limits.discard(limit)
+                    self._requests.end_request(limit)
         except TimeoutError:
             raise ServerGone(f"it did not answer within {seconds:g} s") from None
         except asyncio.CancelledError:
@@ -252,9 +264,14 @@ class ServerLink:
         client = Client(
             self._transport,
             client_info=Implementation(name="patchwright", version=VERSION),
-            list_roots_callback=self._list_roots,
-            elicitation_callback=self._elicit,
+            list_roots_callback=self._requests.list_roots,
+            elicitation_callback=self._requests.elicit,
             message_handler=self._handle_message,
+            cache=CacheConfig(
+                store=InMemoryResponseCacheStore(max_entries=MOST_CACHED),
+                partition="session",
+                target_id=self._name,
+            ),
         )
         try:
             async with client:
@@ -354,30 +371,3 @@ class ServerLink:
         lists = (ToolListChangedNotification, PromptListChangedNotification, ResourceListChangedNotification)
         if isinstance(message, lists):
             self._changed()
-
-    async def _list_roots(self, context: ClientRequestContext) -> ListRootsResult:
-        """Name the workspace, the only root."""
-        root = self._at.root
-        return ListRootsResult(roots=[Root(uri=FileUrl(root.as_uri()), name=root.name)])
-
-    async def _elicit(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
-        """Ask the person; decline where nobody is there."""
-        ask = self._ask()
-        if ask is None:
-            return ElicitResult(action="decline")
-        for each in self._limits:
-            each.pause()
-        try:
-            if isinstance(params, ElicitRequestFormParams):
-                content = await ask_form(ask, self._name, params.message, params.requested_schema)
-                return ElicitResult(action="decline" if content is None else "accept", content=content)
-            is_opened = await ask_to_open(ask, self._name, params.message, params.url)
-            return ElicitResult(action="accept" if is_opened else "decline")
-        finally:
-            for each in self._limits:
-                each.resume()
-
-    async def _show_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-        text = " ".join((message or "")[:200].split())
-        self._at.progress(f"{text} ({share})" if text else share)
