@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agent.session.images import defuse_mentions
@@ -38,7 +38,7 @@ class ServerPrompt:
         )
 
 
-def list_prompts(servers: McpServers) -> Iterator[ServerPrompt]:
+def list_prompts(servers: Iterable[McpServer]) -> Iterator[ServerPrompt]:
     """Yield the prompts of all servers that were started; of two with the same name, the first."""
     seen: set[str] = set()
     for server in servers:

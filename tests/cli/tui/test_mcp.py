@@ -61,6 +61,37 @@ def test_servers_are_listed_asked_about_and_started_again(shop: Path) -> None:
     assert decided == ["deny", "allow"]
 
 
+def test_resources_and_prompts_are_completed_and_used(shop: Path) -> None:
+    home = Home.from_environment()
+    home.config.mkdir(parents=True)
+    shutil.copy(CHECKOUT / "tests/tools/mcp/server.py", shop / "calc.py")
+    server = json.dumps(shlex.join([PYTHON, "calc.py", "whole"]))
+    (home.config / "settings.toml").write_text(f"[mcp]\ncalc = {server}\n")
+    turns = [
+        {
+            "text": "It is 1.08.",
+            "expect": ['<mcp-resource server="calc" uri="rate://eur">', "1.08 today"],
+        },
+        {"text": "Two and two.", "expect": ["Explain 2 + 2."]},
+    ]
+    with talk(shop, turns) as terminal:
+        at_rest(terminal)
+        ask(terminal, "/mcp", "● calc: running, 3 tools, 1 resource, 1 prompt")
+        ask(terminal, "/mcp calc", "@calc:rate://eur  rate of the euro")
+        assert "/mcp__calc__explain SUM  Explain a sum" in terminal.text
+        terminal.type("what is @calc:ra")
+        terminal.wait(lambda: "rate of the euro" in below(terminal, "what is @calc:ra"))
+        terminal.type("te://eur\r")
+        terminal.wait("It is 1.08.")
+        at_rest(terminal)
+        terminal.type("/mcp__calc")
+        terminal.wait(lambda: "Explain a sum" in below(terminal, "/mcp__calc"))
+        terminal.type("__explain '2 + 2'\r")
+        terminal.wait("Two and two.")
+        at_rest(terminal)
+        leave(terminal)
+
+
 def test_without_servers_it_says_how_to_name_one(shop: Path) -> None:
     with talk(shop, [{"text": "Ok."}]) as terminal:
         at_rest(terminal)

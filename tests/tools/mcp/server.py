@@ -1,7 +1,8 @@
 """A server of the Model Context Protocol in plain JSON-RPC, for tests: python server.py [HOW]
 
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes something else than messages;
-"dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more
+"dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more;
+"whole" has a resource and a prompt, too
 """
 
 from __future__ import annotations
@@ -39,6 +40,13 @@ if HOW == "many":
         }
         for number in range(120)
     ]
+
+
+CAPABILITIES = {"tools": {}, "resources": {}, "prompts": {}} if HOW == "whole" else {"tools": {}}
+RESOURCES = [{"uri": "rate://eur", "name": "rate of the euro"}]
+PROMPTS = [
+    {"name": "explain", "description": "Explain a sum", "arguments": [{"name": "sum", "required": True}]}
+]
 
 
 def send(**content: object) -> None:
@@ -87,12 +95,21 @@ def main() -> None:
             about = {"name": "calc", "version": "1"}
             send(
                 id=number,
-                result={"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about},
+                result={"protocolVersion": version, "capabilities": CAPABILITIES, "serverInfo": about},
             )
         elif method == "tools/list":
             first, page = int(parameters.get("cursor", 0)), 60 if HOW == "many" else 1
             more = {"nextCursor": str(first + page)} if first + page < len(TOOLS) else {}
             send(id=number, result={"tools": TOOLS[first : first + page], **more})
+        elif method == "resources/list":
+            send(id=number, result={"resources": RESOURCES})
+        elif method == "resources/read":
+            send(id=number, result={"contents": [{"uri": parameters["uri"], "text": "1.08 today"}]})
+        elif method == "prompts/list":
+            send(id=number, result={"prompts": PROMPTS})
+        elif method == "prompts/get":
+            said = {"type": "text", "text": f"Explain {parameters['arguments']['sum']}."}
+            send(id=number, result={"messages": [{"role": "user", "content": said}]})
         elif method == "tools/call":
             send(id=number, result=called(parameters["name"], parameters.get("arguments", {})))
         else:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HOW = (
     "no MCP server is named: in your settings, below [mcp], a line like\n"
     '  tickets = "tickets-mcp --read-only"\n'
+    "or with the address of a server in place of the command.\n"
     "!patchwright config path says where they are; a new session starts it"
 )
 
@@ -52,18 +53,32 @@ def _format_server(chat: Conversation, server: McpServer) -> str:
     if server.why:
         return sanitize_text(f"{get_mark('bad', unicode=unicode)} {server.name}: {server.why}")
     state = "running" if server.alive else "not running; the next call starts it"
-    return sanitize_text(
-        f"{get_mark('action', unicode=unicode)} {server.name}: {state}, {format_count(len(server.tools), 'tool')}"
-    )
+    offers = [format_count(len(server.tools), "tool")]
+    for found, word in ((server.resources, "resource"), (server.prompts, "prompt")):
+        if found:
+            offers.append(format_count(len(found), word))
+    return sanitize_text(f"{get_mark('action', unicode=unicode)} {server.name}: {state}, {', '.join(offers)}")
 
 
 def _show_server(chat: Conversation, server: McpServer) -> None:
     width = chat.front.terminal.columns
     lines = [_format_server(chat, server)]
-    for each in server.tools:
-        about = f"  {each.name}  {each.description.partition(chr(10))[0]}"
-        lines.append(truncate_text(sanitize_text(about.replace("\t", " ")), width))
+    for name, about in _list_offers(server):
+        line = f"  {name}  {about.partition(chr(10))[0]}"
+        lines.append(truncate_text(sanitize_text(line.replace("\t", " ")), width))
     chat.view.show_note("\n".join(lines))
+
+
+def _list_offers(server: McpServer) -> Iterator[tuple[str, str]]:
+    """Yield tools by their names, resources and prompts as they are typed, each with its description."""
+    from agent.extension.servers.prompt_calls import list_prompts
+
+    for tool in server.tools:
+        yield tool.name, tool.description
+    for resource in server.resources:
+        yield f"@{server.name}:{resource.uri}", resource.description or resource.name
+    for prompt in list_prompts([server]):
+        yield f"/{prompt.name} {prompt.argument_hint}".rstrip(), prompt.prompt.description
 
 
 def _list_servers(chat: Conversation) -> Iterator[tuple[str, str]]:
