@@ -28,7 +28,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-SCOPE = "tickets"
+SCOPE, MORE_SCOPE = "tickets", "tickets:write"
 
 
 @dataclass
@@ -39,7 +39,11 @@ class Conduct:
     resource: the same for the metadata of the protected resource
     redirect: values that replace those of the redirect to the client; None removes one
     moves: paths that are answered by a redirect to an address, with the method kept
+    challenge: header with which the MCP server asks for a sign-in, "" for its own
+    demands: scope without which each request is refused
+    is_open: everybody may open a connection, and only then is asked to sign in
     seconds: life of an access token
+    is_down: the authorization server answers no request for tokens
     """
 
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -47,6 +51,8 @@ class Conduct:
     redirect: dict[str, str | None] = field(default_factory=dict)
     moves: dict[str, str] = field(default_factory=dict)
     challenge: str = ""
+    demands: str = ""
+    is_open: bool = False
     seconds: int = 3600
     is_down: bool = False
 
@@ -181,7 +187,7 @@ def run_oauth_server() -> Iterator[OAuthServer]:
             required_scopes=[SCOPE],
             validate_token_resource=True,
             client_registration_options=ClientRegistrationOptions(
-                enabled=True, valid_scopes=[SCOPE], default_scopes=[SCOPE]
+                enabled=True, valid_scopes=[SCOPE, MORE_SCOPE], default_scopes=[SCOPE]
             ),
             revocation_options=RevocationOptions(enabled=True),
         ),
@@ -231,8 +237,30 @@ class _Conducting:
             await self._answer_changed(scope, receive, send, conduct.resource)
         elif path == "/mcp" and conduct.challenge and "authorization" not in headers:
             await _answer(send, 401, {}, [(b"www-authenticate", conduct.challenge.encode())])
+        elif path == "/mcp" and conduct.is_open and "authorization" not in headers:
+            await self._answer_openly(scope, receive, send)
+        elif path == "/mcp" and conduct.demands and "authorization" in headers:
+            held = self._server.provider.access[headers["authorization"].removeprefix("Bearer ")].scopes
+            refusal = f'Bearer error="insufficient_scope", scope="{conduct.demands}"'.encode()
+            if conduct.demands in held:
+                await self._app(scope, receive, send)
+            else:
+                await _answer(send, 403, {}, [(b"www-authenticate", refusal)])
         else:
             await self._app(scope, receive, send)
+
+    async def _answer_openly(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request for a connection, and ask for a sign-in with the next one."""
+        message = await receive()
+        if b'"initialize"' in message["body"]:
+            await _answer(send, 200, {}, [(b"mcp-session-id", b"open-session")])
+            return
+        assert (b"mcp-session-id", b"open-session") in scope["headers"]
+
+        async def replay() -> Message:
+            return message
+
+        await self._app(scope, replay, send)
 
     async def _answer_changed(
         self, scope: Scope, receive: Receive, send: Send, changes: dict[str, Any]

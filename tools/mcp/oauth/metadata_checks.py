@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import httpx2
-from mcp.client.auth.utils import extract_resource_metadata_from_www_auth
 from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata
 
-from tools.mcp.oauth.addresses import check_address, check_reach, get_origin
+from tools.mcp.oauth.addresses import check_address, check_reach
 from tools.mcp.oauth.sign_in_error import SignInError
-
-
-def check_challenge(server: str, challenge: httpx2.Response) -> None:
-    """Check the answer with which a server asks for a sign-in (RFC 9728, 5.1). Raises SignInError."""
-    address = extract_resource_metadata_from_www_auth(challenge)
-    if address is not None and get_origin(address) != get_origin(server):
-        raise SignInError(f"it says that its metadata are elsewhere: {address!r:.100}")
 
 
 async def check_metadata(server: str, metadata: OAuthMetadata | None) -> OAuthMetadata:

@@ -21,6 +21,7 @@ class SignIn:
 
     resource: the resource indicator (RFC 8707) that the tokens were asked for
     auth_method: how the client shows its secret to the token endpoint, as in RFC 7591
+    scope, wanted_scope: granted by the user; asked for by the server since then, and by the next sign-in
     expires_at, saved_at: in seconds since 1970; expires_at is 0 where the server did not say
     """
 
@@ -37,6 +38,7 @@ class SignIn:
     refresh_token: str = field(default="", repr=False)
     expires_at: float = 0.0
     scope: str = ""
+    wanted_scope: str = ""
     saved_at: float = 0.0
 
     @property

@@ -25,18 +25,16 @@ from pydantic import AnyUrl
 
 from patchwright.version import VERSION
 from tools.mcp.oauth.addresses import check_address
+from tools.mcp.oauth.challenge import add_scope, find_challenge
 from tools.mcp.oauth.judged_requests import JudgedRequests
-from tools.mcp.oauth.metadata_checks import check_challenge, check_metadata, choose_auth_method
+from tools.mcp.oauth.metadata_checks import check_metadata, choose_auth_method
 from tools.mcp.oauth.redirect_listener import RedirectListener, listen_for_redirect
 from tools.mcp.oauth.sign_in import SignIn
-from tools.mcp.oauth.sign_in_error import NoSignInAskedError, SignInError
+from tools.mcp.oauth.sign_in_error import SignInError
 from tools.mcp.oauth.token_store import TokenStore
 
 SECONDS = 300.0
 """Time for the user to sign in."""
-
-PROTOCOL_VERSION = "2025-06-18"
-"""In the request that a server answers by asking for a sign-in; every later server knows it, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +60,20 @@ async def sign_in(request: SignInRequest) -> SignIn:
     """Sign in and store the tokens. Raises SignInError, UserError; nothing is stored then."""
     logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)  # its errors are raised as well
     check_address(request.url, "the server")
+    store = TokenStore(request.folder)
+    known = await asyncio.to_thread(store.read, request.name, request.url)
     async with listen_for_redirect() as listener:
-        flow = _SignInFlow(request, listener)
+        flow = _SignInFlow(request, listener, known)
         try:
             made = await flow.run()
         except (OAuthFlowError, OAuthRegistrationError, OAuthTokenError, ValueError) as error:
             raise SignInError(f"the sign-in failed: {error}") from None
-    store = TokenStore(request.folder)
     async with store.lock(request.name):
         return await asyncio.to_thread(store.save, made)
 
 
 class _NewTokens:
-    """What one sign-in gives, until it has succeeded as a whole (the SDK's `TokenStorage`)."""
+    """Client and tokens of one sign-in, until it has succeeded as a whole (the SDK's `TokenStorage`)."""
 
     def __init__(self, client: OAuthClientInformationFull | None) -> None:
         self.client = client
@@ -94,9 +93,10 @@ class _NewTokens:
 
 
 class _SignInFlow:
-    def __init__(self, request: SignInRequest, listener: RedirectListener) -> None:
+    def __init__(self, request: SignInRequest, listener: RedirectListener, known: SignIn | None) -> None:
         self._request = request
         self._listener = listener
+        self._known = known
         self._requests = JudgedRequests(request.url)
         self._is_checked = False
         is_document = is_valid_client_metadata_url(request.client_id)
@@ -126,12 +126,9 @@ class _SignInFlow:
 
     async def run(self) -> SignIn:
         """Send the flow's requests, the first and the last of which are the same one to the server."""
-        first = _build_first_request(self._request.url)
-        challenge = await self._requests.send(first, reads_body=False)
-        _require_challenge(challenge)
-        check_challenge(self._request.url, challenge)
+        first, challenge = await find_challenge(self._requests, self._request.url)
+        response = add_scope(challenge, self._known.wanted_scope if self._known else "")
         flow = self._provider.async_auth_flow(first)
-        response = challenge
         try:
             await anext(flow)
             while True:
@@ -175,8 +172,10 @@ class _SignInFlow:
         self._is_checked = True
 
     async def _open_page(self, address: str) -> None:
+        """Open the page of the authorization server, whose address may have a query of its own."""
         await self._check_metadata()
-        await self._request.open_page(address)
+        page, _, query = address.partition("?")
+        await self._request.open_page(f"{page}?{query.replace('?', '&', 1)}" if "?" in query else address)
 
     async def _wait_for_code(self) -> AuthorizationCodeResult:
         try:
@@ -211,34 +210,3 @@ class _SignInFlow:
             expires_at=context.token_expiry_time or 0.0,
             scope=tokens.scope or "",
         )
-
-
-def _build_first_request(url: str) -> httpx2.Request:
-    """Return the request that begins every connection of a client."""
-    content = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": PROTOCOL_VERSION,
-            "capabilities": {},
-            "clientInfo": {"name": "patchwright", "version": VERSION},
-        },
-    }
-    headers = {
-        "Accept": "application/json, text/event-stream",
-        "MCP-Protocol-Version": PROTOCOL_VERSION,  # the SDK adds the resource indicator from this version on
-    }
-    return httpx2.Request("POST", url, json=content, headers=headers)
-
-
-def _require_challenge(response: httpx2.Response) -> None:
-    status = response.status_code
-    if status == 401:
-        return
-    if 300 <= status < 400:
-        target = response.headers.get("location", "")
-        raise SignInError(f"it has moved to {target!r:.100}: add it by that address, if you trust it")
-    if status < 300:
-        raise NoSignInAskedError("it asks for no sign-in")
-    raise SignInError(f"it asks for no sign-in, and answers with status {status}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 
 from tools.mcp.oauth.addresses import check_address, get_origin
+from tools.mcp.oauth.challenge import read_demanded_scope
 from tools.mcp.oauth.sign_in import SignIn
 from tools.mcp.oauth.sign_in_error import SignInNeededError
 from tools.mcp.oauth.token_refresh import refresh_tokens
@@ -53,10 +55,17 @@ class StoredAuth(httpx2.Auth):
             response = yield _add_token(request, used)
             if response.status_code == 401:
                 raise SignInNeededError(used.name, "it does not take its own new token")
-        if response.status_code == 403 and "insufficient_scope" in response.headers.get(
-            "www-authenticate", ""
-        ):
+        if (scope := read_demanded_scope(response)) is not None:
+            await self._note_scope(used, scope)
             raise SignInNeededError(used.name, "it asks for more rights than you signed in with")
+
+    async def _note_scope(self, used: SignIn, scope: str) -> None:
+        """Store the rights that the server asks for, so that the next sign-in asks for these as well."""
+        wanted = " ".join(dict.fromkeys(f"{used.scope} {scope}".split()))
+        async with self._store.lock(used.name):
+            stored = await asyncio.to_thread(self._store.read, used.name, used.url)
+            if stored is not None and stored.wanted_scope != wanted:
+                await asyncio.to_thread(self._store.save, replace(stored, wanted_scope=wanted))
 
     async def _renew(self, used: SignIn) -> SignIn:
         """Return tokens that are newer than the used ones: those of another request or process, else new ones."""

@@ -16,7 +16,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 from mcp.shared.auth import OAuthClientInformationFull
 
 from sandbox.secrets.redaction import redact
-from tests.support.oauth_server import SCOPE, OAuthServer, run_oauth_server
+from tests.support.oauth_server import MORE_SCOPE, SCOPE, OAuthServer, run_oauth_server
 from tools.mcp.oauth.sign_in import SignIn
 from tools.mcp.oauth.sign_in_error import SignInError, SignInNeededError
 from tools.mcp.oauth.sign_in_flow import SignInRequest, sign_in
@@ -324,3 +324,31 @@ def test_a_token_is_sent_to_no_other_origin(server: OAuthServer, tmp_path: Path)
         assert [headers.get("authorization") for _, _, headers in server.requests] == [None]
 
     asyncio.run(story())
+
+
+def test_a_server_that_lets_everybody_connect_asks_before_its_tools(
+    server: OAuthServer, tmp_path: Path
+) -> None:
+    server.behave(is_open=True)
+    made = asyncio.run(log_in(server, tmp_path))
+    assert made.access_token in server.provider.access
+    assert server.list_paths()[:3] == ["/mcp", "/mcp", "/.well-known/oauth-protected-resource/mcp"]
+
+
+def test_the_next_sign_in_asks_for_the_rights_that_were_missing(server: OAuthServer, tmp_path: Path) -> None:
+    async def story() -> None:
+        first = await log_in(server, tmp_path)
+        assert first.scope == SCOPE
+        server.behave(demands=MORE_SCOPE)
+        for _ in range(2):
+            with pytest.raises(SignInNeededError, match="it asks for more rights than you signed in with"):
+                await ping(server, tmp_path)
+        assert (await log_in(server, tmp_path)).scope == f"{SCOPE} {MORE_SCOPE}"
+        assert await ping(server, tmp_path) == 200
+
+    asyncio.run(story())
+
+
+def test_a_page_with_a_query_of_its_own_is_opened_with_it(server: OAuthServer, tmp_path: Path) -> None:
+    server.behave(metadata={"authorization_endpoint": f"{server.issuer}/authorize?tenant=a"})
+    asyncio.run(log_in(server, tmp_path))
