@@ -70,11 +70,14 @@ _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, MCPError)
 
 
 class RepositoryServer:
-    """Serves one repository to any number of clients. sdk: the SDK's server, for a transport"""
+    """Serves one repository to any number of clients. sdk: the SDK's server, for a transport
 
-    def __init__(self, repository: ServedRepository) -> None:
+    tools: those that are offered, by name; None for those that the repository's rights allow
+    """
+
+    def __init__(self, repository: ServedRepository, tools: Mapping[str, ServedTool] | None = None) -> None:
         self._repository = repository
-        self._tools = choose_tools(reads_only=repository.reads_only)
+        self._tools = choose_tools(reads_only=repository.reads_only) if tools is None else tools
         self._calls = CallTable()
         self._listed = [_describe_tool(each) for each in self._tools.values()]
         self.sdk: Server[Any] = Server(

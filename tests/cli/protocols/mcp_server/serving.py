@@ -21,6 +21,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from agent.app_dirs import Home
 from cli.protocols.mcp_server.http_serving import PATH, bind_loopback, serve_http
 from cli.protocols.mcp_server.served_repository import ServedRepository
+from cli.protocols.mcp_server.served_tool import ServedTool
 from cli.protocols.mcp_server.server import RepositoryServer
 from tests.support.cli import PATCHWRIGHT, environment
 
@@ -40,12 +41,17 @@ def run_client(work: Coroutine[Any, Any, None]) -> None:
 
 @asynccontextmanager
 async def open_server(
-    root: Path, *, reads_only: bool = False, may_commit: bool = True, **flags: Any
+    root: Path,
+    *,
+    reads_only: bool = False,
+    may_commit: bool = True,
+    tools: Mapping[str, ServedTool] | None = None,
+    **flags: Any,
 ) -> AsyncIterator[RepositoryServer]:
     """Open a server in this process."""
     home = Home.from_environment()
     server = RepositoryServer(
-        ServedRepository(root, home, flags, reads_only=reads_only, may_commit=may_commit)
+        ServedRepository(root, home, flags, reads_only=reads_only, may_commit=may_commit), tools
     )
     try:
         yield server
