@@ -11,8 +11,9 @@ import gc
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
-from cli.invocation import Invocation, load_invocation_settings, make_runtime
+from cli.invocation import NO_MODEL, Invocation, load_invocation_settings, make_runtime
 from cli.protocols.mcp_server.client_approver import ClientApprover
 from cli.protocols.mcp_server.open_call import OpenCall
 from cli.settings.settings_types import Settings
@@ -32,25 +33,35 @@ from patchwright.version import VERSION
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Mode
 
+FOLDER = "mcp"
+"""Folder in the cache with the sessions of calls at work."""
+
+STALE_SECONDS = 86_400.0
+"""Age of a call's session that nothing can be at work in any more."""
+
 SYSTEM = "A client of the MCP server calls single tools in this session."
 """System prompt of a session that has no model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOrder:
-    """A run. session: id of the one to go on with, "" for a new one; model: another than that of the settings"""
+    """A run. session: id of the one to go on with, "" for a new one; offline: without the configured model"""
 
     session: str = ""
-    model: str = ""
+    offline: bool = False
     commit: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedRun:
-    """The session of a run. settings: of its folder; unfinished: its last turn has no end"""
+    """The session of a run. settings: of its folder; unfinished: its last turn has no end
+
+    notices: lines for the user about settings that are not as they may expect
+    """
 
     runtime: Runtime
     settings: Settings
+    notices: tuple[str, ...]
     unfinished: bool
 
 
@@ -66,6 +77,7 @@ class ServedRepository:
         self.root, self.is_git = find_workspace_root(folder, need_git=False)
         self.reads_only = reads_only or self._load_settings(self.flags).access.mode is Mode.READ_ONLY
         self._may_commit = may_commit
+        _remove_stale_calls(home.cache / FOLDER)
         self._writer = asyncio.Lock()
 
     @asynccontextmanager
@@ -87,7 +99,7 @@ class ServedRepository:
         settings = self._load_settings({**self.flags, "model": "offline"})
         if mode is not None:
             settings = replace(settings, access=replace(settings.access, mode=mode))
-        folder = Path(tempfile.mkdtemp(prefix="call-", dir=make_private_folder(self.home.cache / "mcp")))
+        folder = Path(tempfile.mkdtemp(prefix="call-", dir=make_private_folder(self.home.cache / FOLDER)))
         try:
             request = SessionRequest(
                 working=self.folder,
@@ -96,10 +108,10 @@ class ServedRepository:
                 sessions=folder,
                 tools=frozenset(tools),
                 system=SYSTEM,
-                approver=ClientApprover(call) if call.can_ask else None,
             )
-            runtime = assemble_runtime(_attend(settings, call), request, self.home)
+            runtime = assemble_runtime(settings, request, self.home)
             try:
+                _settle_approval(runtime, call)
                 runtime.workspace.progress = call.report
                 yield runtime
             finally:
@@ -115,8 +127,8 @@ class ServedRepository:
         if order.commit and not self.is_git:
             raise UserError(Fault.NOT_A_REPOSITORY, f"not in a git repository: {str(self.root)!r}")
         flags = dict(self.flags)
-        if order.model:
-            flags["model"] = order.model
+        if order.offline:
+            flags["model"] = "offline"
         state = self._preview_session(order.session) if order.session else None
         if state is not None and state.model:
             flags.setdefault("model", state.model)
@@ -126,15 +138,20 @@ class ServedRepository:
             session=order.session,
             commit=order.commit,
             offer_commit=order.commit,
-            attended=call.can_ask,
+            attended=True,
         )
         settings = load_invocation_settings(invocation, self.home)
         runtime = make_runtime(invocation, self.home, settings.session)
         gc.unfreeze()  # this process outlives the session, whose objects are to be collected when it is closed
-        if call.can_ask:
-            runtime.loop.gateway.approver = ClientApprover(call)
-        unfinished = state is not None and state.unfinished
-        return OpenedRun(runtime=runtime, settings=settings, unfinished=unfinished)
+        _settle_approval(runtime, call)
+        is_unnamed = not settings.session.model and runtime.model.name == "offline"
+        notices = (NO_MODEL if is_unnamed else "", runtime.workspace.sandbox.warning, *settings.notices)
+        return OpenedRun(
+            runtime=runtime,
+            settings=settings,
+            notices=tuple(filter(None, notices)),
+            unfinished=state is not None and state.unfinished,
+        )
 
     def _preview_session(self, session: str) -> SessionPreview:
         """Return the state of a session of this project. Raises UserError if there is none."""
@@ -157,8 +174,20 @@ class ServedRepository:
         return replace(settings, tools=tools, commit="never")
 
 
-def _attend(settings: SessionSettings, call: OpenCall) -> SessionSettings:
-    """Return the settings with approvals by the client's user, or by nobody where the client cannot ask."""
+def _settle_approval(runtime: Runtime, call: OpenCall) -> None:
+    """Let the client's user be asked; where the client cannot ask, all that would be asked about is denied.
+
+    "auto" becomes "never" then, which gives the same verdicts with advice; "ask" stays, so that no more is allowed.
+    """
     if call.can_ask:
-        return settings
-    return replace(settings, access=replace(settings.access, approval=Approval.NEVER))
+        runtime.loop.gateway.approver = ClientApprover(call)
+    elif runtime.policy.approval is Approval.AUTO:
+        runtime.policy.approval = Approval.NEVER
+
+
+def _remove_stale_calls(folder: Path) -> None:
+    """Remove what calls of killed servers left."""
+    for each in folder.glob("call-*"):
+        with suppress(OSError):  # another server was quicker
+            if time.time() - each.stat().st_mtime > STALE_SECONDS:
+                shutil.rmtree(each, ignore_errors=True)

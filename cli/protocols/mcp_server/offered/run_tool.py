@@ -6,6 +6,7 @@ from pydantic import BaseModel, Field
 
 from agent.events import End, ErrorEvent, Event
 from agent.exit_codes import Exit
+from agent.session.images import defuse_mentions
 from agent.strategy.strategy_table import choose_work
 from agent.turn.runtime import Runtime
 from cli.protocols.mcp_server.open_call import OpenCall
@@ -46,8 +47,8 @@ class RunArguments(Arguments):
         description="The task. Empty only with a session whose last turn was cut off: goes on with it",
     )
     session: str = Field(default="", max_length=200, description="Id of a session to go on with")
-    model: str = Field(
-        default="", max_length=200, description='PROVIDER/NAME, or "offline"; by default the user\'s setting'
+    offline: bool = Field(
+        default=False, description="Work without a model, by the offline engine: for failing tests"
     )
     commit: bool = Field(default=False, description="Commit the work once its tests pass")
 
@@ -73,7 +74,7 @@ async def run(arguments: RunArguments, repository: ServedRepository, call: OpenC
     """Run a task to its end. Raises UserError if its session cannot be opened."""
     if not arguments.prompt.strip() and not arguments.session:
         raise UserError(Fault.USAGE, "run: prompt is missing", "Say what to do.")
-    order = RunOrder(session=arguments.session, model=arguments.model, commit=arguments.commit)
+    order = RunOrder(session=arguments.session, offline=arguments.offline, commit=arguments.commit)
     async with repository.write_in_turn(call):
         opened = repository.open_run(order, call)
         try:
@@ -98,8 +99,11 @@ async def _run_turn(
         attach_person(runtime, ClientPerson(call), stays_open=False)
     call.stop = lambda: stop_turn(runtime)
     call.report(f"session {runtime.session.id}")
+    for notice in opened.notices:
+        call.report(notice)
     problem = _follow_session(runtime, call)
     if prompt.strip():
+        prompt = defuse_mentions(prompt)  # of another agent, which may not have the user's pictures read
         work = choose_work(runtime, opened.settings.session.strategy, prompt)
         end = await runtime.run_turn(prompt, work)
     else:

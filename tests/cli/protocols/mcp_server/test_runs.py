@@ -223,8 +223,12 @@ def test_a_cancelled_run_can_be_resumed(
             await wait_until(lambda: not server._calls._open)
             [session] = (Home.from_environment().get_project_folder(shop.root) / "sessions").iterdir()
             assert '"outcome":"interrupted"' in read_events(shop, session.name)
-            more = script(tmp_path, [{"calls": [FIX]}, {"text": "Done now."}], "more.json")
-            result = await call_tool(client, "run", session=session.name, prompt="go on", model=more)
+        more = script(tmp_path, [{"calls": [FIX]}, {"text": "Done now."}], "more.json")
+        async with (
+            open_server(shop.root, model=more) as server,
+            connect(server.sdk, revision, monkeypatch) as client,
+        ):
+            result = await call_tool(client, "run", session=session.name, prompt="go on")
             assert read_text(result).startswith("Done now.")
             assert result.structured_content["session"] == session.name
             nothing = await call_tool(client, "run", session=session.name)
@@ -270,6 +274,41 @@ def test_the_work_is_committed_only_if_the_caller_and_the_user_want_it(
     assert shop.committed() == ["cart.py"]
 
 
+@pytest.mark.parametrize("approval", ["ask", "auto", "never"])
+def test_a_client_that_cannot_ask_gets_no_more_than_the_settings_allow(
+    shop: Repo, tmp_path: Path, approval: str
+) -> None:
+    """With `approval = "ask"` a command that runs code waits for a person: it is denied, and not run unasked."""
+    needs_confinement(shop.root)
+    settings = Home.from_environment().config / "settings.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(f'approval = "{approval}"\n', "utf-8")
+    command = call("shell", command='python -c \'open("made", "w")\'')
+    model = script(tmp_path, [{"calls": [command]}, {"text": "Done."}])
+
+    async def work() -> None:
+        async with open_server(shop.root, model=model) as server, connect(server.sdk, MODERN) as client:
+            await call_tool(client, "run", prompt="make it")
+
+    run_client(work())
+    assert (shop.root / "made").exists() is (approval != "ask")
+
+
+def test_a_prompt_of_a_client_attaches_no_picture_of_the_user(shop: Repo, tmp_path: Path) -> None:
+    picture = tmp_path / "private.png"
+    picture.write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 64)
+    model = script(tmp_path, [{"expect": [f"look at {picture} and"], "text": "Nothing there."}])
+
+    async def work() -> str:
+        async with open_server(shop.root, model=model) as server, connect(server.sdk, MODERN) as client:
+            result = await call_tool(client, "run", prompt=f'look at @{picture} and @"{picture}"')
+            assert read_text(result).startswith("Nothing there.")
+            return str(result.structured_content["session"])
+
+    session = asyncio.run(work())
+    assert '"images":["' not in read_events(shop, session)
+
+
 def test_a_model_that_cannot_be_reached_is_an_error(shop: Repo) -> None:
     async def work() -> None:
         async with (
@@ -279,6 +318,9 @@ def test_a_model_that_cannot_be_reached_is_an_error(shop: Repo) -> None:
             result = await call_tool(client, "run", prompt="hello")
             assert result.is_error
             assert "OPENAI_API_KEY" in read_text(result)
+            answer = await call_tool(client, "run", prompt="where is total defined?", offline=True)
+            assert not answer.is_error
+            assert "cart.py:1" in read_text(answer)
             assert not (await call_tool(client, "map")).is_error  # needs no model
 
     run_client(work())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -273,6 +274,12 @@ def test_writers_follow_each_other(shop: Repo) -> None:
 
 
 def test_nothing_stays_of_a_single_call(shop: Repo) -> None:
+    """Nor of one whose server was killed the day before; one of another server that is at work stays until its end."""
+    calls = Home.from_environment().cache / "mcp"
+    for name, age in (("call-killed", 100_000), ("call-at-work", 10)):
+        (calls / name / "log").mkdir(parents=True)
+        os.utime(calls / name, (time.time() - age,) * 2)
+
     async def work() -> None:
         async with open_server(shop.root) as server, connect(server.sdk, MODERN) as client:
             await call_tool(client, "map")
@@ -280,7 +287,7 @@ def test_nothing_stays_of_a_single_call(shop: Repo) -> None:
 
     run_client(work())
     home = Home.from_environment()
-    assert os.listdir(home.cache / "mcp") == []
+    assert os.listdir(calls) == ["call-at-work"]
     assert os.listdir(home.cache / "work") == []
     assert not (home.get_project_folder(shop.root) / "sessions").exists()
 
