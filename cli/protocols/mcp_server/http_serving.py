@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -87,11 +88,17 @@ async def serve_http(
     )
     web = _QuietServer(config)
 
+    ends: list[asyncio.Future[None]] = []
+
     def stop() -> None:
         web.should_exit = True
+        ends.append(
+            asyncio.ensure_future(server.close())
+        )  # so that clients get the results of what has ended
 
     keep_stop(stop)
     try:
         await web.serve(sockets=[listener])
     finally:
+        await asyncio.gather(*ends)
         await server.close()

@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from cli.protocols.mcp_server import http_connection, http_guard
-from cli.protocols.mcp_server.http_serving import bind_loopback
+from cli.protocols.mcp_server.http_serving import bind_loopback, serve_http
 from cli.protocols.mcp_server.token_file import read_token
 from sandbox.errors import UserError
 from tests.cli.protocols.mcp_server.serving import (
@@ -130,6 +130,30 @@ def test_a_run_over_http_is_cancelled(
             await asyncio.wait([running])
             await wait_until(lambda: not server._calls._open)
             assert not (await call_tool(client, "map")).is_error
+
+    run_client(work())
+
+
+@pytest.mark.slow
+def test_a_server_that_is_stopped_ends_its_runs_first(shop: Repo, tmp_path: Path) -> None:
+    """Their clients still get a result, with the session that goes on."""
+    needs_confinement(shop.root)
+    model = script(tmp_path, [{"calls": [call("shell", command="touch started; sleep 60")]}, {"text": "x"}])
+
+    async def work() -> None:
+        stops: list[Callable[[], None]] = []
+        listener = bind_loopback(0)
+        async with open_server(shop.root, model=model) as server:
+            serving = asyncio.ensure_future(serve_http(server, listener, TOKEN, stops.append))
+            async with connect(open_http(listener.getsockname()[1]), MODERN) as client:
+                await check_tools(client)  # the client checks the result by its schema
+                running = asyncio.ensure_future(call_tool(client, "run", prompt="wait"))
+                await wait_until(lambda: (shop.root / "started").exists())
+                stops[0]()
+                result = (await running).structured_content
+                assert result["outcome"] == "interrupted"
+                assert result["session"]
+            await asyncio.wait_for(serving, 30)
 
     run_client(work())
 
