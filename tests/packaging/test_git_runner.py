@@ -4,6 +4,7 @@ program has its one starter, too, and no module outside a short list starts any.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -66,8 +67,14 @@ LIBRARIES = {"subprocess", "os", "asyncio"}
 LOOKUPS = {"require_own_program", "find_own_program", "which"}
 
 
+MAY_BE_START = re.compile(r"\b(subprocess|os|asyncio|pty|multiprocessing|pexpect|sh)\b")
+"""A text without any of these words starts no process: it is not parsed, which takes a second for all modules."""
+
+
 def find_process_starts(text: str) -> list[int]:
     """Return the lines on which a module starts any process, or refers to a function that does."""
+    if not MAY_BE_START.search(text):
+        return []
     tree = ast.parse(text)
     return [node.lineno for node in ast.walk(tree) if _refers_to_start(node)]
 
@@ -87,18 +94,22 @@ def _refers_to_start(node: ast.AST) -> bool:
 
 def find_lookups(text: str, program: str) -> list[int]:
     """Return the lines on which a module looks a program up."""
+    if program not in text or not any(each in text for each in LOOKUPS):
+        return []
     tree = ast.parse(text)
     return [node.lineno for node in ast.walk(tree) if _is_lookup(node, program)]
 
 
 def find_starts_of_git(text: str) -> list[int]:
     """Return the lines on which a module starts git, looks its program up, or imports GitPython."""
-    tree = ast.parse(text)
-    starts = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_start(node)]
-    found = [node.lineno for node in ast.walk(tree) if _is_lookup(node) or _is_gitpython(node)]
+    if "git" not in text:
+        return []
+    nodes = list(ast.walk(ast.parse(text)))
+    starts = [node for node in nodes if isinstance(node, ast.Call) and _is_start(node)]
+    found = [node.lineno for node in nodes if _is_lookup(node) or _is_gitpython(node)]
     found += [start.lineno for start in starts if any(map(_names_git, _list_commands(start)))]
     if starts:  # a command that was put together first
-        lists = [node for node in ast.walk(tree) if isinstance(node, ast.List | ast.Tuple)]
+        lists = [node for node in nodes if isinstance(node, ast.List | ast.Tuple)]
         found += [node.lineno for node in lists if node.elts and _names_git(node.elts[0])]
     return sorted(set(found))
 
