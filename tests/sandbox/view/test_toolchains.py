@@ -113,11 +113,23 @@ def build_wheel(folder: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def environment_with_pip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment, made once: pip is installed into it, which takes some seconds."""
+    place = tmp_path_factory.mktemp("environment") / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+    return place
+
+
 @pytest.mark.parametrize("name", CONFINED)
-def test_pip_installs_a_wheel_into_the_projects_environment(name: str, workspace: Path, home: Path) -> None:
+def test_pip_installs_a_wheel_into_the_projects_environment(
+    name: str, workspace: Path, home: Path, environment_with_pip: Path
+) -> None:
     build_wheel(workspace / "src")
     (home / ".cache/pip").mkdir(parents=True)
-    subprocess.run([sys.executable, "-m", "venv", str(workspace / ".venv")], check=True)
+    shutil.copytree(environment_with_pip, workspace / ".venv", symlinks=True)
+    pip = workspace / ".venv/bin/pip"
+    pip.write_text(pip.read_text().replace(str(environment_with_pip), str(workspace / ".venv")))
     script = ".venv/bin/pip install -q --no-index src/small-1.0-py3-none-any.whl && .venv/bin/python -c"
     done = sh(make(name, workspace), workspace, f"{script} 'import small; print(small.two)'", timeout=120)
     assert done.stdout.text().strip().endswith("2"), done.stdout.text()
