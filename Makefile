@@ -34,7 +34,7 @@ SLOWEST := --durations 20 --durations-min 1
 # How the last run of the tests ended, by pytest's exit code: .ci/run asks.
 ENDED := .pytest_cache/ended
 
-.PHONY: help demo test again check lint coverage stress bench lock release clean
+.PHONY: help demo test again check lint coverage stress bench eval lock release clean
 
 help:
 	@sed -n '2,7s/^# *//p' Makefile
@@ -88,6 +88,13 @@ stress: $(VENV)/.develops
 
 bench: $(VENV)/.develops
 	@for each in benchmarks/*.py; do echo "── $$each"; $(BIN)/python "$$each"; done
+
+# The example suite with the offline engine and scripted models; EVAL="--trials 3 -o json" passes options on.
+eval: MODELS := examples/evaluation/models
+eval: $(VENV)/.runs
+	@$(BIN)/patchwright eval check examples/evaluation/suite
+	@$(BIN)/patchwright eval run examples/evaluation/suite --model offline -o markdown $(EVAL) \
+	  --model 'careful=scripted:$(MODELS)/careful/{task}.json' --model 'hasty=scripted:$(MODELS)/hasty/{task}.json'
 
 # The two smaller locks follow the large one, so that no package has two versions. UPGRADE=1 takes newer versions.
 lock: $(VENV)/.develops

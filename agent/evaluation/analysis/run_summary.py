@@ -161,5 +161,5 @@ def _collect_groups(by_task: Mapping[str, Sequence[TrialResult]]) -> tuple[Group
             solved=sum(each.solved for results in tasks for each in results),
         )
         for name, tasks in sorted(found.items())
-        if len(tasks) < len(by_task) or len(by_task) == 1
+        if len(tasks) < len(by_task)
     )

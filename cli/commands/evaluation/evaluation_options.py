@@ -20,6 +20,7 @@ class ReportFormat(StrEnum):
     json = "json"
     junit = "junit"
     html = "html"
+    markdown = "markdown"
 
 
 SuiteFolder = Annotated[

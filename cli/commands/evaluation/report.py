@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from agent.evaluation.analysis.run_report import RunReport
     from agent.evaluation.runs.result_store import ResultStore, RunRecord
 
-SUFFIXES = {".json": ReportFormat.json, ".xml": ReportFormat.junit, ".html": ReportFormat.html}
+SUFFIXES = {
+    ".json": ReportFormat.json,
+    ".xml": ReportFormat.junit,
+    ".html": ReportFormat.html,
+    ".md": ReportFormat.markdown,
+}
 
 
 def add(app: typer.Typer) -> None:
@@ -65,7 +70,7 @@ def write_report(store: ResultStore, run: RunRecord, output: ReportFormat, to: P
 
 
 def render_report(report: RunReport, kind: ReportFormat) -> str:
-    """Return a report as JSON, JUnit XML or a web page."""
+    """Return a report as JSON, JUnit XML, Markdown or a web page."""
     if kind is ReportFormat.junit:
         from cli.output.evaluation.report_junit import render_junit
 
@@ -74,6 +79,10 @@ def render_report(report: RunReport, kind: ReportFormat) -> str:
         from cli.output.evaluation.report_page import render_page
 
         return render_page(report, compare_variants(report))
+    if kind is ReportFormat.markdown:
+        from cli.output.evaluation.report_markdown import render_markdown
+
+        return render_markdown(report)
     import json
 
     from agent.evaluation.analysis.run_report import encode_report

@@ -9,7 +9,12 @@ from agent.evaluation.analysis.comparison import Comparison
 from agent.evaluation.analysis.run_report import RunReport
 from agent.evaluation.runs.trial_result import TrialResult
 from cli.output.amounts import format_duration, format_money, format_tokens
-from cli.output.evaluation.report_table import build_row, list_comparison_lines, list_notes
+from cli.output.evaluation.report_table import (
+    build_row,
+    list_comparison_lines,
+    list_notes,
+    list_titles,
+)
 from sandbox.sanitize import sanitize_text
 
 LONGEST_PATCH = 20_000
@@ -35,9 +40,7 @@ def render_page(report: RunReport, comparisons: tuple[Comparison, ...] = ()) -> 
 
 def _render_figures(report: RunReport) -> Iterator[str]:
     k = report.record.trials
-    heads = ["variant", "solved", "rate (95 %)", *([f"pass@{k}", f"pass^{k}"] if k > 1 else [])]
-    heads += ["precision", "score", "$/solved", "tokens", "time", "steps", "tool failures"]
-    yield "<table><tr>" + "".join(f"<th>{_text(each)}</th>" for each in heads) + "</tr>"
+    yield "<table><tr>" + "".join(f"<th>{_text(each)}</th>" for each in list_titles(k)) + "</tr>"
     for summary in report.summaries:
         yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in build_row(summary, k)) + "</tr>"
     yield "</table>"

@@ -24,22 +24,9 @@ def print_report(report: RunReport) -> None:
             f" each, seed {run.seed}, {run.created}, version {run.version}"
         )
     )
-    k = run.trials
-    columns = [
-        Column(title="variant", wraps=True),
-        Column(title="solved", right=True),
-        Column(title="rate (95 %)", right=True),
-        *([Column(title=f"pass@{k}", right=True), Column(title=f"pass^{k}", right=True)] if k > 1 else []),
-        Column(title="precision", right=True),
-        Column(title="score", right=True),
-        Column(title="$/solved", right=True),
-        Column(title="tokens", right=True),
-        Column(title="time", right=True),
-        Column(title="steps", right=True),
-        Column(title="tool failures", right=True),
-    ]
-    rows = [build_row(each, k) for each in report.summaries]
-    titles = [each.title for each in columns]
+    titles = list_titles(run.trials)
+    columns = [Column(title=each, wraps=not place, right=bool(place)) for place, each in enumerate(titles)]
+    rows = [build_row(each, run.trials) for each in report.summaries]
     lines = [
         f"{row[0]}: {', '.join(f'{title} {cell}' for title, cell in zip(titles[1:], row[1:], strict=True))}"
         for row in rows
@@ -47,6 +34,13 @@ def print_report(report: RunReport) -> None:
     print_table(columns, rows, lines)
     for line in list_notes(report):
         print(sanitize_text(line))
+
+
+def list_titles(k: int) -> list[str]:
+    """Return the titles of the cells of `build_row`."""
+    rates = [f"pass@{k}", f"pass^{k}"] if k > 1 else []
+    figures = ["precision", "score", "$/solved", "tokens", "time", "steps", "tool failures"]
+    return ["variant", "solved", "rate (95 %)", *rates, *figures]
 
 
 def build_row(summary: VariantSummary, k: int) -> list[str]:

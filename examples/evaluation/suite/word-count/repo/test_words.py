@@ -2,4 +2,5 @@ from words import count_words
 
 
 def test_words():
-    assert count_words("a b") == {"a": 1, "b": 1}
+    assert count_words("a b a") == {"a": 2, "b": 1}
+    assert count_words("") == {}
