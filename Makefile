@@ -2,6 +2,7 @@
 #   make demo     see Patchwright fix four real bugs: no key, no network
 #   make test     every test               make check    lint, types, contracts, quick tests (a minute or two)
 #   make stress   the same, harder         make bench    the benchmarks
+#   make eval     measure the example suite
 #   make coverage lines and branches       make release  build and try both packages; TAG=1 sets the tag
 #   make lock     resolve the lock files   make clean    remove what make made
 # PYTHON=… chooses the interpreter, VENV=… the environment's place, T="tests/tools -k edit" the tests.
@@ -37,7 +38,7 @@ ENDED := .pytest_cache/ended
 .PHONY: help demo test again check lint coverage stress bench eval lock release clean
 
 help:
-	@sed -n '2,7s/^# *//p' Makefile
+	@sed -n '2,8s/^# *//p' Makefile
 
 demo: $(VENV)/.runs
 	@$(BIN)/patchwright demo

@@ -228,7 +228,7 @@ async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, 
         tokens_in=work.usage.input,
         tokens_cached=work.usage.cached,
         tokens_out=work.usage.output,
-        cost=work.usage.cost,
+        cost=_find_cost(work.usage),
         agent_seconds=work.seconds,
         steps=sum(each.steps for each in work.ends),
         tool_calls=work.calls,
@@ -253,6 +253,11 @@ async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, 
         failure="" if found.passed else _name_failure(found, result, patch),
         detail="" if found.passed else found.detail or result.detail,
     )
+
+
+def _find_cost(usage: UsageRecord) -> float | None:
+    """Return the dollars of a trial: nothing where no model was called, None if a price is unknown."""
+    return 0.0 if usage.cost is None and not usage.input + usage.output else usage.cost
 
 
 def _classify_end(end: End, model: str) -> FailureClass:

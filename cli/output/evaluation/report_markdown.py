@@ -12,8 +12,8 @@ def render_markdown(report: RunReport) -> str:
     run = report.record
     titles = list_titles(run.trials)
     lines = [
-        f"{_text(run.suite)}: {len(run.tasks)} tasks, {run.trials} trials each, seed {run.seed};"
-        f" {run.created[:10]}, version {run.version}",
+        f"{_text(run.suite)}: {len(run.tasks)} tasks, {run.trials} trial{'s' if run.trials > 1 else ''} each,"
+        f" seed {run.seed}; {run.created[:10]}, version {run.version}",
         "",
         f"| {' | '.join(titles)} |",
         f"|---|{'--:|' * (len(titles) - 1)}",
