@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from cli.commands.evaluation import build, check, compare, gate, list_runs, report, run_trials
+from cli.commands.evaluation import build, check, compare, gate, inject, list_runs, mine, report, run_trials
 
-_MODULES = (build, check, run_trials, report, compare, gate, list_runs)
+_MODULES = (build, mine, inject, check, run_trials, report, compare, gate, list_runs)
 """In the order of the help."""
 
 

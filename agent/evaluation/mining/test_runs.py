@@ -1,0 +1,132 @@
+"""Runs of a project's own tests in a scratch copy, in the sandbox, with the verdict of each test."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from agent.evaluation.mining.fix_commits import SOURCES
+from agent.evaluation.suites.source_folder import GitHistory
+from sandbox.fs.regular_file import SOURCE
+from sandbox.fs.untrusted_file import read_workspace_file
+from tools.testing.python import VENVS
+
+if TYPE_CHECKING:
+    from tools.core.workspace import Workspace
+
+MOST_GENERATED, LARGEST_GENERATED = 50, 256 << 10
+"""Generated programs that are taken along, and bytes of one."""
+
+_ASIDE = frozenset(
+    (*VENVS, "node_modules", "build", "dist", "target", "site-packages", "__pycache__", "vendor")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun:
+    """Result of one run. failed, passed: ids of tests; usable: tests were run and told apart; command: as a user would
+    type it"""
+
+    __test__ = False
+
+    failed: frozenset[str]
+    passed: frozenset[str]
+    usable: bool
+    command: str
+    runner: str
+    seconds: float
+    note: str = ""
+
+
+def run_tests(at: Workspace, targets: Sequence[str], seconds: float) -> TestRun:
+    """Run tests of the scratch workspace. seconds: wall time until they are killed"""
+    from dataclasses import replace
+
+    from tools.testing.suite_run import run_project
+
+    limited = replace(at, settings=replace(at.settings, tests=replace(at.settings.tests, timeout=seconds)))
+    report = asyncio.run(run_project(limited, list(targets)))
+    failed = frozenset(each.id for each in report.failures)
+    named = bool(report.passed_tests) or not report.passed
+    return TestRun(
+        failed=failed,
+        passed=frozenset(report.passed_tests),
+        usable=report.outcome in ("passed", "failed") and report.counted and named,
+        command=report.command,
+        runner=report.runner,
+        seconds=report.duration,
+        note=report.note or report.outcome,
+    )
+
+
+def activate_environment(repository: Path) -> str:
+    """Put the repository's own virtual environment first, unless one is active; return its folder, "" without one.
+
+    Sandboxed commands see what is on the PATH.
+    """
+    if os.environ.get("VIRTUAL_ENV"):
+        return ""
+    for name in VENVS:
+        place = repository.resolve() / name
+        if (place / "bin" / "python").exists():
+            os.environ["VIRTUAL_ENV"] = str(place)
+            os.environ["PATH"] = os.pathsep.join([str(place / "bin"), os.environ.get("PATH", os.defpath)])
+            return str(place)
+    return ""
+
+
+def build_check(run: TestRun, targets: Sequence[str]) -> str:
+    """Return a command line that runs the tests of a task's worktree, whose own code comes first, but for those that
+    failed in `run`.
+
+    The interpreter is the one of the active environment, or the one that runs the evaluation, as it was here.
+    """
+    words = shlex.split(run.command)
+    if run.runner != "pytest" or "pytest" not in words:
+        return run.command
+    start = words[: words.index("pytest") + 1]
+    left_out = [f"--deselect={each}" for each in sorted(run.failed)]
+    rest = shlex.join([*start[1:], "-q", "-p", "no:cacheprovider", *left_out, *targets])
+    return f'PYTHONPATH="$PWD/src:$PWD" {_name_interpreter(start[0])} {rest}'
+
+
+def _name_interpreter(path: str) -> str:
+    import sys
+
+    active = os.environ.get("VIRTUAL_ENV")
+    if active and Path(path).is_relative_to(active):
+        return '"${VIRTUAL_ENV:+$VIRTUAL_ENV/bin/}python3"'
+    return '"${PYTHON:-python3}"' if path == sys.executable else shlex.quote(path)
+
+
+def list_generated_files(repository: Path) -> dict[str, bytes]:
+    """Return programs that the work tree has and git ignores, such as a version written by a build."""
+    if not (repository / ".git").exists():
+        return {}
+    listed = GitHistory(repository).run("ls-files", "-z", "--others", "--ignored", "--exclude-standard")
+    found: dict[str, bytes] = {}
+    for path in os.fsdecode(listed).split("\0")[:-1]:
+        parts = path.split("/")
+        aside = any(each in _ASIDE or (each.startswith(".") and each != ".") for each in parts)
+        if aside or PurePosixPath(path).suffix not in SOURCES or len(found) >= MOST_GENERATED:
+            continue
+        content = read_workspace_file(repository, path, SOURCE)
+        if content is not None and len(content) <= LARGEST_GENERATED:
+            found[path] = content
+    return found
+
+
+def restore_files(at: Workspace, files: Mapping[str, bytes | None]) -> None:
+    """Write files of the scratch workspace; None removes one."""
+    for path, content in files.items():
+        place = at.root / path
+        if content is None:
+            place.unlink(missing_ok=True)
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
