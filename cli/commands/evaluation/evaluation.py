@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import typer
 
-from cli.commands.evaluation import build, check, compare, gate, inject, list_runs, mine, report, run_trials
+from cli.commands.evaluation import (
+    build,
+    check,
+    compare,
+    compose,
+    gate,
+    inject,
+    list_runs,
+    mine,
+    report,
+    run_trials,
+    vary,
+)
 
-_MODULES = (build, mine, inject, check, run_trials, report, compare, gate, list_runs)
+_MODULES = (build, mine, inject, compose, vary, check, run_trials, report, compare, gate, list_runs)
 """In the order of the help."""
 
 

@@ -7,20 +7,18 @@ environment with uv as its set-up, and is checked by the fix's own tests.
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from agent.evaluation.suites.built_task import BuildRequest, BuiltTask, MissingTask, make_task_name
+from agent.evaluation.suites.patched_files import apply_patch, list_patched_paths
 from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
 from sandbox.errors import Fault, UserError
-from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
 
 SECONDS, CHECK_SECONDS, SETUP_SECONDS = 1800.0, 1800.0, 1200.0
 
@@ -141,19 +139,5 @@ def _read_names(instance: Mapping[str, Any], field: str) -> list[str]:
 
 def apply_to_commit(history: GitHistory, commit: str, patch: bytes) -> dict[str, bytes]:
     """Return the files that a patch changes or adds, as they are after it. Raises UserError if it does not apply."""
-    touched = re.findall(rb"^diff --git a/(\S+) b/(\S+)$", patch, re.M)
-    with TemporaryDirectory() as name:
-        folder = Path(name).resolve()
-        for path in {part.decode() for pair in touched for part in pair}:
-            content = history.read_blob(commit, path)
-            if content is not None:
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                (folder / path).write_bytes(content)
-        git = GitRunner(folder, {**strip_git_variables(), **NO_USER_SETTINGS}, workspace=None)
-        # a folder of its own: no repository above it is taken for the patch's
-        extra = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
-        done = git.run("apply", "--whitespace=nowarn", "-", stdin=patch, extra=extra)
-        if done.returncode:
-            raise UserError(Fault.CONFIGURATION, f"the patch does not apply: {done.stderr.strip()[:200]}")
-        places = {after.decode(): folder / after.decode() for _, after in touched}
-        return {path: place.read_bytes() for path, place in places.items() if place.is_file()}
+    contents = {path: history.read_blob(commit, path) for path in list_patched_paths(patch)}
+    return apply_patch({path: content for path, content in contents.items() if content is not None}, patch)
