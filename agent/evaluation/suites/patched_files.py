@@ -10,19 +10,37 @@ from tempfile import TemporaryDirectory
 from sandbox.errors import Fault, UserError
 from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
 
-_HEAD = re.compile(rb"^diff --git a/(.+?)\t? b/(.+?)\t?$", re.M)
-
-
-def list_patched_paths(patch: bytes) -> list[str]:
-    """Return the paths that a patch changes, adds or removes, as they are after it."""
-    return [after.decode("utf-8", "surrogateescape") for _, after in _HEAD.findall(patch)]
+_GIT_HEAD = re.compile(rb"^diff --git a/(.+?) b/(.+)$", re.M)
+_OLD, _NEW = re.compile(rb"^--- a/([^\t\n]+)", re.M), re.compile(rb"^\+\+\+ b/([^\t\n]+)", re.M)
+_START = re.compile(rb"^(?:diff --git .*|--- (?:a/|/dev/null).*\n\+\+\+ (?:b/|/dev/null).*)$", re.M)
 
 
 def split_patch(patch: bytes) -> dict[str, bytes]:
-    """Return the part of a patch for each file, by path."""
-    starts = [match.start() for match in _HEAD.finditer(patch)]
+    """Return the part of a patch for each file, by the path that it has after it, or had before it was removed."""
+    starts = [match.start() for match in _START.finditer(patch)]
+    with_heads = patch.startswith(b"diff --git ") or b"\ndiff --git " in patch
+    if with_heads:  # then names without a head of git's are those of the part above
+        starts = [start for start in starts if patch.startswith(b"diff --git ", start)]
     parts = [patch[start:end] for start, end in zip(starts, [*starts[1:], len(patch)], strict=True)]
-    return dict(zip(list_patched_paths(patch), parts, strict=True))
+    return {_read_paths(part)[1]: part for part in parts}
+
+
+def list_patched_paths(patch: bytes) -> list[str]:
+    """Return the paths that a patch changes, adds or removes."""
+    return list(split_patch(patch))
+
+
+def _read_paths(part: bytes) -> tuple[str, str]:
+    """Return the paths of a file before and after its part of a patch; of one that is added or removed, the same."""
+    top = part.partition(b"\n@@ ")[0]
+    found = _GIT_HEAD.search(top)
+    if found is not None:
+        old, new = found[1], found[2]
+    else:
+        before, after = _OLD.search(top), _NEW.search(top)
+        named = [match[1] for match in (before, after) if match is not None] or [b""]
+        old, new = named[0], named[-1]
+    return old.decode("utf-8", "surrogateescape"), new.decode("utf-8", "surrogateescape")
 
 
 def move_patch(patch: bytes, folder: str) -> bytes:
@@ -31,10 +49,8 @@ def move_patch(patch: bytes, folder: str) -> bytes:
     moved = []
     for part in split_patch(patch).values():
         top, mark, hunks = part.partition(b"\n@@ ")
-        top = re.sub(
-            rb"^diff --git a/(.+?) b/(.+)$", rb"diff --git a/" + head + rb"\1 b/" + head + rb"\2", top
-        )
-        top = re.sub(rb"^(---|\+\+\+) ([ab])/", rb"\1 \2/" + head, top, flags=re.M)
+        top = _GIT_HEAD.sub(lambda m: b"diff --git a/" + head + m[1] + b" b/" + head + m[2], top)
+        top = re.sub(rb"^(---|\+\+\+) ([ab])/", lambda m: m[1] + b" " + m[2] + b"/" + head, top, flags=re.M)
         moved.append(top + mark + hunks)
     return b"".join(moved)
 
@@ -44,7 +60,7 @@ def apply_patch(files: Mapping[str, bytes], patch: bytes) -> dict[str, bytes]:
 
     files: contents before it, by path. Raises UserError if it does not apply.
     """
-    touched = {part.decode("utf-8", "surrogateescape") for pair in _HEAD.findall(patch) for part in pair}
+    touched = {path for part in split_patch(patch).values() for path in _read_paths(part)}
     with TemporaryDirectory() as name:
         folder = Path(name).resolve()
         for path in touched & files.keys():

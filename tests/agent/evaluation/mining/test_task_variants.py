@@ -180,3 +180,7 @@ def test_patches_apply_move_and_come_apart() -> None:
     assert moved == {"in/a b.txt": b"one\n2\n", "in/new/n.txt": b"\x0cfeed\r\nmore"}
     with pytest.raises(UserError, match="does not apply"):
         apply_patch({}, patch)
+    by_hand = b"--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n--- a/y.py\n+++ b/y.py\n@@ -1 +1 @@\n-c\n+d\n"
+    assert list(split_patch(by_hand)) == ["x.py", "y.py"]
+    contents = {"in/x.py": b"a\n", "in/y.py": b"c\n"}
+    assert apply_patch(contents, move_patch(by_hand, "in")) == {"in/x.py": b"b\n", "in/y.py": b"d\n"}
