@@ -13,7 +13,7 @@ from agent.evaluation.suites.suite_table import SUITES
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import Expectation, SuiteFile
 from agent.evaluation.tasks.task_folder import TASK_FILE
-from agent.evaluation.tasks.task_writer import write_suite_file, write_task
+from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
 
 
@@ -72,8 +72,9 @@ def build_suite(
         write_suite_file(output, about.model_copy(update={"half": half or ""}))
     for found in entry.load()(request):
         if isinstance(found, BuiltTask):
-            file = found.draft.file.model_copy(update={"expect": expect})
-            write_task(output / found.name, replace(found.draft, file=file))
+            write_task(
+                output / found.name, _expect_refusal(found.draft) if expect == "refuse" else found.draft
+            )
             written += 1
             report(found.name)
         else:
@@ -86,3 +87,9 @@ def build_suite(
             Fault.USAGE, f"no task of {name} could be made: {reasons or 'none fits what was asked for'}"
         )
     return BuildSummary(written=written, kept=len(kept), missing=dict(missing))
+
+
+def _expect_refusal(draft: TaskDraft) -> TaskDraft:
+    """Return a task whose right result is no change: nothing of its solution and its checker is left."""
+    file = draft.file.model_copy(update={"expect": "refuse", "check": ""})
+    return replace(draft, file=file, reference=None, failures={}, checker_files={})

@@ -27,6 +27,9 @@ CASES = os.path.join(HERE, "patchwright_cases.json")
 MEMORY = 2 << 30
 DEEPEST, MOST_ITEMS = 40, 100_000
 
+MOST_LATE = 5
+"""Calls that may take too long before no more are made: a program that never ends is wrong soon enough."""
+
 
 class OutOfTime(BaseException):
     """Not an Exception: no program under test may catch it."""
@@ -48,8 +51,13 @@ def answer_inputs() -> None:
             answers.write(json.dumps({"error": type(error).__name__}) + "\n")
         answers.flush()
         return
+    late = 0
     for each in task["inputs"]:
-        answers.write(json.dumps(_answer_input(namespace, task["entry"], each, task["seconds"])) + "\n")
+        answer = {"error": "time"}
+        if late < MOST_LATE:
+            answer = _answer_input(namespace, task["entry"], each, task["seconds"])
+        late += answer.get("error") == "time"
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
@@ -119,7 +127,6 @@ def check_program() -> int:
         agrees(want, got, margin) for want, got, margin in zip(cases["expected"], answers, cases["margins"])
     ]
     print(f"{sum(good)} of {len(good)} held-out inputs are answered as the reference does")
-    print(f"score: {sum(good) / max(1, len(good)):.4f}")
     return 0 if all(good) else 1
 
 

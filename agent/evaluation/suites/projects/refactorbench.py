@@ -33,10 +33,7 @@ import sys
 
 done = subprocess.run([sys.executable, "-B", "tests.py"], cwd=".refactorbench", stderr=subprocess.PIPE, text=True)
 sys.stderr.write(done.stderr)
-ran = int((re.search(r"Ran (\\d+) test", done.stderr) or [0, 0])[1])
-bad = sum(int(number) for number in re.findall(r"(?:failures|errors)=(\\d+)", done.stderr))
-print(f"score: {(ran - bad) / max(1, ran):.4f}")
-raise SystemExit(done.returncode or not ran)
+raise SystemExit(done.returncode or not re.search(r"Ran [1-9]", done.stderr))
 """
 
 

@@ -143,7 +143,7 @@ unittest.main()
 """
 
 
-def test_refactorbench_gives_partial_credit(tmp_path: Path) -> None:
+def test_refactorbench(tmp_path: Path) -> None:
     files = {"repositories/flask_refactor/src/shop.py": "def total():\n    return 0\n"}
     entries = []
     for number in range(5):
@@ -157,15 +157,16 @@ def test_refactorbench_gives_partial_credit(tmp_path: Path) -> None:
     entries.append("    '../tests/django_refactor/x-test.py': '../problems/base_problems/x-task.txt',")
     files["scripts/base_mapping.py"] = "file_mapping = {\n" + "\n".join(entries) + "\n}\n"
     source = write_tree(tmp_path / "RefactorBench", files)
-    summary, tasks = build("refactorbench", source, tmp_path / "suite", expect="refuse")
+    summary, tasks = build("refactorbench", source, tmp_path / "suite")
     assert (summary.written, summary.missing) == (5, {"django runs only when it is installed": 1})
-    assert {each.file.expect for each in tasks} == {"refuse"}
     with open_checkers() as checkers:
         for number, task in enumerate(tasks):
-            assert "score: 0.5000" in checkers.run(task).output
+            assert checkers.run(task).code == 1
             head = "--- a/src/shop.py\n+++ b/src/shop.py\n@@ -1,2 +1,2 @@\n"
             patch = f"{head}-def total():\n+def total{number}():\n     return 0\n"
             assert checkers.run(task, patch.encode()).code == 0
+    _, refused = build("refactorbench", source, tmp_path / "refused", expect="refuse")
+    assert {(each.file.expect, each.file.check) for each in refused} == {("refuse", "")}
 
 
 def test_an_unknown_suite_and_an_empty_source_are_told(tmp_path: Path) -> None:
