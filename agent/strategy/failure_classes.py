@@ -155,7 +155,7 @@ def _find_obstacle(found: FailureEvidence, runs: _Runs) -> str:
 
 
 def _find_no_change(found: FailureEvidence, runs: _Runs) -> str:
-    return "" if found.files else "it changed no file"
+    return "" if found.files or found.report else "it changed no file"
 
 
 def _find_parse_error(found: FailureEvidence, runs: _Runs) -> str:

@@ -31,6 +31,9 @@ from tools.core.untrusted_output import enclose_in_tag
 MOST_SHOWN, MOST_DETAIL = 3, 1_200
 """Failing tests whose details a retry sees, and characters of each."""
 
+MOST_PATCH = 8_000
+"""Characters of another attempt's change in a prompt."""
+
 _ADVICE: Mapping[FailureClass, str] = {
     "does not parse": "It does not parse: mend the syntax and leave the rest of it.",
     "does not import": "It cannot be loaded: mend that and leave the rest of it.",
@@ -41,6 +44,11 @@ _ADVICE: Mapping[FailureClass, str] = {
     "wrong approach": "Take another way than the ones above.",
     "environment": "Do without what is missing, or finish and say what has to be there.",
 }
+
+_RECOMBINE = (
+    "The change of the first attempt is in the files; that of the other one is shown above and conflicts with it. Each "
+    "mends tests that the other one does not: bring both together."
+)
 
 _KEPT, _GONE = "That change is in the files.", "That change is not in the files any more."
 
@@ -82,13 +90,15 @@ class Refinement:
         """
         workspace = self.turn.runtime.workspace
         report = await asyncio.to_thread(self.read_report, candidate)
-        if candidate.exit_code == Exit.DONE and candidate.patch and not report.get("failures"):
+        before = await self.read_base_report()
+        passes = candidate.exit_code == Exit.DONE and candidate.patch and not report.get("failures")
+        if passes and (report or not before.get("failures")):
             return None
         return classify_failure(
             FailureEvidence(
                 exit_code=candidate.exit_code,
                 report=report,
-                before=await self.read_base_report() if report else {},
+                before=before,
                 files=candidate.files,
                 modules=_list_modules(workspace.root, candidate.files),
                 known=[each.failure.signatures for each in line],
@@ -138,6 +148,17 @@ class Refinement:
             patch=self.turn.read_patch(last.candidate) if goes_on else b"",
             hint=f"{remedy}: {last.failure.kind}: {clip(last.failure.evidence, 120)}",
         )
+
+    def word_recombination(self, steps: Sequence[Step], other: bytes) -> str:
+        """Return the prompt of an attempt that has the change of the first step, and is to get that of the other."""
+        facts = "\n\n".join(map(self._describe_step, steps))
+        patch = enclose_in_tag("other-change", clip(other.decode("utf-8", "replace"), MOST_PATCH))
+        return redact(f"{self.turn.prompt}\n\n{facts}\n\n{patch}\n\n{_RECOMBINE}")
+
+    def word_revision(self, steps: Sequence[Step]) -> str:
+        """Return the prompt of a new beginning after several failed ones."""
+        facts = "\n\n".join(map(self._describe_step, steps))
+        return redact(f"{self.turn.prompt}\n\n{facts}\n\n{_GONE} {_ADVICE['wrong approach']}")
 
     def _describe_step(self, step: Step) -> str:
         """Return the facts of one failed attempt: its files, and the details of its failing tests."""

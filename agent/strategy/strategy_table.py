@@ -35,9 +35,15 @@ def _make_sample(settings: StrategySettings) -> Strategy:
 
 
 def _make_tree(settings: StrategySettings) -> Strategy:
-    from agent.strategy.tree.tree_strategy import TreeSearch
+    from agent.strategy.search.tree_strategy import TreeSearch
 
     return TreeSearch(settings)
+
+
+def _make_evolve(settings: StrategySettings) -> Strategy:
+    from agent.strategy.search.evolve_strategy import Evolve
+
+    return Evolve(settings)
 
 
 def _make_team(settings: StrategySettings) -> Strategy:
@@ -51,6 +57,7 @@ STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
     "pipeline": _make_pipeline,
     "sample": _make_sample,
     "tree": _make_tree,
+    "evolve": _make_evolve,
     "team": _make_team,
 }
 
@@ -84,6 +91,11 @@ NOTES: Mapping[str, StrategyNote] = {
         summary="attempts go on from the most promising ones, by the remedy of their failures",
         cost="one session where it is right at once, at most strategy.attempts; two at the same time",
         pays="where work needs several steps, and failing tests show how far a change has come",
+    ),
+    "evolve": StrategyNote(
+        summary="a population of attempts is refined, revised, and put together where they mend different tests",
+        cost="one session where it is right at once, at most strategy.attempts; none where changes merge cleanly",
+        pays="where attempts mend parts of the task, each another one",
     ),
     "team": StrategyNote(
         summary="brief, plan, tests and code by separate roles; independent steps at the same time",

@@ -128,9 +128,10 @@ def _format_cost(candidate: CandidateEvent) -> list[str]:
 
 
 def describe_variation(attempt: AttemptEvent) -> list[str]:
-    """Return what an attempt was given that differs from the session: its model, temperature and hint."""
+    """Return what an attempt was given that differs from the session: its start, model, temperature and hint."""
+    start = f"after attempt {attempt.after}" if attempt.after else ""
     temperature = "" if attempt.temperature is None else f"temperature {attempt.temperature:g}"
-    return [each for each in (attempt.model, temperature, attempt.hint) if each]
+    return [each for each in (start, attempt.model, temperature, attempt.hint) if each]
 
 
 def describe_choice(choice: ChoiceEvent) -> str:

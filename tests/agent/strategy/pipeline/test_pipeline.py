@@ -70,6 +70,14 @@ def test_a_failed_patch_leads_to_others_and_one_with_the_facts(shop: Story, tmp_
     assert [count_replies(shop, number) for number in (1, 2, 3)] == [1, 1, 1]
 
 
+def test_a_best_patch_that_mends_nothing_is_not_committed(shop: Story, tmp_path: Path) -> None:
+    before = shop.repo.head()
+    model = script(tmp_path, answer({"text": WRONG}))
+    end = tell_story(shop, model, StrategySettings(name="pipeline", attempts=1))
+    assert (end.outcome, end.files) == ("not-achieved", ["cart.py"])
+    assert shop.repo.head() == before
+
+
 def test_edits_that_do_not_apply_are_asked_for_once_more(shop: Story, tmp_path: Path) -> None:
     turns = answer({"text": NOWHERE}, {"text": RIGHT, "expect": [{"contains": "cart.py"}]})
     end = tell_story(shop, script(tmp_path, turns), StrategySettings(name="pipeline", attempts=1))

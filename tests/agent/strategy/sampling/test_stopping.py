@@ -8,13 +8,7 @@ import pytest
 
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
-from agent.strategy.sampling.stopping import (
-    Outcome,
-    compute_doubt,
-    compute_gain,
-    explain_stop,
-    read_outcome,
-)
+from agent.strategy.sampling.stopping import GENERATED, Outcome, explain_stop, read_outcome
 
 
 def outcomes(passing: str = "", failing: str = "") -> Sequence[Outcome]:
@@ -26,36 +20,32 @@ def outcomes(passing: str = "", failing: str = "") -> Sequence[Outcome]:
 
 
 @pytest.mark.parametrize(
-    ("passing", "failing", "stops"),
+    ("passing", "failing", "why"),
     [
-        ("", "", False),
-        ("a", "", False),
-        ("aa", "", False),
-        ("aaa", "", True),
-        ("ab", "x", False),
-        ("aaab", "", False),
-        ("", "x", False),
-        ("", "xxx", False),
-        ("", "xxxxxx", True),
-        ("", "uvwxyz", False),
-        ("", "abcdefghijklmnopqrs", True),
+        ("", "", ""),
+        ("a", "", ""),
+        ("aa", "", ""),
+        ("aaa", "", "3 did the same"),
+        ("ab", "xxx", ""),
+        ("aab", "", ""),
+        ("aabb", "xx", "they repeat each other"),
+        ("", "xxxxx", ""),
+        ("", "xxxxxx", "they fail in the same ways"),
+        ("", "uvwxyz", ""),
+        ("a", "bcdefghijklmno", ""),
+        ("a", "bcdefghijklmnop", "each did something else"),
+        ("", "abcdefghijklmnop", "none passes, and each fails in a way of its own"),
+        ("a", "xxxxxxxxxxxxxxxxxxxx", ""),
     ],
 )
-def test_agreement_and_repetition_end_it(passing: str, failing: str, *, stops: bool) -> None:
-    assert bool(explain_stop(outcomes(passing, failing))) is stops
+def test_agreement_repetition_and_scatter_end_it(passing: str, failing: str, why: str) -> None:
+    assert explain_stop(outcomes(passing, failing)) == why
 
 
-def test_the_reason_names_the_chance() -> None:
-    assert explain_stop(outcomes("", "xxxxxx")) == "none passes, and one more would with a chance of 5%"
-    assert explain_stop(outcomes("aaa")) == "one more would change the result with a chance of 4%"
-
-
-def test_the_gain_falls_with_agreement_and_rises_with_a_rival() -> None:
-    gains = [compute_gain(outcomes("a" * number)) for number in range(1, 6)]
-    assert gains == sorted(gains, reverse=True)
-    assert compute_gain(outcomes("aab")) > compute_gain(outcomes("aaa"))
-    assert compute_doubt(3, 3) == pytest.approx(0.5)
-    assert compute_doubt(9, 1) < 0.02
+def test_tests_of_a_model_need_more_agreement_than_a_suite() -> None:
+    assert explain_stop(outcomes("aaabc")) == "3 did the same"
+    assert explain_stop(outcomes("aaabc"), GENERATED) == ""
+    assert explain_stop(outcomes("aaaaabc"), GENERATED) == "5 did the same"
 
 
 def test_changes_are_the_same_whatever_blank_lines_lie_between() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent.strategy.tree.search_tree import MOST_REFINEMENTS, SearchTree
+from agent.strategy.search.search_tree import MOST_REFINEMENTS, SearchTree
 
 
 def test_a_search_goes_on_from_what_promises_most_and_begins_anew_in_between() -> None:

@@ -1,4 +1,4 @@
-"""`tree` on a real session: two faults, mended one after the other by attempts that go on from each other."""
+"""`tree` and `evolve` on real sessions with two faults: gone on from, or put together."""
 
 from __future__ import annotations
 
@@ -58,3 +58,22 @@ def test_the_most_promising_attempt_is_gone_on_from(tmp_path: Path) -> None:
     assert (ended[1], ended[2]) == (1, 0)
     (choice,) = read_events_of(shop, ChoiceEvent)
     assert choice.attempt == 2
+
+
+def test_changes_that_mend_different_tests_are_put_together_without_a_model(tmp_path: Path) -> None:
+    """No model here mends both faults, and none is asked for the whole."""
+    shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
+    models = [
+        script(tmp_path, [ONE, STOP], "one.json"),
+        script(tmp_path, [OTHER, STOP], "other.json"),
+        script(tmp_path, [STOP], "none.json"),
+    ]
+    end = tell_story(shop, models[0], StrategySettings(name="evolve", attempts=4, models=models))
+    assert end.outcome == "done"
+    fixed = shop.repo.show("cart.py")
+    assert "return len(prices)\n" in fixed
+    assert "return sum(prices)\n" in fixed
+    begun = {each.number: each for each in read_events_of(shop, AttemptEvent)}
+    assert begun[4].hint == "attempts 1 and 2 put together"
+    ended = {each.attempt: each for each in read_events_of(shop, CandidateEvent)}
+    assert (ended[4].exit_code, ended[4].usage.input, ended[4].usage.output) == (0, 0, 0)

@@ -1,0 +1,57 @@
+"""`tree`: attempts that go on from each other, the most promising first (SWE-Search, CodeTree).
+
+The first attempt is made alone: easy work gets one pass. Then two are made at a time. Each begins in its own way, or
+goes on from an earlier one by the remedy of its failure. What ran is the only reward.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent.monitor.answers import TurnEnd
+from agent.strategy.best_candidate import apply_best
+from agent.strategy.search.search_tree import Node, SearchTree
+from agent.strategy.search.search_work import Plan, SearchWork
+from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_turn import StrategyTurn
+
+
+@dataclass(slots=True)
+class TreeSearch:
+    """A search over attempts. Implements `Strategy`."""
+
+    settings: StrategySettings
+    takes_advice: bool = False
+
+    async def run(self, turn: StrategyTurn) -> TurnEnd:
+        """See `Strategy.run`."""
+        work = SearchWork(turn=turn, settings=self.settings, base=await turn.commit_files())
+        await work.begin()
+        tree = SearchTree()
+        while not work.is_over and await _make_round(work, tree):
+            pass
+        return await apply_best(turn, work.candidates, work.refinement.is_right)
+
+
+async def _make_round(work: SearchWork, tree: SearchTree) -> int:
+    """Make the next attempts and value them; return how many there were."""
+    room, begun, plans = work.room, list[Node](), dict[int, Plan]()
+    while len(begun) < room and (node := tree.select()) is not None:
+        plan = _plan(work, node)
+        if plan is None:
+            node.closed = True
+            continue
+        number = work.take_number()
+        plans[number] = plan
+        begun.append(tree.add(number, node))
+    made = await work.make(plans)
+    for node, candidate in zip(begun, made, strict=True):
+        tree.record(node, await work.value(candidate, [each.number for each in node.line[:-1]]))
+    return len(begun)
+
+
+def _plan(work: SearchWork, node: Node) -> Plan | None:
+    """Return the attempt after a node: a new beginning below the root, else a retry; None if there is none."""
+    if node.parent is None:
+        return work.plan_start()
+    return work.plan_retry([each.number for each in node.line], [each.number for each in node.children])

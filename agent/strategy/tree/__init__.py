@@ -1,1 +1,0 @@
-"""`tree`: a search over states of the project, guided by what ran in each."""

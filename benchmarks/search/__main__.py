@@ -1,0 +1,44 @@
+"""Strategies on simulated authors: `python -m benchmarks.search WORLD`.
+
+sample: adaptive sampling on CodeT's pool. The programs run once, in the sandbox; results are kept below --work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from benchmarks.search.sampling import report_sampling
+from benchmarks.verification import codet, runs
+
+
+def main() -> None:
+    options = _parse_arguments()
+    out = options.work / "codet.jsonl"
+    if not options.recorded:
+        if options.mirrors is None:
+            sys.exit("missing: --mirrors FOLDER, or MIRRORS in the environment")
+        tasks = codet.read_tasks(options.mirrors, options.samples)
+        runs.run_tasks(tasks, out, python=options.python, inputs=60, jobs=options.jobs, seed=0)
+    records = runs.read_runs(out)
+    report_sampling(records, options.seeds, by_examples=False)
+    report_sampling(records, options.seeds, by_examples=True)
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
+    parser.add_argument("world", choices=("sample",))
+    parser.add_argument("--mirrors", type=Path, default=os.environ.get("MIRRORS"), help="bare clones")
+    parser.add_argument("--work", type=Path, default=Path("selection-runs"), help="folder for recorded runs")
+    parser.add_argument("--python", default=sys.executable, help="interpreter of the programs, with numpy")
+    parser.add_argument("--samples", type=int, default=40, help="programs of each task")
+    parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--recorded", action="store_true", help="run no program, report what was recorded")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
