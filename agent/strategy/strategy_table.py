@@ -52,6 +52,12 @@ def _make_team(settings: StrategySettings) -> Strategy:
     return TeamStrategy(settings)
 
 
+def _make_auto(settings: StrategySettings) -> Strategy:
+    from agent.strategy.auto_strategy import Auto
+
+    return Auto(settings)
+
+
 STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
     "single": _make_single,
     "pipeline": _make_pipeline,
@@ -59,6 +65,7 @@ STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
     "tree": _make_tree,
     "evolve": _make_evolve,
     "team": _make_team,
+    "auto": _make_auto,
 }
 
 
@@ -101,6 +108,11 @@ NOTES: Mapping[str, StrategyNote] = {
         summary="brief, plan, tests and code by separate roles; independent steps at the same time",
         cost="3 reading sessions, 1 for review, and strategy.attempts for each step; single's for work in one place",
         pays="where a task names independent places, and needs tests that do not follow the code",
+    ),
+    "auto": StrategyNote(
+        summary="one of the others, by the task, the model, the budget, and how sessions here have ended",
+        cost="a run of the suite, and what the chosen one costs",
+        pays="where prompts differ; the line that says why it chose names what to change",
     ),
 }
 """Notes on the strategies, by name."""
