@@ -1,6 +1,7 @@
 """Strategies on simulated authors: `python -m benchmarks.search WORLD`.
 
 sample: adaptive sampling on CodeT's pool. The programs run once, in the sandbox; results are kept below --work.
+pipeline: tokens on real issues, against recorded runs (--issues, --recorded-runs).
 """
 
 from __future__ import annotations
@@ -10,12 +11,18 @@ import os
 import sys
 from pathlib import Path
 
+from benchmarks.search.pipeline_tokens import report_tokens
 from benchmarks.search.sampling import report_sampling
 from benchmarks.verification import codet, runs
 
 
 def main() -> None:
     options = _parse_arguments()
+    if options.world == "pipeline":
+        if options.mirrors is None or not (options.issues.is_file() and options.recorded_runs.is_file()):
+            sys.exit("missing: --mirrors FOLDER, --issues FILE and --recorded-runs FILE, or MIRRORS and DATA")
+        report_tokens(options.issues, options.recorded_runs, options.mirrors, options.tasks, options.seed)
+        return
     out = options.work / "codet.jsonl"
     if not options.recorded:
         if options.mirrors is None:
@@ -29,7 +36,7 @@ def main() -> None:
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
-    parser.add_argument("world", choices=("sample",))
+    parser.add_argument("world", choices=("sample", "pipeline"))
     parser.add_argument("--mirrors", type=Path, default=os.environ.get("MIRRORS"), help="bare clones")
     parser.add_argument("--work", type=Path, default=Path("selection-runs"), help="folder for recorded runs")
     parser.add_argument("--python", default=sys.executable, help="interpreter of the programs, with numpy")
@@ -37,6 +44,11 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--recorded", action="store_true", help="run no program, report what was recorded")
+    data = Path(os.environ.get("DATA", "."))
+    parser.add_argument("--issues", type=Path, default=data / "swebench_lite_dev.jsonl")
+    parser.add_argument("--recorded-runs", type=Path, default=data / "sweagent_trajectories_dev.jsonl.xz")
+    parser.add_argument("--tasks", type=int, default=30, help="issues, in a random order")
+    parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 

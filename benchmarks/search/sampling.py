@@ -12,7 +12,7 @@ from random import Random
 from statistics import mean
 
 from agent.strategy.sampling.stopping import GENERATED, StopRule
-from agent.verify.select.agreement import BehaviourTable, Group, form_groups
+from agent.verify.select.agreement import BehaviourTable, GeneratedTest, Group, form_groups
 from agent.verify.select.input_generation import measure_unread
 from benchmarks.verification.evaluate import Record, bootstrap, build_tests, rate
 
@@ -23,6 +23,7 @@ class Pool:
 
     record: Record
     examples: Sequence[bool]
+    suggested: Sequence[GeneratedTest]
     table: BehaviourTable
     unread: dict[int, float]
 
@@ -33,6 +34,7 @@ class Pool:
         return cls(
             record=record,
             examples=[all(each.passed[place] for each in given) for place in range(number)],
+            suggested=build_tests(record, "suggested"),
             table=BehaviourTable(calls=record["calls"], keys=record["keys"]),
             unread={
                 place: measure_unread(record["sources"][place], record["function"]) for place in range(number)
@@ -43,7 +45,7 @@ class Pool:
         """Return the selector's groups of members, the best first; of those that pass the examples, if any does."""
         if by_examples:
             members = [each for each in members if self.examples[each]] or members
-        return form_groups(self.table, build_tests(self.record, "suggested"), members, self.unread)
+        return form_groups(self.table, self.suggested, members, self.unread)
 
     def rate_choice(self, groups: Sequence[Group]) -> float:
         """Return the probability that the choice among the groups that are equally good is right."""
@@ -104,10 +106,14 @@ def report_sampling(
         f"  adaptive              {100 * mean(adaptive):5.1f} %  {mean(samples):5.1f} samples"
         f"   difference {100 * (mean(adaptive) - mean(everything)):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
     )
-    reasons = sorted({each.why for found in draws for each in found})
-    for why in reasons:
-        of = [each for found in draws for each in found if each.why == why]
+    kinds = sorted({_strip_number(each.why) for found in draws for each in found})
+    for why in kinds:
+        of = [each for found in draws for each in found if _strip_number(each.why) == why]
         print(
             f"    {why or 'all samples':48} {len(of) / len(draws) / seeds:4.0%} "
             f"{mean(each.samples for each in of):5.1f} samples, {mean(each.right for each in of):4.0%} right"
         )
+
+
+def _strip_number(why: str) -> str:
+    return why.lstrip("0123456789 ")

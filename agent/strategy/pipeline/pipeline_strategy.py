@@ -76,7 +76,7 @@ class Pipeline:
         models, temperatures = self.settings.models, self.settings.temperatures
         spec = ChildSpec(
             prompt=prompt,
-            system=_PROMPT.read_text("utf-8"),
+            system=read_system_prompt(),
             model=models[(number - 1) % len(models)] if models else "",
             temperature=temperatures[(number - 1) % len(temperatures)] if temperatures else _pick(number),
             tools=TOOLS,
@@ -101,6 +101,11 @@ class Pipeline:
         earlier = enclose_in_tag("earlier-patch", redact(patch)) if patch else ""
         last = f"{retry.advice} The files are as shown above, without it: give all edits that are needed."
         return "\n\n".join(filter(None, [self._prompt, earlier, retry.facts, last])), retry.hint
+
+
+def read_system_prompt() -> str:
+    """Return the instructions of a session that writes one patch."""
+    return _PROMPT.read_text("utf-8")
 
 
 def _pick(number: int) -> float | None:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 FILES, FUNCTIONS = 6, 12
 """Likely files and functions that are looked at: the right file is among the first five of four issues in five."""
 
-MOST_CHARACTERS = 24_000
-"""Of source in a prompt, some 7,000 tokens."""
+MOST_CHARACTERS = 14_000
+"""Of source in a prompt, some 3,500 tokens: a patch costs what a session spends in its first steps."""
 
 WHOLE = 150
 """Lines of a file that is shown whole: the rest of it costs less than a second question."""
@@ -23,7 +23,7 @@ WHOLE = 150
 AROUND = 3
 """Lines before and after a function."""
 
-MOST_FAILURES, MOST_DETAIL = 5, 1_500
+MOST_FAILURES, MOST_DETAIL = 3, 1_200
 """Failing tests that a prompt shows, and characters of each."""
 
 

@@ -1,0 +1,92 @@
+"""Tokens of `pipeline` on real issues, against recorded SWE-agent runs on the same instances.
+
+Both are counted as characters over four. A recorded run pays its whole history at each step. The pipeline pays its
+prompt for each patch of a turn (`strategy.attempts`), the last one with an earlier patch and its failure, and as many
+characters of answers as the patch of the fix has, twice over. Nothing runs: whether patches are right is not measured.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from statistics import mean, median
+from typing import Any
+
+from agent.strategy.pipeline.pipeline_strategy import MOST_EARLIER, read_system_prompt
+from agent.strategy.pipeline.places import MOST_DETAIL, MOST_FAILURES, Place, collect_places
+from tools.code.index.code_index import ask_index
+
+CHARACTERS = 4
+"""Of a token."""
+
+ATTEMPTS = 3
+"""Patches of a turn, by default."""
+
+FAILURES = MOST_FAILURES * MOST_DETAIL
+"""Characters of failing tests in a prompt: the most that there can be, since no suite runs here."""
+
+
+def report_tokens(instances: Path, recorded: Path, mirrors: Path, number: int, seed: int) -> None:
+    """Print the tokens of both for each of some instances, and the means."""
+    rows = {each["instance_id"]: each for each in map(json.loads, instances.read_text("utf-8").splitlines())}
+    runs = {each["id"].partition("@")[0]: each for each in _read_runs(recorded)}
+    known = [name for name in sorted(runs) if name in rows and _find_repository(mirrors, rows[name]["repo"])]
+    Random(seed).shuffle(known)
+    shares, found = [], []
+    for name in known[:number]:
+        row = rows[name]
+        prompt, places = _build_prompt(_find_repository(mirrors, row["repo"]), row)
+        one = (prompt + FAILURES + 2 * len(row["patch"])) / CHARACTERS
+        most = ATTEMPTS * one + (MOST_EARLIER + FAILURES) / CHARACTERS
+        theirs = _count_run(runs[name]["history"]) / CHARACTERS
+        shares.append((one / theirs, most / theirs))
+        found.append(any(each.path in row["gold_files"] for each in places))
+        print(f"{name:36} {one:7.0f} once {most:8.0f} at most {theirs:9.0f} recorded", flush=True)
+    for label, values in zip(("one patch", "all patches"), zip(*shares, strict=True), strict=True):
+        print(f"{label:12} {mean(values):.1%} of the recorded tokens (median {median(values):.1%})")
+    print(f"{sum(found)} of {len(found)} prompts hold a file of the fix")
+
+
+def _read_runs(recorded: Path) -> Iterator[dict[str, Any]]:
+    data = recorded.read_bytes()
+    text = lzma.decompress(data) if recorded.suffix == ".xz" else data
+    return (json.loads(line) for line in text.splitlines() if line.strip())
+
+
+def _count_run(history: Sequence[Mapping[str, Any]]) -> int:
+    """Return the characters that a run sends and gets, step by step."""
+    sent = total = 0
+    for each in history:
+        size = len(each["content"] or "")
+        if each["role"] == "assistant":
+            total += sent + size
+        sent += size
+    return total
+
+
+def _build_prompt(repository: Path | None, row: Mapping[str, Any]) -> tuple[int, list[Place]]:
+    """Return the characters of the prompt with its system prompt, and its places."""
+    with tempfile.TemporaryDirectory(prefix="pipeline-") as scratch:
+        folder, cache = Path(scratch, "project"), Path(scratch, "cache")
+        folder.mkdir()
+        cache.mkdir()
+        archive = ["git", "-C", str(repository), "archive", row["base_commit"]]
+        with subprocess.Popen(archive, stdout=subprocess.PIPE) as packed:
+            subprocess.run(["tar", "-x", "-C", str(folder)], stdin=packed.stdout, check=True)
+        text = row["problem_statement"]
+        places = ask_index(folder, cache, (), lambda index: collect_places(index, text))
+    source = sum(len(each.format()) + 2 for each in places)
+    return len(read_system_prompt()) + len(text) + source, places
+
+
+def _find_repository(mirrors: Path, name: str) -> Path | None:
+    owner, _, short = name.partition("/")
+    for folder in (f"{owner}+{short}", f"swe-bench+{owner}__{short}"):
+        if (mirrors / folder / "repo").is_dir():
+            return mirrors / folder / "repo"
+    return None
