@@ -17,6 +17,9 @@ from agent.events import UsageRecord
 
 PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from agent.evaluation.executors.worker_process import main; main()"
 
+START_PATIENCE = 120.0
+"""Seconds for a worker to start: one takes less than a second, on a machine that is busy with others ten."""
+
 _REUSES = 500
 """Trials of one worker: what a long-lived process may have gathered is given back now and then."""
 
@@ -44,9 +47,7 @@ class LocalExecutor:
 
     async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
         """See `TrialExecutor.run`."""
-        worker = (
-            self._idle.pop() if self._idle else _Worker(await PipeChannel.start(self._program, self._folder))
-        )
+        worker = self._idle.pop() if self._idle else await self._start_worker()
         self._busy.add(worker)
         spent = UsageRecord()
         started = time.monotonic()
@@ -84,6 +85,21 @@ class LocalExecutor:
         self._idle.clear()
         await asyncio.gather(*(each.channel.close() for each in workers))
 
+    async def _start_worker(self) -> _Worker:
+        """Start a process, and wait until it takes orders: a trial's time does not count that. Raises WorkerLost."""
+        channel = await PipeChannel.start(self._program, self._folder)
+        try:
+            async with asyncio.timeout(START_PATIENCE):
+                message = wire.decode_message(await channel.read_line()) or {}
+        except (TimeoutError, ValueError):
+            message = {}
+        except asyncio.CancelledError:
+            await channel.close()
+            raise
+        if message.get("message") != "ready":
+            raise WorkerLost(await channel.close())
+        return _Worker(channel)
+
     async def _await_result(self, worker: _Worker, count: Callable[[UsageRecord], None]) -> TrialResult:
         try:
             while line := await worker.channel.read_line():
@@ -96,5 +112,5 @@ class LocalExecutor:
                     case other:
                         raise ValueError(f"message {other!r}")
         except ValueError as error:
-            raise WorkerLost(f"it sent what is no result: {error}") from None
-        raise WorkerLost(await worker.channel.close() or "it ended")
+            raise WorkerLost(f"sent what is no result: {error}") from None
+        raise WorkerLost(await worker.channel.close() or "ended")

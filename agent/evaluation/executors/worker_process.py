@@ -37,6 +37,7 @@ async def _serve_trials(read_end: int, write_end: int) -> None:
     lines = ParentLines(read_end, write_end, asyncio.get_running_loop())
     gc.freeze()  # as in `cli.invocation`: the objects of the start are permanent
     gc.enable()
+    lines.send(wire.encode_message("ready"))
     while (message := await lines.messages.get()) is not None and message["message"] == "trial":
         result = await run_trial(decode_order(message), partial(_report_spending, lines))
         lines.send(wire.encode_message("result", result=result.encode()))

@@ -12,7 +12,7 @@ from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
-from agent.evaluation.runs.trial_result import FailureClass, TrialResult
+from agent.evaluation.runs.trial_result import INVALID, FailureClass, TrialResult
 from agent.evaluation.tasks.task_file import TaskLimits
 from agent.evaluation.tasks.task_folder import Task, load_task
 from agent.events import (
@@ -121,7 +121,7 @@ async def run_trial(order: TrialOrder, on_spend: OnSpend = lambda usage: None) -
         result = _describe(order, "set-up", str(problem))
     except UserError as error:
         failure = _BY_EXIT.get(BY_FAULT.get(error.fault, Exit.INTERNAL), "configuration")
-        result = _describe(order, failure, error.message)
+        result = _describe(order, failure if failure in INVALID else "configuration", error.message)
     return replace(result, seconds=round(time.monotonic() - started, 3))
 
 
@@ -131,7 +131,11 @@ async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend) -> Tri
     )
     try:
         work = await _run_agent(task, order, place, on_spend)
-        patch = await asyncio.to_thread(place.build_patch)
+        try:
+            patch = await asyncio.to_thread(place.build_patch)
+        except UserError as error:  # files that cannot be read, say: the agent made them
+            work.ends[-1] = replace(work.last, summary=f"its change cannot be read: {error.message}")
+            patch = b""
         return await _judge(task, order, place, work, patch)
     finally:
         await asyncio.to_thread(place.close)

@@ -17,6 +17,7 @@ from agent.evaluation.runs.base_repository import ENVIRONMENT, make_git_folder, 
 from agent.evaluation.tasks.folder_files import write_files
 from agent.evaluation.tasks.task_folder import Task
 from sandbox.access_settings import AccessSettings
+from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.policy.decision import Mode
@@ -89,9 +90,11 @@ class TrialPlace:
         shutil.rmtree(self.folder, ignore_errors=True)
         shutil.rmtree(self._home.get_project_folder(self.work.resolve()), ignore_errors=True)
 
-    @property
-    def sandbox(self) -> Sandbox:
-        """The sandbox of set-up and checker: as the session's, without network but what the settings name."""
+    def _find_sandbox(self) -> Sandbox:
+        """Return the sandbox of set-up and checker: as the session's, without network but what the settings name.
+
+        Raises UserError where nothing confines them, unless the user wants that: nobody approves these commands.
+        """
         if self._sandbox is None:
             from sandbox.backends.selection import choose_sandbox
             from sandbox.view.visible_paths import resolve_visible_paths
@@ -107,6 +110,13 @@ class TrialPlace:
                 hosts=self._access.network if self._access.mode is not Mode.READ_ONLY else (),
                 visible=resolve_visible_paths(self._access.visible_paths),
             )
+            if self._sandbox.name == "unconfined" and self._access.sandbox != "unconfined":
+                self._sandbox = None
+                raise UserError(
+                    Fault.DENIED,
+                    "no sandbox works here, and the commands of a task come from whoever wrote it",
+                    "If you trust the suite: --sandbox unconfined",
+                )
         return self._sandbox
 
     def apply_patch(self, patch: bytes) -> None:
@@ -160,6 +170,8 @@ class TrialPlace:
 
     async def _set_up(self) -> None:
         file = self.task.file
+        if file.check.strip():
+            self._find_sandbox()  # that there is none is known before money is spent
         if not file.setup:
             return
         ends = time.monotonic() + file.limits.setup_seconds
@@ -185,7 +197,7 @@ class TrialPlace:
         from sandbox.process.command import Command
 
         variables = {"PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
-        return await self.sandbox.run(
+        return await self._find_sandbox().run(
             Command(
                 argv=("/bin/sh", "-c", line),
                 cwd=self.work,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,7 +53,7 @@ def list_folder_files(root: Path, *, skip: frozenset[str] = frozenset()) -> list
 
 
 def write_files(files: list[FolderFile], target: Path) -> None:
-    """Copy files below another folder. A link on the way there is replaced by a folder, never followed."""
+    """Copy files below another folder. What is in their way is removed; a link there is never followed."""
     made: set[Path] = set()
     for each in files:
         place = target / each.path
@@ -60,7 +61,7 @@ def write_files(files: list[FolderFile], target: Path) -> None:
         if place.is_symlink() or place.is_file():
             place.unlink()
         elif place.is_dir():
-            raise UserError(Fault.CONFIGURATION, f"{each.path!r} is a folder where a file is to be laid")
+            shutil.rmtree(place)
         if each.kind == "link":
             place.symlink_to(os.fsdecode(each.read()))
         else:

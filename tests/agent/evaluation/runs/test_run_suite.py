@@ -26,6 +26,9 @@ from tests.agent.evaluation.suites import EDIT, make_home, make_task, write_scri
 
 pytestmark = pytest.mark.slow
 
+READY = """import os; os.write(1, b'{"message":"ready"}\\n');"""
+"""Begins the program of a worker that takes orders."""
+
 PRICED = {"usage": {"input": 10, "output": 1, "cost": 0.01}}
 
 
@@ -137,7 +140,7 @@ def test_a_killed_worker_costs_its_spending_and_no_result(tmp_path: Path) -> Non
 def test_a_trial_that_always_kills_its_worker_has_a_result_that_says_so(tmp_path: Path) -> None:
     plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
     store = ResultStore(tmp_path / "store")
-    executor = LocalExecutor(1, tmp_path, program="import os; os.read(0, 1); os.abort()")
+    executor = LocalExecutor(1, tmp_path, program=f"{READY} os.read(0, 1); os.abort()")
     progress = run_plan(plan, store, executor, tmp_path)
     (result,) = store.read_results(plan.record)
     assert (result.failure, progress.lost_workers) == ("crashed", ATTEMPTS)
@@ -162,7 +165,7 @@ def test_a_worker_that_does_not_end_is_killed_with_its_children(
     store = ResultStore(tmp_path / "store")
     pids = tmp_path / "pids"
     program = (
-        "import os, subprocess, time; child = subprocess.Popen(['sleep', '600']);"
+        f"{READY} import subprocess, time; child = subprocess.Popen(['sleep', '600']);"
         f" open({str(pids)!r}, 'w').write(f'{{os.getpid()}} {{child.pid}}'); time.sleep(600)"
     )
     run_plan(plan, store, LocalExecutor(1, tmp_path, program=program), tmp_path)
@@ -212,6 +215,15 @@ def test_the_budget_holds_over_interruptions(tmp_path: Path) -> None:
     assert [each.max_cost for each in executor.orders] == [1.0, 0.75, 0.5]
     assert run_plan(plan, store, executor, tmp_path, max_cost=1.5).done == 2
     assert run_plan(plan, store, executor, tmp_path).done == 19
+
+
+def test_a_worker_that_does_not_start_is_lost_and_leaves_no_process(tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    progress = run_plan(plan, store, LocalExecutor(1, tmp_path, program="raise SystemExit('no')"), tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.failure, progress.lost_workers) == ("crashed", ATTEMPTS)
+    assert "exit code 1 (no)" in result.detail
 
 
 def test_results_that_say_nothing_are_run_again(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from agent.evaluation.runs.trial_result import TrialResult, decode_result
 from agent.evaluation.tasks.task_folder import Task
 from agent.events import ObservationEvent, SessionStart, UsageRecord
 from agent.session.log import read_events
+from sandbox.backends import selection
 from tests.agent.evaluation.suites import EDIT, make_order, make_task, write_script
 from tests.support.cli import git
 
@@ -188,6 +190,28 @@ def test_a_checker_cannot_be_fooled_by_files_that_the_agent_left(tmp_path: Path)
     plant = shell("echo 'raise SystemExit(0)' >check.py; echo '{\"score\": 1}' >score.json; echo 'score: 1'")
     result = run(task, tmp_path, plant, {"text": "Done."})
     assert (result.solved, result.score, result.failure) == (False, 0.0, "wrong")
+
+
+def test_a_folder_in_the_place_of_a_checkers_file_is_removed(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add")
+    result = run(
+        task, tmp_path, shell("mkdir check.py; touch check.py/x"), {"calls": [EDIT]}, {"text": "Done."}
+    )
+    assert (result.solved, result.detail) == (True, "")
+
+
+def test_commands_of_a_task_do_not_run_unconfined_unless_the_user_wants_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = make_task(tmp_path / "suite/add", setup=["touch made"])
+    monkeypatch.setattr(selection, "BACKENDS", ("unconfined",))
+    order = make_order(task, write_script(tmp_path / "script.json", [{"text": "x"}]), tmp_path)
+    refused = asyncio.run(run_trial(order))
+    assert (refused.solved, refused.is_valid) == (False, False)
+    assert refused.detail.startswith("no sandbox works here")
+    wanted = replace(order.settings, access=replace(order.settings.access, sandbox="unconfined"))
+    result = asyncio.run(run_trial(replace(order, settings=wanted)))
+    assert (result.failure, result.sandbox) == ("no-change", "unconfined")
 
 
 def test_a_changed_task_and_a_missing_model_are_no_failures_of_the_agent(tmp_path: Path) -> None:

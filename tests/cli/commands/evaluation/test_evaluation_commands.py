@@ -171,10 +171,15 @@ def test_a_killed_run_goes_on_with_each_trial_once(suite: Path, home: dict[str, 
         "--store",
         "killed",
     )
+    others = set(list_workers())
     process = start(suite, home, *arguments)
     before = wait_for("results/*/*.json", suite / "killed")
     process.kill()
     process.communicate()
+    ends = time.monotonic() + 30
+    while set(list_workers()) - others:  # none goes on without its run
+        assert time.monotonic() < ends
+        time.sleep(0.05)
     kept = {each.name: each.read_bytes() for each in before}
     done = run("eval", "run", "suite", *arguments, "-o", "json", cwd=suite, env=home)
     assert done.code == 0, done.err
