@@ -118,9 +118,27 @@ NOTES: Mapping[str, StrategyNote] = {
 """Notes on the strategies, by name."""
 
 
+def is_known_strategy(name: str) -> bool:
+    """Return whether a strategy of this program, or of a package of the user's, has this name."""
+    if name in STRATEGIES:
+        return True
+    from agent.strategy.user_strategies import list_user_strategies
+
+    return name in list_user_strategies()
+
+
+def make_strategy(settings: StrategySettings) -> Strategy:
+    """Return the strategy that settings name. Raises UserError if one of a package cannot be loaded."""
+    if settings.name in STRATEGIES:
+        return STRATEGIES[settings.name](settings)
+    from agent.strategy.user_strategies import make_user_strategy
+
+    return make_user_strategy(settings.name, settings)
+
+
 def check_strategy_name(name: str) -> None:
     """Raise UserError for a name of no strategy."""
-    if name not in STRATEGIES:
+    if not is_known_strategy(name):
         raise UserError(
             Fault.USAGE, f"there is no strategy {name!r}", f"Strategies: {', '.join(STRATEGIES)}."
         )
@@ -137,14 +155,14 @@ def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None
         return None
     from agent.strategy.strategy import StrategyWork
 
-    return StrategyWork(runtime, STRATEGIES[settings.name](settings), settings)
+    return StrategyWork(runtime, make_strategy(settings), settings)
 
 
 def _read_interrupted_strategy(runtime: Runtime) -> StrategySettings:
     history = runtime.session.replayed
     prompt = history.get_event(f"e{history.find_newest_place('prompt')}")
     begun = prompt.strategy if isinstance(prompt, Prompt) else None
-    if not begun or begun.get("name") not in STRATEGIES:
+    if not begun or not is_known_strategy(str(begun.get("name"))):
         return StrategySettings()
     known = {each.name for each in fields(StrategySettings)}
     return StrategySettings(**{name: value for name, value in begun.items() if name in known})

@@ -1,23 +1,34 @@
 """Strategies on simulated authors: `python -m benchmarks.search WORLD`.
 
 sample: adaptive sampling on CodeT's pool. The programs run once, in the sandbox; results are kept below --work.
+repairs: tree and evolve against best-of-N on programs with two or three faults (they run unconfined, as in
+benchmarks.repair).
 pipeline: tokens on real issues, against recorded runs (--issues, --recorded-runs).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
 from pathlib import Path
 
 from benchmarks.search.pipeline_tokens import report_tokens
+from benchmarks.search.repairs import report_repairs
 from benchmarks.search.sampling import report_sampling
 from benchmarks.verification import codet, runs
 
 
 def main() -> None:
     options = _parse_arguments()
+    if options.world == "repairs":
+        if options.mirrors is None:
+            sys.exit("missing: --mirrors FOLDER, or MIRRORS in the environment")
+        asyncio.run(
+            report_repairs(options.mirrors, options.tasks, options.attempts, options.skill, options.seeds)
+        )
+        return
     if options.world == "pipeline":
         if options.mirrors is None or not (options.issues.is_file() and options.recorded_runs.is_file()):
             sys.exit("missing: --mirrors FOLDER, --issues FILE and --recorded-runs FILE, or MIRRORS and DATA")
@@ -36,7 +47,7 @@ def main() -> None:
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
-    parser.add_argument("world", choices=("sample", "pipeline"))
+    parser.add_argument("world", choices=("sample", "repairs", "pipeline"))
     parser.add_argument("--mirrors", type=Path, default=os.environ.get("MIRRORS"), help="bare clones")
     parser.add_argument("--work", type=Path, default=Path("selection-runs"), help="folder for recorded runs")
     parser.add_argument("--python", default=sys.executable, help="interpreter of the programs, with numpy")
@@ -47,7 +58,11 @@ def _parse_arguments() -> argparse.Namespace:
     data = Path(os.environ.get("DATA", "."))
     parser.add_argument("--issues", type=Path, default=data / "swebench_lite_dev.jsonl")
     parser.add_argument("--recorded-runs", type=Path, default=data / "sweagent_trajectories_dev.jsonl.xz")
-    parser.add_argument("--tasks", type=int, default=30, help="issues, in a random order")
+    parser.add_argument("--tasks", type=int, default=30, help="issues or programs, in a random order")
+    parser.add_argument("--attempts", type=int, default=8, help="moves of one turn (repairs)")
+    parser.add_argument(
+        "--skill", type=float, default=0.3, help="share of the author's right moves (repairs)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

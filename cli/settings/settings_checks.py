@@ -8,7 +8,7 @@ from typing import Any
 
 from agent.monitor.discipline_settings import Level
 from agent.monitor.workflow_rules import RULES
-from agent.strategy.strategy_table import STRATEGIES
+from agent.strategy.strategy_table import STRATEGIES, is_known_strategy
 from cli.settings.footer_template import check_template
 from cli.settings.permission_rules import build_rules
 from cli.settings.settings_files import locate_setting, read_settings_file
@@ -197,7 +197,7 @@ def _check_rules(named: Mapping[str, Level], where: str) -> None:
 
 
 def _check_strategy(name: str, where: str) -> None:
-    if name not in STRATEGIES:
+    if not is_known_strategy(name):
         message = f"setting 'strategy.name'{where}: there is no strategy {name!r}"
         raise UserError(Fault.CONFIGURATION, message, f"Strategies: {', '.join(STRATEGIES)}.")
 

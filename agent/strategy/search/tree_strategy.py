@@ -28,12 +28,12 @@ class TreeSearch:
         work = SearchWork(turn=turn, settings=self.settings, base=await turn.commit_files())
         await work.begin()
         tree = SearchTree()
-        while not work.is_over and await _make_round(work, tree):
+        while not work.is_over and await make_round(work, tree):
             pass
         return await apply_best(turn, work.candidates, work.refinement.is_right)
 
 
-async def _make_round(work: SearchWork, tree: SearchTree) -> int:
+async def make_round(work: SearchWork, tree: SearchTree) -> int:
     """Make the next attempts and value them; return how many there were."""
     room, begun, plans = work.room, list[Node](), dict[int, Plan]()
     while len(begun) < room and (node := tree.select()) is not None:

@@ -37,24 +37,33 @@ def list_(folder: Folder = Path("."), as_json: AsJson = False) -> None:
 def list_strategies(folder: Path, *, as_json: bool) -> int:
     """Print the strategies; the one of the settings is marked. Returns the exit code. Raises UserError."""
     from agent.app_dirs import Home
-    from agent.strategy.strategy_table import NOTES, STRATEGIES
+    from agent.strategy.strategy_table import NOTES, STRATEGIES, StrategyNote
+    from agent.strategy.user_strategies import list_user_strategies
     from agent.workspace_root import find_workspace_root
     from cli.settings.layers import load_settings
 
     root, _ = find_workspace_root(folder, need_git=False)
     chosen = load_settings(Home.from_environment(), root, {}).session.strategy.name
+    unknown = "its package says"
+    notes = {
+        **{name: NOTES[name] for name in STRATEGIES},
+        **{
+            name: StrategyNote(summary=f"of your environment: {entry.value}", cost=unknown, pays=unknown)
+            for name, entry in list_user_strategies().items()
+            if name not in STRATEGIES
+        },
+    }
     if as_json:
         import json
         from dataclasses import asdict
 
-        rows = [{"name": name, "chosen": name == chosen, **asdict(NOTES[name])} for name in STRATEGIES]
+        rows = [{"name": name, "chosen": name == chosen, **asdict(note)} for name, note in notes.items()]
         print(json.dumps(rows))
         return int(Exit.DONE)
     from cli.output.tables import Column, print_table
 
     lines, table = [], []
-    for name in STRATEGIES:
-        note = NOTES[name]
+    for name, note in notes.items():
         lines.append(f"{name}{' (strategy.name)' if name == chosen else ''}: {note.summary}")
         lines.append(f"  costs: {note.cost}\n  pays:  {note.pays}")
         mark = "\n(strategy.name)" if name == chosen else ""
