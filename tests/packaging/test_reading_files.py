@@ -117,6 +117,7 @@ ALLOWED = {
     "agent/verify/select/changed_functions.py": "through Project.read_text: by the tools' place, bounded",
     "tools/lint/gaming/git_changes.py": "through Change.read_text: contents in memory",
     "agent/evaluation/suites/source_folder.py": NAMED,
+    "agent/evaluation/suites/patched_files.py": "a copy of our own",
     "agent/evaluation/suites/programs/quixbugs.py": NAMED,
     "agent/evaluation/suites/programs/humanevalfix.py": NAMED,
     "agent/evaluation/suites/programs/debugbench.py": NAMED,

@@ -20,6 +20,7 @@ from agent.evaluation.mining.test_runs import (
     TestRun,
     build_check,
     list_generated_files,
+    list_mended,
     restore_files,
     run_tests,
 )
@@ -127,11 +128,11 @@ def inject_faults(
         generated = {p: c for p, c in list_generated_files(repository).items() if not (at.root / p).exists()}
         restore_files(at, dict(generated))
         sound = run_tests(at, (), limits.test_seconds)
-        if not sound.usable or not sound.passed:
+        if not sound.usable or not sound.ran or sound.failed:
             raise UserError(
                 FaultKind.CONFIGURATION,
                 f"the tests of {str(repository)!r} cannot be used: {sound.note}",
-                "They have to pass, and to name themselves: see `patchwright doctor`.",
+                "All of them have to pass: see `patchwright doctor`.",
             )
         counts: dict[str, int] = dict.fromkeys(known.values(), 0)
         for path in known.values():
@@ -145,7 +146,7 @@ def inject_faults(
                 continue
             summary.tried += 1
             run = _run_fault(at, path, original, fault, limits.test_seconds)
-            failing = sorted(run.failed & sound.passed)
+            failing = list_mended(run, sound)
             if not run.usable:
                 summary.unusable += 1
             elif not failing:

@@ -16,6 +16,7 @@ from agent.evaluation.mining.test_runs import (
     TestRun,
     build_check,
     list_generated_files,
+    list_mended,
     restore_files,
     run_tests,
 )
@@ -152,7 +153,7 @@ def _prove_fix(
         if not first.failed:
             raise NotAFix("its tests pass before it")
         second = _run_tests(at, fix, {path: after[path] for path in fix.sources}, seconds)
-    mended = sorted(first.failed & second.passed)
+    mended = list_mended(first, second)
     if not mended:
         raise NotAFix("none of its tests fails before and passes after")
     return _draft_task(fix, repository, parent, before, after, second, mended, generated, show_tests)

@@ -29,14 +29,15 @@ _ASIDE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestRun:
-    """Result of one run. failed, passed: ids of tests; usable: tests were run and told apart; command: as a user would
-    type it"""
+    """Result of one run. failed, passed: ids of tests; usable: tests were run and counted; ran: how many of them passed or
+    failed; command: as a user would type it"""
 
     __test__ = False
 
     failed: frozenset[str]
     passed: frozenset[str]
     usable: bool
+    ran: int
     command: str
     runner: str
     seconds: float
@@ -52,16 +53,26 @@ def run_tests(at: Workspace, targets: Sequence[str], seconds: float) -> TestRun:
     limited = replace(at, settings=replace(at.settings, tests=replace(at.settings.tests, timeout=seconds)))
     report = asyncio.run(run_project(limited, list(targets)))
     failed = frozenset(each.id for each in report.failures)
-    named = bool(report.passed_tests) or not report.passed
     return TestRun(
         failed=failed,
         passed=frozenset(report.passed_tests),
-        usable=report.outcome in ("passed", "failed") and report.counted and named,
+        usable=report.outcome in ("passed", "failed") and report.counted,
+        ran=report.passed + report.failed + report.errors,
         command=report.command,
         runner=report.runner,
         seconds=report.duration,
         note=report.note or report.outcome,
     )
+
+
+def list_mended(before: TestRun, after: TestRun) -> list[str]:
+    """Return the tests that fail in the first run and pass in the second one.
+
+    A report names no passed tests if they are many: then those are taken that no longer fail while no fewer tests run.
+    """
+    if after.passed:
+        return sorted(before.failed & after.passed)
+    return sorted(before.failed - after.failed) if after.ran >= before.ran else []
 
 
 def activate_environment(repository: Path) -> str:
@@ -105,16 +116,21 @@ def _name_interpreter(path: str) -> str:
 
 
 def list_generated_files(repository: Path) -> dict[str, bytes]:
-    """Return programs that the work tree has and git ignores, such as a version written by a build."""
+    """Return programs that git ignores beside programs that it tracks, such as a version written by a build."""
     if not (repository / ".git").exists():
         return {}
-    listed = GitHistory(repository).run("ls-files", "-z", "--others", "--ignored", "--exclude-standard")
+    history = GitHistory(repository)
+    tracked = os.fsdecode(history.run("ls-files", "-z")).split("\0")[:-1]
+    folders = {PurePosixPath(each).parent for each in tracked if PurePosixPath(each).suffix in SOURCES}
+    listed = history.run("ls-files", "-z", "--others", "--ignored", "--exclude-standard")
     found: dict[str, bytes] = {}
     for path in os.fsdecode(listed).split("\0")[:-1]:
         parts = path.split("/")
         aside = any(each in _ASIDE or (each.startswith(".") and each != ".") for each in parts)
-        if aside or PurePosixPath(path).suffix not in SOURCES or len(found) >= MOST_GENERATED:
+        if aside or PurePosixPath(path).suffix not in SOURCES or PurePosixPath(path).parent not in folders:
             continue
+        if len(found) >= MOST_GENERATED:
+            break
         content = read_workspace_file(repository, path, SOURCE)
         if content is not None and len(content) <= LARGEST_GENERATED:
             found[path] = content

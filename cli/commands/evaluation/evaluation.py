@@ -13,12 +13,13 @@ from cli.commands.evaluation import (
     inject,
     list_runs,
     mine,
+    official,
     report,
     run_trials,
     vary,
 )
 
-_MODULES = (build, mine, inject, compose, vary, check, run_trials, report, compare, gate, list_runs)
+_MODULES = (build, mine, inject, compose, vary, check, run_trials, report, compare, gate, list_runs, official)
 """In the order of the help."""
 
 
