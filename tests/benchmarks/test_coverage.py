@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.repair.coverage import look_up, table, whole
-from benchmarks.repair.history import Fix, small_fixes
-from benchmarks.repair.kinds import kind_of
+from benchmarks.templates.coverage import look_up, table, whole
+from benchmarks.templates.history import Fix, small_fixes
+from benchmarks.templates.kinds import kind_of
 
 FAULTY = (
     "def open_now(shop, day):\n    if shop.ready and day > 5:\n        return shop.hours\n    return []\n"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from benchmarks.repair.fit import Program, fitted
+from benchmarks.templates.fit import Program, fitted
 from tools.repair.templates.support.weights import TRAITS
 
 

@@ -29,8 +29,11 @@ _ASIDE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestRun:
-    """Result of one run. failed, passed: ids of tests; usable: tests were run and counted; ran: how many of them passed or
-    failed; command: as a user would type it"""
+    """Result of one run.
+
+    failed, passed: ids of tests; usable: tests were run and counted; ran: how many of them passed or failed
+    command: as a user would type it
+    """
 
     __test__ = False
 

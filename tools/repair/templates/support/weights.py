@@ -1,4 +1,4 @@
-"""Fitted weights of the templates' priors and of the traits of a change (`benchmarks/repair/fit.py`)."""
+"""Fitted weights of the templates' priors and of the traits of a change (`benchmarks/templates/fit.py`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which small fixes the templates make at all: `python -m benchmarks.repair.coverage mine|report`.
+"""Which small fixes the templates make at all: `python -m benchmarks.templates.coverage mine|report`.
 
 Nothing is run: told the file and the line, is what the author wrote among the first candidates for it? That is what
 search can come to at best, and says of hundreds of fixes what running can say of dozens. Tests' messages are not there,
@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from benchmarks.repair.history import Fix, changes, load_fixes, small_fixes
-from benchmarks.repair.kinds import kind_of
-from benchmarks.repair.mining import blob
+from benchmarks.templates.commit_files import blob
+from benchmarks.templates.history import Fix, changes, load_fixes, small_fixes
+from benchmarks.templates.kinds import kind_of
 from tools.repair.engine.candidates.candidate_generation import (
     GROUPS_FITTED,
     generate_at_statement,
@@ -289,7 +289,7 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.repair.coverage", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.templates.coverage", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     mining = commands.add_parser("mine", help="find small fixes in the history of clones")
     mining.add_argument("fixes", type=Path, help="file of JSON lines, one a fix, that is added to")

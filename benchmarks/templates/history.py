@@ -1,6 +1,6 @@
 """Small fixes in the history of clones: what programmers change when they mend something, without running it.
 
-Only commits of the development half (`mining.Bug.half`): what the held-out one holds is looked at by nobody.
+Only commits of the development half: what the held-out one holds is looked at by nobody.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from benchmarks.repair.mining import SAYS_FIX, blob, plain
+from agent.evaluation.mining.fix_commits import SAYS_FIX
+from benchmarks.templates.commit_files import blob, plain
 from tools.repair.localize.coverage_spectrum import is_test_file
 from tools.repair.localize.word_relevance import collect_function_words, split_name
 from tools.repair.templates.support.source_tree import Function
@@ -34,7 +35,7 @@ class Fix:
     """A commit that says that it mends something, comes with a test, and makes one or two single-line edits.
 
     path: the one source that it changes
-    edits: lines that come, go or differ, of programs written one statement a line (`mining.plain`)
+    edits: lines that come, go or differ, of programs written one statement a line (`commit_files.plain`)
     """
 
     project: str

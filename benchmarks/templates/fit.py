@@ -1,4 +1,4 @@
-"""Fit how likely changes are: `python -m benchmarks.repair.fit [--clone CLONE] [--fixes FIXES.jsonl]`.
+"""Fit how likely changes are: `python -m benchmarks.templates.fit [--clone CLONE] [--fixes FIXES.jsonl]`.
 
 The programs are DebugBench's, of its development half alone, and small fixes of libraries (`coverage report --keep`),
 whose projects stay on one side of the two folds.
@@ -28,7 +28,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from benchmarks.repair.debugbench import PREAMBLE, SEMANTIC, half_of, records
+from agent.evaluation.suites.programs.debugbench import PREAMBLE, SEMANTIC
 from tools.repair.engine.candidates.candidate_generation import generate_candidates
 from tools.repair.engine.candidates.likelihood import Traits
 from tools.repair.localize.coverage_spectrum import Spectrum, Test
@@ -76,11 +76,20 @@ class Weights:
         ]
 
 
+def _read_records(clone: Path, kind: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((clone / "benchmark" / f"python3_{kind}.json").read_text())
+    return found
+
+
+def _is_of_development(slug: str) -> bool:
+    return bool(sha256(slug.encode()).digest()[0] % 2)
+
+
 def main() -> None:
     """Read, fit, print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.repair.fit", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.templates.fit", description=__doc__)
     parser.add_argument("--clone", type=Path, help="where DebugBench was cloned")
-    parser.add_argument("--fixes", type=Path, help="what `benchmarks.repair.coverage report --keep` wrote")
+    parser.add_argument("--fixes", type=Path, help="what `benchmarks.templates.coverage report --keep` wrote")
     parser.add_argument("--first", type=int, default=None, help="only so many programs")
     options = parser.parse_args()
     programs = _fixes(options.fixes) if options.fixes else []
@@ -123,8 +132,8 @@ def _fixes(path: Path) -> list[Program]:
 
 
 def _small_programs(clone: Path, first: int | None) -> list[Program]:
-    every = [record for kind in SEMANTIC for record in records(clone, kind)]
-    development = [each for each in every if half_of(each["slug"]) == "development"]
+    every = [record for kind in SEMANTIC for record in _read_records(clone, kind)]
+    development = [each for each in every if _is_of_development(each["slug"])]
     Random(0).shuffle(development)
     made = (_program(each) for each in development)
     programs = list(itertools.islice((each for each in made if each is not None), first))

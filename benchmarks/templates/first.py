@@ -1,4 +1,4 @@
-"""Time to the first plausible change, beside the tests' own run: `python -m benchmarks.repair.first` (`--help`).
+"""Time to the first plausible change, beside the tests' own run: `python -m benchmarks.templates.first` (`--help`).
 
 A fault is put into a project: one operator, constant or `not`, in a function that tests run. Then the project's whole
 suite is run plainly, and the engine is asked to repair it with nothing said of which tests fail. The time counts up to
@@ -16,14 +16,13 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.repair.measure import tested_with, workspace
-from benchmarks.repair.mining import unpacked
+from agent.evaluation.suites.scratch_workspace import open_scratch
+from agent.evaluation.suites.source_folder import GitHistory
 from tools.repair.engine import repair_engine
 from tools.repair.localize.coverage_spectrum import is_test_file
 
@@ -84,10 +83,11 @@ def main() -> None:
 
 def measure(clone: Path, options: argparse.Namespace, draw: random.Random) -> Timed | None:
     """One fault in a project: the suite's own time, then the engine's; None when no fault that is drawn will do."""
-    with tempfile.TemporaryDirectory() as name:
-        at = workspace(Path(name), {})
-        unpacked(clone, "HEAD", at.root)
-        tested_with(options.python, at.root)
+    with open_scratch() as at:
+        GitHistory(clone).export("HEAD", at.root)
+        # As a person would: which Python runs the tests, and where a project in `src` is.
+        os.environ["VIRTUAL_ENV"] = str(options.python.parent.parent)
+        os.environ["PYTHONPATH"] = str(at.root / "src")
         plain = suite(at.root, options.python)  # writes the byte code as well
         for fault in _drawn(at.root, draw):
             file = at.root / fault.path
@@ -220,7 +220,7 @@ def _line(timed: Timed) -> str:
 def _report(done: Sequence[Timed]) -> None:
     ratios = sorted(each.first / each.own for each in done if each.first is not None and each.place)
     if not ratios:
-        sys.exit("benchmarks.repair.first: no fault was among the first ten and mended")
+        sys.exit("benchmarks.templates.first: no fault was among the first ten and mended")
     within = sum(each <= 2 for each in ratios)
     print(
         f"\n{len(done)} faults, {len(ratios)} of them among the first ten statements and mended: to the first "
@@ -230,7 +230,7 @@ def _report(done: Sequence[Timed]) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.repair.first", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.templates.first", description=__doc__)
     parser.add_argument(
         "clones", nargs="+", type=Path, help="clones of projects whose suites take up to a minute"
     )
