@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
 from agent.session_settings import SessionSettings
+from cli.settings.environment import build_variable_name
 from cli.settings.layers import load_settings
 from cli.settings.settings_files import FILE, PROJECT_FILE, locate_setting, read_settings_file
 from sandbox.errors import Fault, UserError
@@ -31,7 +32,7 @@ class NamedServer:
 class NamedServers:
     """All servers here, and the settings of a session.
 
-    left: why the project's are not among them, "" if they are
+    left: why the project's are not among them, or not all; "" if they are
     """
 
     servers: tuple[NamedServer, ...]
@@ -50,16 +51,28 @@ class NamedServers:
 
 def find_servers(home: Home, root: Path, flags: Mapping[str, object] = {}) -> NamedServers:
     """Return the servers that a session at `root` would use. Raises UserError for invalid settings."""
-    left, place = "", root / PROJECT_FILE
     try:
         settings = load_settings(home, root, flags)
-        project = read_settings_file(place).get("mcp", {})
+        places = [root / PROJECT_FILE, home.config / FILE]
+        left = "; ".join(each for each in settings.notices if "MCP server" in each or _SHARED_FILE in each)
     except UserError as error:
         settings = load_settings(home, None, flags)  # raises again if it is the user's own
-        left, project = error.message, {}
+        places, left = [home.config / FILE], error.message
     found = []
     for name, setting in settings.session.tools.mcp.items():
-        file = place if name in project else home.config / FILE
-        source = locate_setting(file, f"mcp.{name}")
+        source = _find_source(places, root, name)
         found.append(NamedServer(name=name, settings=normalize_server(setting), source=source))
     return NamedServers(servers=tuple(found), session=settings.session, left=left)
+
+
+def _find_source(places: Sequence[Path], root: Path, name: str) -> str:
+    """Return the first of the files that names a server, else the one that a project shares, or the environment."""
+    for file in places:
+        if name in read_settings_file(file).get("mcp", {}):
+            return locate_setting(file, f"mcp.{name}")
+    shared = root / _SHARED_FILE
+    return f"{str(shared)!r}" if shared.is_file() else build_variable_name("mcp")
+
+
+_SHARED_FILE = ".mcp.json"
+"""Servers of a project that other agents read, too."""
