@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -49,6 +50,7 @@ class OpenCall:
         self.can_ask = can_ask
         self.stop: Callable[[], None] | None = None
         self.reported = 0
+        self.began = time.monotonic()
         self._items: asyncio.Queue[str | AskedForm | None] = asyncio.Queue()
         self._task: asyncio.Task[ToolResult] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,6 +65,9 @@ ANSWER = "answer"
 
 LIST_TTL = 3_600_000
 """Milliseconds for which clients may keep the list of tools: it does not change while the server runs."""
+
+HEARTBEAT_SECONDS = 10.0
+"""Time without progress after which a call says that it is at work."""
 
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, MCPError)
 """The client, or its request, is gone; or it does not accept a message."""
@@ -130,7 +134,7 @@ class RepositoryServer:
         """Carry a call's progress and questions to its client until it ends, or waits for an answer."""
         is_suspended = False
         try:
-            while (item := await call.wait_for_item()) is not None:
+            while (item := await _wait_for_item(ctx, call)) is not None:
                 if isinstance(item, str):
                     await _report_progress(ctx, call, item)
                 elif ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -205,6 +209,17 @@ def _can_ask_forms(ctx: Context) -> bool:
     capabilities = ctx.session.client_capabilities
     elicitation = capabilities.elicitation if capabilities is not None else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+async def _wait_for_item(ctx: Context, call: OpenCall) -> str | AskedForm | None:
+    """Return the next line of progress or question, None at the end; meanwhile tell the client that there is work.
+
+    Clients give up a request of which they hear nothing.
+    """
+    while True:
+        with anyio.move_on_after(HEARTBEAT_SECONDS):
+            return await call.wait_for_item()
+        await _report_progress(ctx, call, f"at work for {time.monotonic() - call.began:.0f} s")
 
 
 async def _report_progress(ctx: Context, call: OpenCall, line: str) -> None:

@@ -13,7 +13,12 @@ from mcp import MCPError
 
 from agent.app_dirs import Home
 from cli.protocols.mcp_server import call_table
+from cli.protocols.mcp_server import server as server_module
 from cli.protocols.mcp_server.bounded_json import bound_json
+from cli.protocols.mcp_server.open_call import OpenCall
+from cli.protocols.mcp_server.served_repository import ServedRepository
+from cli.protocols.mcp_server.served_tool import Arguments, ServedTool
+from cli.protocols.mcp_server.tool_result import ToolResult
 from tests.cli.protocols.mcp_server.serving import (
     call_tool,
     check_tools,
@@ -253,6 +258,34 @@ def test_calls_run_beside_each_other_up_to_a_bound(shop: Repo, monkeypatch: pyte
             refused = [read_text(each) for each in results if each.is_error]
             assert refused == ["4 calls are at work\nWait for one of them."] * 6
             assert not (await call_tool(client, "map")).is_error
+
+    run_client(work())
+
+
+def test_a_client_hears_of_a_call_that_takes_long(shop: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "HEARTBEAT_SECONDS", 0.05)
+    heard = asyncio.Event()
+
+    async def wait(arguments: Arguments, repository: ServedRepository, call: OpenCall) -> ToolResult:
+        await heard.wait()
+        return ToolResult(text="done", data=Arguments())
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        assert (message or "").startswith("at work for ")
+        if progress == 3:
+            heard.set()
+
+    slow = ServedTool(
+        name="slow", title="slow", description="slow", arguments=Arguments, result=Arguments, run=wait
+    )
+
+    async def work() -> None:
+        async with (
+            open_server(shop.root, tools={"slow": slow}) as server,
+            connect(server.sdk, MODERN) as client,
+        ):
+            result = await client.call_tool("slow", {}, progress_callback=hear)
+            assert read_text(result) == "done"
 
     run_client(work())
 
