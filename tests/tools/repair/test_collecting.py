@@ -245,12 +245,13 @@ def test_something_is_said{asked}    assert tally(["a"]) == 1
 def test_properties_are_asked_the_same_questions_each_time(tmp_path: Path, options: str) -> None:
     pytest.importorskip("hypothesis")
     tests = """\
-        from hypothesis import given
+        from hypothesis import given, settings
         from hypothesis import strategies as st
 
         from runs import back, runs
 
 
+        @settings(max_examples=30)
         @given(st.text(alphabet="ab", max_size=6))
         def test_back(text):
             assert back(runs(text)) == text
