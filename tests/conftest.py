@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.stress import count_cases
+
 # Examples are generated beside other work on a busy machine: slowness there is no finding. PATCHWRIGHT_STRESS
 # multiplies how many are drawn where a test leaves that to the profile. Without it the same ones are drawn each time:
 # what changes a test's result is a change of the code. New ones are for `make stress`, which prints its seed.
@@ -24,7 +26,7 @@ settings.register_profile(
     "patchwright",
     deadline=None,
     derandomize="PATCHWRIGHT_STRESS" not in os.environ,
-    max_examples=100 * int(os.environ.get("PATCHWRIGHT_STRESS", "1")),
+    max_examples=count_cases(100),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("patchwright")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from random import Random
 
 import pytest
@@ -19,10 +18,11 @@ from benchmarks.edit_mutations.catalogue import (
 from benchmarks.edit_mutations.judge import WRONGLY, judged
 from benchmarks.edit_mutations.matchers import Matcher, Ours, OursInLine
 from benchmarks.edit_mutations.worlds import by_shape, ends_blank, within_a_line, world
+from tests.support.stress import count_cases
 
 pytestmark = pytest.mark.slow
 
-WORLDS = 40 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+WORLDS = count_cases(40)
 
 # where lines are left out as "...", how deep these dots are tells which: made-up lines are not so deep for a reason
 SLIPS = tuple(name for name in (*WRITTEN, *DRESSED, HEADED, TWO, TRAPPED) if "elided" not in name)

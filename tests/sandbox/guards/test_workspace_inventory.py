@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.guards.workspace_inventory import MOST_SELF_RUN, Inventory
+from tests.support.stress import count_cases
 
 
 def state(inventory: Inventory) -> tuple[object, ...]:
@@ -20,7 +21,7 @@ def state(inventory: Inventory) -> tuple[object, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("watch_from", [1, 10**6], ids=["watched", "looked at"])
 def test_it_agrees_with_a_new_walk_after_any_changes(tmp_path: Path, watch_from: int) -> None:
-    rounds = 60 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+    rounds = count_cases(60)
     draw = random.Random(int(os.environ.get("PATCHWRIGHT_SEED", "5")))
     root = tmp_path / "root"
     root.mkdir()

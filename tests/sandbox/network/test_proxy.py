@@ -20,6 +20,7 @@ from sandbox.network.proxy import TrafficLimits, connect_to_address
 from sandbox.network.proxy_request import Refused, parse_request
 from sandbox.network.tunnel import Tunnel
 from tests.sandbox.internet import PUBLIC, Internet, ask, certified
+from tests.support.stress import count_cases
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_a_greeting_in_thousands_of_pieces_is_refused() -> None:
 def test_no_broken_greeting_is_read_as_anything_but_refused() -> None:
     draw = random.Random(int(os.environ.get("PATCHWRIGHT_SEED", "1")))
     whole = greeting("shop.example")
-    for _ in range(2000 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))):
+    for _ in range(count_cases(2000)):
         at = draw.randrange(len(whole))
         broken = whole[:at] + bytes([draw.randrange(256)]) + whole[at + 1 :]
         with contextlib.suppress(NotTls):
@@ -403,7 +404,7 @@ def test_what_is_passed_on_says_what_was_judged_however_the_head_is_broken() -> 
         b"GET http://shop.example/ HTTP/1.1\r\nConnection: x\r\nTransfer-Encoding: chunked\r\n\r\n",
     )
     passed = 0
-    for _ in range(5000 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))):
+    for _ in range(count_cases(5000)):
         head = draw.choice(good)[:-4]
         for _ in range(draw.randint(1, 3)):
             at, drop = draw.randint(0, len(head)), draw.choice((0, 0, 1, 5))

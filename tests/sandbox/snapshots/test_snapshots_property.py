@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.snapshots import undo_sequences
+from tests.support.stress import count_cases
 
 SEED = os.environ.get("PATCHWRIGHT_SEED", "20261125")
-SEQUENCES = 40 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+SEQUENCES = count_cases(40)
 """Of each user; 5,000 of each with PATCHWRIGHT_STRESS=125."""
 
 CHECKOUT = Path(__file__).parents[3]

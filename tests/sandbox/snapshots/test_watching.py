@@ -16,9 +16,10 @@ from sandbox.snapshots.folder_watch import Watch
 from sandbox.snapshots.workspace_scan import Walker
 from sandbox.snapshots.workspace_snapshots import Snapshots
 from tests.support.repo import Repo
+from tests.support.stress import count_cases
 
 SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
-ROUNDS = 60 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+ROUNDS = count_cases(60)
 
 NAMES = ("a", "b c", "n\nl", "sub", "sub/x", "sub/deep", "sub/deep/y", "ü", "out.log", "logs", "logs/kept")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +12,7 @@ from hypothesis import strategies as st
 
 from sandbox.fs.workspace_tree import Tree
 from tests.support.edit_rendering import render_blocks, render_diff, render_patch
+from tests.support.stress import count_cases
 from tests.tools.edit.drawn import Drawn, as_block, edits, joined, lines_of
 from tests.tools.edit.slips import SLIPS, Slip
 from tools.edit.apply.edit_engine import EditRefused, edit_text
@@ -23,7 +23,7 @@ from tools.edit.formats import parse_edits
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 60 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+EXAMPLES = count_cases(60)
 
 
 def forms(edit: Drawn) -> dict[str, Edit]:

@@ -17,6 +17,7 @@ from cli.commands.offline.apply import apply_edits
 from tests.sandbox.trees import image
 from tests.support.cli import PATCHWRIGHT, environment
 from tests.support.edit_rendering import render_patch
+from tests.support.stress import count_cases
 from tests.tools.edit.drawn import Drawn, edits
 from tests.tools.workspaces import call, workspace
 from tools.edit.edit_model import Update
@@ -73,7 +74,7 @@ def test_processes_that_patch_one_tree_lose_nothing(tmp_path: Path) -> None:
     assert orders[0] == orders[1]  # both files by one after the other, never one by each
 
 
-@settings(max_examples=25 * STRESS)
+@settings(max_examples=count_cases(25))
 @given(st.lists(edits(), min_size=1, max_size=4), st.integers(0, 100), st.sampled_from([0o600, 0o644, 0o755]))
 def test_a_patch_of_which_one_file_does_not_fit_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[Drawn], where: int, mode: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,11 +13,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.support.repo import Repo, agent_removes, agent_writes, remember_original
+from tests.support.stress import count_cases
 from tools.core.action import ToolFailure
 from tools.core.workspace import Workspace
 from tools.git.commits.session_commit import CommitResult, commit_session
 
-EXAMPLES = 25 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+EXAMPLES = count_cases(25)
 
 NAMES = ("plain.py", "with space.py", "pkg/ünï.py", "pkg/new\nline.py", "dos.txt", "fresh.py")
 # Far enough apart that changes of different lines always merge.

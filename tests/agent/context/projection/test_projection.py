@@ -39,6 +39,7 @@ from tests.support.invariants import (
     NothingIsEmpty,
     check_messages,
 )
+from tests.support.stress import count_cases
 from tools.core.action import Action
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
@@ -172,7 +173,7 @@ def said_by_people(messages: list[Message]) -> list[str]:
 
 @pytest.mark.slow
 @given(logs(malformed=True))
-@settings(max_examples=150 * STRESS)
+@settings(max_examples=count_cases(150))
 def test_no_log_makes_an_invalid_request_at_any_of_its_prefixes(events: list[Event]) -> None:
     projection = Projection([])
     projection.clear(find_undone(event for event in events if isinstance(event, Compaction)))
@@ -184,10 +185,10 @@ def test_no_log_makes_an_invalid_request_at_any_of_its_prefixes(events: list[Eve
 
 @pytest.mark.slow
 def test_a_great_many_random_prefixes_are_valid() -> None:
-    """Beside hypothesis, for numbers: 4,000 prefixes here, a million under PATCHWRIGHT_STRESS=250."""
+    """Beside hypothesis, for numbers: 1,600 prefixes here, a million under PATCHWRIGHT_STRESS=250."""
     seed = random.Random(20_25)
     prefixes = 0
-    while prefixes < 4_000 * STRESS:
+    while prefixes < count_cases(4_000):
         events = Story(random.Random(seed.random())).write(25, malformed=True)
         projection = Projection([])
         for event in events:
@@ -221,7 +222,7 @@ def test_adding_events_changes_no_earlier_message_except_at_a_compaction(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(12 * STRESS))
+@pytest.mark.parametrize("seed", range(count_cases(12)))
 def test_a_resumed_forked_or_rewound_session_sends_the_same(tmp_path: Path, seed: int) -> None:
     """What a projection has become step by step is what a new one makes of the log, from its last summary on."""
     choose = random.Random(seed)

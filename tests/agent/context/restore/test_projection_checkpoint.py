@@ -22,6 +22,7 @@ from agent.session.log import Session
 from tests.agent.context.projection.test_projection import Story
 from tests.agent.context.restore.test_projection_replay import long_log
 from tests.agent.context.test_prefixes import KEPT, TOOLS
+from tests.support.stress import count_cases
 
 STRESS = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 
@@ -115,7 +116,7 @@ def _summary(live: Projection, facts: Facts) -> Compaction:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6 * STRESS))
+@pytest.mark.parametrize("seed", range(count_cases(6)))
 def test_any_checkpoint_and_what_came_after_it_make_what_the_whole_log_makes(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

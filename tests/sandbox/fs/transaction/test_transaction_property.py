@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,8 +12,9 @@ from hypothesis import strategies as st
 from sandbox.fs.text_file import compute_fingerprint
 from sandbox.fs.transaction.transactions import Remove, Write
 from tests.sandbox.trees import Image, Place, image
+from tests.support.stress import count_cases
 
-EXAMPLES = 150 * int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
+EXAMPLES = count_cases(150)
 
 # Few names, so that changes often meet: what is a file here is a folder there.
 NAMES = ("a", "b", "a/x", "a/x/deep", "b/c", "d/e/f", "d/e/g", "ü \n", "-r")
