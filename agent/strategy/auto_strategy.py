@@ -6,7 +6,7 @@ The reason is one line of the log; a resumed turn reads its choice there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -90,9 +90,13 @@ def choose_strategy(seen: Situation) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class Auto:
-    """Chooses a strategy, and lets it make the turn. Implements `Strategy`."""
+    """Chooses a strategy, and lets it make the turn. Implements `Strategy`.
+
+    make: returns the strategy that settings name
+    """
 
     settings: StrategySettings
+    make: Callable[[StrategySettings], Strategy]
     takes_advice: bool = False
     _chosen: Strategy | None = None
 
@@ -104,13 +108,11 @@ class Auto:
         return await self._chosen.run(turn)
 
     async def _choose(self, turn: StrategyTurn) -> Strategy:
-        from agent.strategy.strategy_table import STRATEGIES
-
         name = _read_choice(turn)
         if not name:
             name, why = choose_strategy(await _look_at(turn))
             turn.runtime.session.append(Signal(name=NAME, detail=f"{name}: {why}"))
-        return STRATEGIES[name](replace(self.settings, name=name))
+        return self.make(replace(self.settings, name=name))
 
 
 def _read_choice(turn: StrategyTurn) -> str:

@@ -55,7 +55,7 @@ def _make_team(settings: StrategySettings) -> Strategy:
 def _make_auto(settings: StrategySettings) -> Strategy:
     from agent.strategy.auto_strategy import Auto
 
-    return Auto(settings)
+    return Auto(settings, make_strategy)
 
 
 STRATEGIES: Mapping[str, Callable[[StrategySettings], Strategy]] = {
