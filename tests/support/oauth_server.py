@@ -41,6 +41,7 @@ class Conduct:
     moves: paths that are answered by a redirect to an address, with the method kept
     challenge: header with which the MCP server asks for a sign-in, "" for its own
     demands: scope without which each request is refused
+    refuses: revision of the protocol that is refused before anything else
     is_open: everybody may open a connection, and only then is asked to sign in
     seconds: life of an access token
     is_down: the authorization server answers no request for tokens
@@ -52,6 +53,7 @@ class Conduct:
     moves: dict[str, str] = field(default_factory=dict)
     challenge: str = ""
     demands: str = ""
+    refuses: str = ""
     is_open: bool = False
     seconds: int = 3600
     is_down: bool = False
@@ -237,6 +239,8 @@ class _Conducting:
             await self._answer_changed(scope, receive, send, conduct.resource)
         elif path == "/mcp" and conduct.challenge and "authorization" not in headers:
             await _answer(send, 401, {}, [(b"www-authenticate", conduct.challenge.encode())])
+        elif path == "/mcp" and conduct.refuses and headers.get("mcp-protocol-version") == conduct.refuses:
+            await _answer(send, 400, {})
         elif path == "/mcp" and conduct.is_open and "authorization" not in headers:
             await self._answer_openly(scope, receive, send)
         elif path == "/mcp" and conduct.demands and "authorization" in headers:

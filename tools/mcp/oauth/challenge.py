@@ -21,18 +21,28 @@ _INITIALIZE = {
     "capabilities": {},
     "clientInfo": {"name": "patchwright", "version": VERSION},
 }
-_REQUESTS: tuple[tuple[str, dict[str, Any]], ...] = (("initialize", _INITIALIZE), ("tools/list", {}))
-"""Some servers let everybody in, and ask for a sign-in before they show a tool."""
+_META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "patchwright", "version": VERSION},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+_REQUESTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("initialize", PROTOCOL_VERSION, _INITIALIZE),
+    ("tools/list", PROTOCOL_VERSION, {}),
+    ("tools/list", "2026-07-28", {"_meta": _META}),
+)
+"""Some servers let everybody in, and ask for a sign-in before they show a tool; some know only the last revision."""
 
 
 async def find_challenge(requests: JudgedRequests, url: str) -> tuple[httpx2.Request, httpx2.Response]:
     """Return a request that the server answers by asking for a sign-in, and the answer. Raises SignInError."""
-    session = ""
-    for number, (method, parameters) in enumerate(_REQUESTS, 1):
+    session, statuses = "", list[int]()
+    for number, (method, version, parameters) in enumerate(_REQUESTS, 1):
         content = {"jsonrpc": "2.0", "id": number, "method": method, "params": parameters}
         headers = {
             "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": PROTOCOL_VERSION,  # from this version on the SDK adds the resource indicator
+            "MCP-Protocol-Version": version,  # the SDK adds the resource indicator from 2025-06-18 on
+            "Mcp-Method": method,
             **({"Mcp-Session-Id": session} if session else {}),
         }
         request = httpx2.Request("POST", url, json=content, headers=headers)
@@ -43,9 +53,10 @@ async def find_challenge(requests: JudgedRequests, url: str) -> tuple[httpx2.Req
         if 300 <= response.status_code < 400:
             target = response.headers.get("location", "")
             raise SignInError(f"it has moved to {target!r:.100}: add it by that address, if you trust it")
-        if response.status_code >= 400 and method == "initialize":
-            raise SignInError(f"it asks for no sign-in, and answers with status {response.status_code}")
-        session = response.headers.get("mcp-session-id", "")
+        statuses.append(response.status_code)
+        session = response.headers.get("mcp-session-id", session)
+    if min(statuses) >= 400:
+        raise SignInError(f"it asks for no sign-in, and answers with status {statuses[0]}")
     raise NoSignInAskedError("it asks for no sign-in")
 
 

@@ -335,6 +335,13 @@ def test_a_server_that_lets_everybody_connect_asks_before_its_tools(
     assert server.list_paths()[:3] == ["/mcp", "/mcp", "/.well-known/oauth-protected-resource/mcp"]
 
 
+def test_a_server_of_the_last_revision_alone_is_asked_in_it(server: OAuthServer, tmp_path: Path) -> None:
+    server.behave(refuses="2025-06-18")
+    made = asyncio.run(log_in(server, tmp_path))
+    assert made.access_token in server.provider.access
+    assert made.resource == server.url
+
+
 def test_the_next_sign_in_asks_for_the_rights_that_were_missing(server: OAuthServer, tmp_path: Path) -> None:
     async def story() -> None:
         first = await log_in(server, tmp_path)
