@@ -126,18 +126,21 @@ class Refinement:
             self._before = found if isinstance(found, dict) else {}
         return self._before
 
-    def plan_retry(self, line: Sequence[Step], beside: Sequence[Step] = ()) -> Retry | None:
+    def plan_retry(
+        self, line: Sequence[Step], beside: Sequence[Step] = (), *, has_progress: bool = True
+    ) -> Retry | None:
         """Return the attempt after the last of a line of failures; None if nothing new can be told, or a person
         has to act.
 
         beside: failed attempts that went on from the same state, told as well
+        has_progress: the last change is worth keeping; else the attempt begins anew, with what is known of it
         """
         *earlier, last = line
         remedy = choose_remedy(last.failure, [each.failure for each in earlier])
         if remedy in (None, "ask"):
             return None
         kind = last.failure.kind if remedy != "restart" else "wrong approach"
-        goes_on = remedy in ("mend", "fix the environment")
+        goes_on = remedy in ("mend", "fix the environment") and has_progress
         told = [*beside, last] if goes_on else [*line, *beside]
         facts, advice = redact("\n\n".join(map(self._describe_step, told))), _ADVICE[kind]
         state = _KEPT if goes_on else _GONE

@@ -59,7 +59,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--issues", type=Path, default=data / "swebench_lite_dev.jsonl")
     parser.add_argument("--recorded-runs", type=Path, default=data / "sweagent_trajectories_dev.jsonl.xz")
     parser.add_argument("--tasks", type=int, default=30, help="issues or programs, in a random order")
-    parser.add_argument("--attempts", type=int, default=8, help="moves of one turn (repairs)")
+    parser.add_argument("--attempts", type=int, default=8, help="of one turn (repairs)")
     parser.add_argument(
         "--skill", type=float, default=0.3, help="share of the author's right moves (repairs)"
     )

@@ -1,10 +1,10 @@
 """`tree` and `evolve` against best-of-N at equal cost, on programs with two or three faults.
 
 Programs of DebugBench (double and triple), with tests made of their published examples and inputs changed from these. A
-simulated author makes one move an attempt: with a stated chance one of the hunks that lead to the right program, else a
-change of the offline engine's templates. A move is what costs. Attempts of best-of-N make as many moves as there are
-faults, without seeing a test between them; those of the searches make one. The trees, values and populations are those
-of the strategies; only the sessions are simulated.
+simulated author makes as many moves an attempt as there are faults, and stops where all tests pass. A move is, with a
+stated chance, one of the hunks that lead to the right program, else a change of the offline engine's templates. Each
+attempt costs the same, and each strategy has as many. The trees, values and populations are those of the strategies;
+only the sessions are simulated. Progress is visible where one right hunk alone mends a test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
 from agent.strategy.refinement import Step, choose_remedy
 from agent.strategy.search.evolve_strategy import Evolution
-from agent.strategy.search.progress import measure_progress
+from agent.strategy.search.progress import has_progress, measure_progress
 from agent.strategy.search.search_tree import SearchTree
 from agent.strategy.search.search_work import _RAN, AT_ONCE
 from agent.strategy.search.tree_strategy import make_round
@@ -85,6 +85,13 @@ class World:
     def passes(self, moves: Moves) -> bool:
         """Return whether all tests pass after some moves."""
         return all(passed for passed, _ in self.run_tests(moves))
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether one right hunk alone mends a test."""
+        before = sum(passed for passed, _ in self.run_tests(frozenset()))
+        alone = [self.run_tests(frozenset({("right", place)})) for place in range(len(self.hunks))]
+        return any(sum(passed for passed, _ in each) > before for each in alone)
 
     def build_report(self, moves: Moves) -> dict[str, Any]:
         """Return the tests' report as a suite gives it."""
@@ -203,20 +210,27 @@ class SimulatedWork:
         remedy = choose_remedy(failures[-1], failures[:-1])
         if remedy is None:
             return None
-        start = self.moves[line[-1]] if remedy in ("mend", "fix the environment") else frozenset()
+        keeps = remedy == "mend" and has_progress(self.values[line[-1]], failures[-1])
+        start = self.moves[line[-1]] if keeps else frozenset()
         return SimpleNamespace(start=start, moves=None)
 
-    def make_move(self, start: Moves) -> Moves:
-        """Return a state after one more move: right with the author's skill, where a right one is left."""
-        left = [("right", place) for place in range(len(self.world.hunks)) if ("right", place) not in start]
-        wrong = ("wrong", self.draw.randrange(len(self.world.wrong)))
-        move = self.draw.choice(left) if left and self.draw.random() < self.skill else wrong
-        return start | {move}
+    def make_moves(self, state: Moves) -> Moves:
+        """Return the state after one attempt: a right move with the author's skill, where one is left."""
+        for _ in self.world.hunks:
+            left = [
+                ("right", place) for place in range(len(self.world.hunks)) if ("right", place) not in state
+            ]
+            wrong = ("wrong", self.draw.randrange(len(self.world.wrong)))
+            state |= {self.draw.choice(left) if left and self.draw.random() < self.skill else wrong}
+            if self.world.passes(state):
+                break
+        return state
 
     async def make(self, plans: Mapping[int, SimpleNamespace]) -> list[Candidate]:
+        """See `SearchWork.make`."""
         made = []
         for number, plan in plans.items():
-            self.moves[number] = plan.moves if plan.moves is not None else self.make_move(plan.start)
+            self.moves[number] = plan.moves if plan.moves is not None else self.make_moves(plan.start)
             passes = self.world.passes(self.moves[number])
             code = Exit.DONE if passes else Exit.TESTS_FAIL
             made.append(Candidate(attempt=number, exit_code=int(code), patch="out", files=("solution.py",)))
@@ -282,28 +296,28 @@ async def solve_by_evolution(work: SimulatedWork) -> bool:
 
 
 async def solve_by_sampling(work: SimulatedWork) -> bool:
-    """Return whether an independent attempt passes; each makes a move for each fault, as long as there are moves."""
-    for _ in range(work.attempts // len(work.world.hunks)):
-        state: Moves = frozenset()
-        for _ in work.world.hunks:
-            state = work.make_move(state)
-        if work.world.passes(state):
-            return True
-    return False
+    """Return whether one of the independent attempts passes."""
+    return any(work.world.passes(work.make_moves(frozenset())) for _ in range(work.attempts))
 
 
 async def report_repairs(mirrors: Path, programs: int, attempts: int, skill: float, seeds: int) -> None:
-    """Print the share of programs that each strategy solves with the same number of moves."""
+    """Print the share of programs that each strategy solves with the same number of attempts."""
     solvers = {"best of N": solve_by_sampling, "tree": solve_by_tree, "evolve": solve_by_evolution}
-    found: dict[str, list[float]] = {name: [] for name in solvers}
-    number = 0
+    rows: list[tuple[bool, dict[str, float]]] = []
     for number, world in enumerate(read_worlds(mirrors, programs, 0), 1):
+        found = {}
         for name, solve in solvers.items():
-            solved = [
-                await solve(SimulatedWork(world, attempts, skill, Random(f"{name} {world.name} {seed}")))
-                for seed in range(seeds)
-            ]
-            found[name].append(mean(solved))
-        shares = "  ".join(f"{name} {mean(values):.0%}" for name, values in found.items())
-        print(f"{number:3} {world.name:60} {shares}", flush=True)
-    print(f"{number} programs, {attempts} moves each, skill {skill}, {seeds} seeds")
+            draws = [Random(f"{world.name} {seed}") for seed in range(seeds)]
+            found[name] = mean([await solve(SimulatedWork(world, attempts, skill, each)) for each in draws])
+        rows.append((world.shows_progress, found))
+        told = "  ".join(f"{name} {value:.0%}" for name, value in found.items())
+        print(
+            f"{number:3} {world.name:50} {'visible' if world.shows_progress else 'hidden':8} {told}",
+            flush=True,
+        )
+        for visible in (True, False):
+            of = [each for shows, each in rows if shows is visible]
+            if of:
+                shares = "  ".join(f"{name} {mean(each[name] for each in of):.1%}" for name in solvers)
+                print(f"    {len(of)} programs, progress {'visible' if visible else 'hidden'}: {shares}")
+    print(f"{attempts} attempts each, skill {skill}, {seeds} seeds")

@@ -37,3 +37,11 @@ def measure_progress(
     mended = len(old - now) / len(old) if old else 0.0
     broken = len(now - old) / (passing or len(now) or 1)
     return max(UNLOADED, LOADED + PARTIAL * mended - BROKEN * min(1.0, broken))
+
+
+def has_progress(value: float, failure: Failure) -> bool:
+    """Whether a failed change is worth going on from: it mended more than it broke, or it could not even be run.
+
+    What is wrong in a change that mended nothing stays wrong in all that follows from it.
+    """
+    return value > LOADED or failure.kind in ("does not parse", "does not import", "environment")

@@ -11,7 +11,7 @@ from agent.strategy.candidate import Candidate
 from agent.strategy.refinement import Refinement, Step
 from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
-from agent.strategy.search.progress import measure_progress
+from agent.strategy.search.progress import has_progress, measure_progress
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 
@@ -87,7 +87,8 @@ class SearchWork:
         if not line or line[-1] not in self.steps:
             return None
         others = [self.steps[number] for number in beside if number in self.steps]
-        retry = self.refinement.plan_retry(failed, others)
+        keeps = has_progress(self.values[line[-1]], self.steps[line[-1]].failure)
+        retry = self.refinement.plan_retry(failed, others, has_progress=keeps)
         if retry is None:
             return None
         given = vary_attempt(self._last + 1, self.settings, ())
