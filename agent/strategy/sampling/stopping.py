@@ -52,8 +52,8 @@ SUITE = StopRule(agree=3, agree_from=3, repeat_from=6)
 GENERATED = StopRule(agree=5, agree_from=6, repeat_from=8)
 """For programs judged by tests that a model wrote, some of them wrong.
 
-Its numbers and the shares of both were chosen on the development half of CodeT's pool, where neighbouring ones differ
-by half a point (`benchmarks/results/2026-11-26-search.md`).
+Its numbers and the shares of both were chosen on the development half of CodeT's pool: half of the samples, and two
+points fewer right choices (`benchmarks/results/2026-11-26-search.md`).
 """
 
 
