@@ -45,6 +45,8 @@ ALLOWED = {
     "tools/git/verified_hooks.py": "the first bytes of trusted hooks",
     "sandbox/guards/folder_handles.py": "by folder handles, regular files only",
     "sandbox/guards/hard_links.py": "by folder handles, regular files only",
+    "agent/evaluation/executors/ray_cluster.py": WRITES,
+    "agent/evaluation/executors/trial_parcel.py": "archives of our own, of files that were listed one by one",
     "cli/commands/setup/demo_repository.py": OWN,
     "cli/commands/git/hosted_request.py": NAMED,
     "cli/detached/detached_run.py": "the terminal that started the run, for writing",

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -56,8 +57,11 @@ class PipeChannel:
         self._draining = asyncio.create_task(self._drain(process.stderr))
 
     @classmethod
-    async def start(cls, program: str, folder: Path) -> PipeChannel:
-        """Start a program of ours: isolated from its environment and folder, in a group that dies with us."""
+    async def start(cls, program: str, folder: Path, env: Mapping[str, str] | None = None) -> PipeChannel:
+        """Start a program of ours: isolated from its environment and folder, in a group that dies with us.
+
+        env: its whole environment; None: ours
+        """
         floors = str(Path(__file__).resolve().parents[3])
         folders = [each for each in sys.path if os.path.isabs(each) and each != floors]  # noqa: PTH117 (strings)
         start_watchdog()
@@ -66,7 +70,7 @@ class PipeChannel:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", "-c", program, floors, *folders),
                 cwd=folder,
-                env=_build_environment(folder),
+                env=_build_environment(folder) if env is None else env,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -14,7 +14,14 @@ GRACE = 5.0
 
 
 class WorkerLost(Exception):
-    """The process or machine of a trial is gone, and no result came: it may be started anew. str(): how it ended"""
+    """The process or machine of a trial is gone, and no result came: it may be started anew. str(): how it ended
+
+    blames_trial: whether the trial may have been the cause, as of a process; a machine goes for other reasons
+    """
+
+    def __init__(self, how: str, *, blames_trial: bool = True) -> None:
+        super().__init__(how)
+        self.blames_trial = blames_trial
 
 
 class TrialExecutor(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from agent.children.process import wire
@@ -36,10 +36,14 @@ class LocalExecutor:
     """Runs trials in up to `slots` processes. Implements `TrialExecutor`.
 
     folder: that the workers begin in; program: Python code of a worker, with the import path as its arguments
+    env: their whole environment; None: ours
     """
 
-    def __init__(self, slots: int, folder: Path, program: str = PROGRAM) -> None:
+    def __init__(
+        self, slots: int, folder: Path, program: str = PROGRAM, *, env: Mapping[str, str] | None = None
+    ) -> None:
         self.slots = slots
+        self._env = env
         self._folder = folder
         self._program = program
         self._idle: list[_Worker] = []
@@ -87,7 +91,7 @@ class LocalExecutor:
 
     async def _start_worker(self) -> _Worker:
         """Start a process, and wait until it takes orders: a trial's time does not count that. Raises WorkerLost."""
-        channel = await PipeChannel.start(self._program, self._folder)
+        channel = await PipeChannel.start(self._program, self._folder, self._env)
         try:
             async with asyncio.timeout(START_PATIENCE):
                 message = wire.decode_message(await channel.read_line()) or {}

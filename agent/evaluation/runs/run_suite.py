@@ -22,6 +22,9 @@ from agent.events import UsageRecord
 ATTEMPTS = 3
 """Starts of a trial whose worker dies; then the trial itself is to blame, and its result says so."""
 
+MOST_STARTS = 30
+"""Starts of a trial whose machines go: no run may last forever where none stays."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Progress:
@@ -152,7 +155,10 @@ class SuiteRun:
         total = UsageRecord()
         started = time.monotonic()
         told = ""
-        for number in range(ATTEMPTS):
+        deaths = 0
+        for number in range(MOST_STARTS):
+            if deaths == ATTEMPTS:
+                break
             attempt = f"{planned.key[:16]}.{os.getpid()}.{number}"
             share = self._highest_cost
             self._reserved += share
@@ -162,6 +168,7 @@ class SuiteRun:
                 result = await self._executor.run(order, partial(self._spend, attempt, total))
             except WorkerLost as lost:
                 told = str(lost)
+                deaths += lost.blames_trial
                 self.progress.lost_workers += 1
                 self._report(self.progress.running)
                 continue
@@ -171,16 +178,19 @@ class SuiteRun:
         result = describe_lost_trial(
             planned.build_order(self._folders, self._version, None),
             "crashed",
-            f"its worker {told}, {ATTEMPTS} times",
+            f"its worker {told}, {deaths or MOST_STARTS} times",
             total,
             time.monotonic() - started,
         )
         return self._keep(attempt, result)
 
     def _keep(self, attempt: str, result: TrialResult) -> TrialResult:
-        if result.is_valid:
-            self._store.save_result(result)
-            self._store.append_journal(self._plan.record, {"what": "kept", "attempt": attempt})
+        """Keep a result unless one was there first: then that one counts, and what this one cost is lost."""
+        if not result.is_valid:
+            return result
+        if not self._store.save_result(result):
+            return self._store.read_result(result.key) or result
+        self._store.append_journal(self._plan.record, {"what": "kept", "attempt": attempt})
         return result
 
     def _spend(self, attempt: str, total: UsageRecord, usage: UsageRecord) -> None:

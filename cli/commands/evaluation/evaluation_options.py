@@ -40,6 +40,23 @@ Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so ma
 Jobs = Annotated[
     int | None, typer.Option("--jobs", "-j", min=1, help="Trials at the same time; one for each processor.")
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Run the trials on a Ray cluster: auto, this machine's, or HOST:PORT.",
+    ),
+]
+Artifacts = Annotated[
+    str | None,
+    typer.Option("--artifacts", metavar="URL", help="With --ray: folder or object store of all nodes."),
+]
+Env = Annotated[
+    list[str] | None,
+    typer.Option("--env", metavar="NAME", help="With --ray: variable that trials have; repeatable."),
+]
+Cpus = Annotated[float, typer.Option("--cpus", min=0.1, help="With --ray: CPUs of one trial.")]
 ReportOutput = Annotated[ReportFormat, typer.Option("--output", "-o", help="Format of the report.")]
 ReportFile = Annotated[
     Path | None,

@@ -10,15 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.commands.evaluation.evaluation_options import (
+    Artifacts,
+    Cpus,
+    Env,
     Filters,
     Jobs,
     Limit,
+    Ray,
     ReportFile,
     ReportFormat,
     ReportOutput,
     Store,
     SuiteFolder,
 )
+from cli.commands.evaluation.executor_choice import PlaceRequest
 from cli.commands.options import (
     Actions,
     ApiBase,
@@ -51,7 +56,7 @@ class RunRequest:
     instructions: Path | None
     label: str
     trials: int
-    jobs: int | None
+    place: PlaceRequest
     seed: int
     max_cost: float | None
     output: ReportFormat
@@ -85,6 +90,10 @@ def run(
     ] = "",
     trials: Annotated[int, typer.Option("--trials", "-k", min=1, help="Trials of each task.")] = 1,
     jobs: Jobs = None,
+    ray: Ray = None,
+    artifacts: Artifacts = None,
+    env: Env = None,
+    cpus: Cpus = 1.0,
     seed: Annotated[
         int, typer.Option("--seed", help="Order of the tasks; another one draws new results.")
     ] = 0,
@@ -124,7 +133,7 @@ def run(
         instructions=instructions,
         label=label,
         trials=trials,
-        jobs=jobs,
+        place=PlaceRequest(jobs=jobs, ray=ray, artifacts=artifacts, env=env or (), cpus=cpus),
         seed=seed,
         max_cost=max_cost,
         output=output,
@@ -140,13 +149,11 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     """Run the trials and print the report. Returns the exit code. Raises UserError."""
     import asyncio
 
-    from agent.app_dirs import make_private_folder
-    from agent.evaluation.executors.local_executor import LocalExecutor
     from agent.evaluation.runs.run_plan import make_plan
     from agent.evaluation.runs.run_suite import SuiteRun
     from agent.evaluation.runs.variant import RunFolders
     from agent.exit_codes import Exit
-    from cli.commands.evaluation.evaluation_options import count_jobs
+    from cli.commands.evaluation.executor_choice import create_executor
     from cli.commands.evaluation.report import write_report
     from cli.output.evaluation.progress_line import ProgressLine
     from cli.output.standard_streams import write_error
@@ -163,11 +170,16 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     )
     _announce(setup, request)
     line = ProgressLine()
+
+    def tell(text: str) -> None:
+        line.close()
+        write_error(f"patchwright: {sanitize_text(text)}\n")
+
     scratch = setup.home.cache / "evaluation" / plan.record.id
     suite_run = SuiteRun(
         plan,
         setup.store,
-        LocalExecutor(count_jobs(request.jobs), make_private_folder(setup.home.cache)),
+        create_executor(setup, request.place, plan.record.id, tell),
         RunFolders(home=setup.home, scratch=scratch, sessions=setup.store.sessions),
         version=VERSION,
         max_cost=request.max_cost,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import signal
 from collections.abc import Callable
@@ -11,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from agent.evaluation.executors import local_executor
+from agent.evaluation.executors.executor import WorkerLost
 from agent.evaluation.executors.local_executor import LocalExecutor
 from agent.evaluation.runs.result_store import ResultStore
 from agent.evaluation.runs.run_plan import RunPlan, check_repositories, make_plan
-from agent.evaluation.runs.run_suite import ATTEMPTS, Progress, SuiteRun
+from agent.evaluation.runs.run_suite import ATTEMPTS, MOST_STARTS, Progress, SuiteRun
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult
 from agent.evaluation.runs.variant import RunFolders, Variant, make_variant
@@ -242,10 +244,8 @@ def test_the_first_of_two_results_is_kept_and_a_damaged_one_is_none(tmp_path: Pa
     result = TrialResult(
         key="ab" * 32, task="t", digest="d", variant="v", trial=0, solved=True, score=1.0, failure=""
     )
-    from dataclasses import replace
-
     assert store.save_result(result)
-    assert not store.save_result(replace(result, solved=False, failure="wrong"))
+    assert not store.save_result(dataclasses.replace(result, solved=False, failure="wrong"))
     assert store.read_result(result.key) == result
     (place,) = (tmp_path / "results").rglob("*.json")
     place.write_text(place.read_text()[:40])
@@ -266,3 +266,50 @@ def test_a_suite_reads_no_repository_that_nobody_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="which is not the suite's"):
         check_repositories([task], [tmp_path / "other"])
     check_repositories([task], [tmp_path / "mine"])
+
+
+class LateExecutor(FakeExecutor):
+    """Answers after another result of the same trial is kept."""
+
+    def __init__(self, store: ResultStore) -> None:
+        super().__init__(slots=1)
+        self._store = store
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        result = await super().run(order, on_spend)
+        self._store.save_result(dataclasses.replace(result, detail="the first"))
+        return result
+
+
+def test_a_late_second_result_is_dropped_and_its_spending_is_lost(tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    progress = run_plan(plan, store, LateExecutor(store), tmp_path)
+    assert [each.detail for each in store.read_results(plan.record)] == ["the first"]
+    assert (progress.done, store.read_spending(plan.record).lost_cost) == (1, 0.01)
+
+
+class LeavingExecutor(FakeExecutor):
+    """Loses the machine of a trial `times` times."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__(slots=1)
+        self.times = times
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        if len(self.orders) < self.times:
+            self.orders.append(order)
+            raise WorkerLost("went with its node", blames_trial=False)
+        return await super().run(order, on_spend)
+
+
+def test_a_trial_is_not_to_blame_for_machines_that_go(tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    progress = run_plan(plan, store, LeavingExecutor(ATTEMPTS + 2), tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.solved, progress.lost_workers) == (True, ATTEMPTS + 2)
+    other = ResultStore(tmp_path / "other")
+    run_plan(plan, other, LeavingExecutor(MOST_STARTS), tmp_path)
+    (result,) = other.read_results(plan.record)
+    assert (result.failure, result.detail) == ("crashed", "its worker went with its node, 30 times")

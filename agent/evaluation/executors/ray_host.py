@@ -1,0 +1,129 @@
+"""The far end of a Ray run: one actor of a node, which runs one trial at a time in a worker process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.app_dirs import Home, make_private_folder
+from agent.evaluation.executors.artifact_store import ArtifactStore
+from agent.evaluation.executors.executor import WorkerLost
+from agent.evaluation.executors.local_executor import LocalExecutor
+from agent.evaluation.executors.trial_parcel import ParcelUnpacker, pack_folder
+from agent.evaluation.runs.trial_order import TrialOrder
+from agent.events import UsageRecord
+from sandbox.errors import UserError
+
+PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
+"""Variables of the node that trials have; all others are those that the user names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostSpec:
+    """What a host is told. run: id; artifacts: URL; env: variables that the user named, with their values"""
+
+    run: str
+    artifacts: str
+    env: Mapping[str, str] = field(repr=False)
+
+
+def locate_run_folder(run: str) -> Path:
+    """Return the folder of a run on this node, removed at its end."""
+    return Home.from_environment().cache / "evaluation" / "ray" / run
+
+
+def probe_node(sandbox: str, version: str) -> str:
+    """Return why this node can run no trial, "" if it can.
+
+    sandbox: as the settings name it; "auto" means bubblewrap here: a cluster runs what strangers wrote
+    version: of the driver
+    """
+    from patchwright.version import VERSION
+    from sandbox.backends.selection import AUTO, choose_sandbox
+
+    if version != VERSION:
+        return f"it has Patchwright {VERSION}, not {version}"
+    with tempfile.TemporaryDirectory(prefix="patchwright-probe-") as folder:
+        try:
+            choose_sandbox(Path(folder), "bubblewrap" if sandbox == AUTO else sandbox)
+        except UserError as error:
+            return error.message
+    return ""
+
+
+def remove_run_files(run: str) -> None:
+    """Remove all files of a run on this node."""
+    shutil.rmtree(locate_run_folder(run), ignore_errors=True)
+
+
+class TrialHost:
+    """Runs trials for a driver on another machine. Its messages are pairs of a kind and plain data."""
+
+    def __init__(self, spec: HostSpec) -> None:
+        self._run_folder = make_private_folder(locate_run_folder(spec.run))
+        self._root = make_private_folder(self._run_folder / "hosts" / uuid.uuid4().hex)
+        os.environ.update(spec.env)  # the artifact store may need a key of them
+        self._artifacts = ArtifactStore(spec.artifacts)
+        self._unpacker = ParcelUnpacker(self._artifacts, self._run_folder, self._root)
+        kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        self._executor = LocalExecutor(1, self._root, env={**kept, **spec.env})
+
+    async def run(self, values: Mapping[str, Any]) -> AsyncIterator[tuple[str, Any]]:
+        """Run one trial. Yields "spend" for each call of a model, at last one of "result", "lost", "refused"."""
+        messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        running = asyncio.create_task(self._run_trial(values, messages))
+        try:
+            while True:
+                kind, value = await messages.get()
+                yield kind, value
+                if kind != "spend":
+                    return
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    async def close(self, *, removes_all: bool) -> None:
+        """End the trial that runs, and remove its files. removes_all: those of the whole run on this node, too"""
+        await self._executor.close()
+        folder = self._run_folder if removes_all else self._root
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _run_trial(self, values: Mapping[str, Any], messages: asyncio.Queue[tuple[str, Any]]) -> None:
+        def report(usage: UsageRecord) -> None:
+            messages.put_nowait(("spend", vars(usage)))
+
+        own = self._root / "sessions" / uuid.uuid4().hex
+        try:
+            order = await asyncio.to_thread(self._unpacker.unpack, values, own)
+            result = await self._executor.run(order, report)
+            logs = await asyncio.to_thread(self._store_logs, order)
+            messages.put_nowait(("result", {"result": result.encode(), "logs": logs}))
+        except WorkerLost as lost:
+            messages.put_nowait(("lost", str(lost)))
+        except UserError as error:
+            messages.put_nowait(
+                ("refused", {"fault": error.fault, "text": error.message, "hint": error.hint})
+            )
+        except Exception as error:  # a defect here must end the trial, not leave the driver waiting
+            messages.put_nowait(("lost", f"failed: {type(error).__name__}: {error}"[:300]))
+        finally:
+            await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
+
+    def _store_logs(self, order: TrialOrder) -> str:
+        """Send the logs of a trial's sessions; return the artifact's name, "" if there are none."""
+        sessions = order.folders.sessions
+        if not sessions.is_dir():
+            return ""
+        name = f"sessions/{order.key[:16]}-{sessions.name}.tgz"
+        with tempfile.TemporaryDirectory(dir=self._root, prefix=".pack-") as making:
+            packed = Path(making, "packed.tgz")
+            pack_folder(sessions, packed)
+            self._artifacts.put(name, packed)
+        return name

@@ -1,0 +1,154 @@
+"""An order with its files, packed for a node that sees none of the driver's folders, and unpacked there."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from agent.app_dirs import Home
+from agent.evaluation.executors.artifact_store import ArtifactStore
+from agent.evaluation.runs.base_repository import prepare_base
+from agent.evaluation.runs.trial_order import TrialOrder, decode_order
+from agent.evaluation.runs.variant import SCRIPTED
+from agent.evaluation.tasks.folder_files import FolderFile, list_folder_files
+from agent.evaluation.tasks.task_folder import Task, load_task
+from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import create_private_folder
+from sandbox.fs.regular_file import SOURCE, read_regular_file
+
+_LEVEL = 1
+"""Of the compression: tasks are packed once, results once each."""
+
+
+class ParcelPacker:
+    """Packs the orders of a run. What several trials share travels once."""
+
+    def __init__(self, artifacts: ArtifactStore) -> None:
+        self._artifacts = artifacts
+        self._tasks: dict[str, dict[str, str]] = {}
+
+    def pack(self, order: TrialOrder) -> dict[str, Any]:
+        """Return an order as data, after its files are in the artifact store. Blocking. Raises UserError."""
+        files = self._tasks.get(order.digest)
+        if files is None:
+            files = self._tasks[order.digest] = self._pack_task(load_task(order.folder), order)
+        return {**order.encode(), "files": {**files, **self._pack_script(order.settings.model)}}
+
+    def _pack_task(self, task: Task, order: TrialOrder) -> dict[str, str]:
+        name = f"tasks/{task.digest}.tgz"
+        if not self._artifacts.has(name):
+            self._put_tar(name, task.folder, order.folders.scratch, list_folder_files(task.folder))
+        if not task.file.base.repository:
+            return {"task": name}
+        base = f"bases/{task.digest}.tgz"
+        if not self._artifacts.has(base):
+            self._put_tar(base, prepare_base(task, order.folders.scratch), order.folders.scratch)
+        return {"task": name, "base": base}
+
+    def _pack_script(self, model: str) -> dict[str, str]:
+        """Return the script of a scripted model, which is a file, too."""
+        if not model.startswith(SCRIPTED):
+            return {}
+        path = Path(model.removeprefix(SCRIPTED))
+        content = read_regular_file(path, SOURCE)
+        if content is None:
+            raise UserError(Fault.CONFIGURATION, f"no script for this model: {str(path)!r}")
+        name = f"scripts/{hashlib.sha256(content).hexdigest()}{path.suffix}"
+        if name not in self._tasks:
+            if not self._artifacts.has(name):
+                self._artifacts.put(name, path)
+            self._tasks[name] = {}
+        return {"script": name}
+
+    def _put_tar(self, name: str, folder: Path, scratch: Path, files: list[FolderFile] | None = None) -> None:
+        create_private_folder(scratch)
+        with tempfile.TemporaryDirectory(dir=scratch, prefix=".pack-") as making:
+            packed = Path(making, "packed.tgz")
+            pack_folder(folder, packed, files)
+            self._artifacts.put(name, packed)
+
+
+class ParcelUnpacker:
+    """Unpacks orders on a node.
+
+    root: folder that the trials of a run share there: tasks and bases are fetched once
+    own: folder of the worker's trials: one that was killed may still end while its successor begins elsewhere
+    """
+
+    def __init__(self, artifacts: ArtifactStore, root: Path, own: Path) -> None:
+        self._artifacts = artifacts
+        self._root = root
+        self._own = own
+        create_private_folder(root / "bases")
+        create_private_folder(own / "scratch")
+        (own / "scratch" / "bases").symlink_to(root / "bases")
+
+    def unpack(self, values: Mapping[str, Any], sessions: Path) -> TrialOrder:
+        """Return the order with folders of this node. Blocking. Raises UserError.
+
+        sessions: folder of the logs
+        """
+        files = values["files"]
+        order = decode_order(values)
+        folder = self._fetch_folder(files["task"], self._root / "tasks" / order.digest / order.task)
+        if "base" in files:
+            self._fetch_folder(files["base"], self._root / "bases" / order.digest)
+        home = Home(data=self._own / "data", config=self._own / "config", cache=self._root / "cache")
+        folders = replace(order.folders, home=home, scratch=self._own / "scratch", sessions=sessions)
+        settings = order.settings
+        if "script" in files:
+            settings = replace(settings, model=f"{SCRIPTED}{self._fetch_file(files['script'])}")
+        return replace(order, folder=folder, folders=folders, settings=settings)
+
+    def _fetch_folder(self, name: str, ready: Path) -> Path:
+        """Return a folder with the content of an archive; another trial of this node may have made it."""
+        if ready.is_dir():
+            return ready
+        create_private_folder(ready.parent)
+        making = Path(tempfile.mkdtemp(prefix=".coming-", dir=ready.parent))
+        try:
+            packed = making / "packed.tgz"
+            self._artifacts.get(name, packed)
+            unpack_folder(packed, making / "content")
+            with suppress(OSError):  # another one was faster
+                (making / "content").rename(ready)
+        finally:
+            shutil.rmtree(making, ignore_errors=True)
+        return ready
+
+    def _fetch_file(self, name: str) -> Path:
+        ready = self._root / name
+        if not ready.exists():
+            create_private_folder(ready.parent)
+            with tempfile.TemporaryDirectory(dir=ready.parent, prefix=".coming-") as making:
+                coming = Path(making, ready.name)
+                self._artifacts.get(name, coming)
+                coming.replace(ready)
+        return ready
+
+
+def pack_folder(folder: Path, packed: Path, files: list[FolderFile] | None = None) -> None:
+    """Write a folder as an archive. Blocking. files: those of a stranger's folder, looked at one by one; None: all"""
+    with tarfile.open(packed, "w:gz", compresslevel=_LEVEL) as archive:
+        if files is None:
+            archive.add(folder, ".")
+            return
+        for each in files:
+            archive.add(folder / each.path, each.path, recursive=False)
+
+
+def unpack_folder(packed: Path, folder: Path) -> None:
+    """Write the files of an archive below a new folder: none beside it, no device, no owner. Blocking."""
+    create_private_folder(folder)
+    try:
+        with tarfile.open(packed, "r:gz") as archive:
+            archive.extractall(folder, filter="tar")
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise UserError(Fault.CONFIGURATION, f"archive {packed.name!r}: {error}") from None

@@ -1,0 +1,61 @@
+"""Where the trials of a run take place: on this machine, or on the nodes of a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cli.commands.evaluation.evaluation_options import count_jobs
+
+if TYPE_CHECKING:
+    from agent.evaluation.executors.executor import TrialExecutor
+    from cli.commands.evaluation.evaluation_setup import EvaluationSetup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceRequest:
+    """Place of trials as requested on the command line. ray: address of a cluster, None for this machine"""
+
+    jobs: int | None
+    ray: str | None
+    artifacts: str | None
+    env: Sequence[str]
+    cpus: float
+
+
+def create_executor(
+    setup: EvaluationSetup, request: PlaceRequest, run: str, on_notice: Callable[[str], None]
+) -> TrialExecutor:
+    """Return the executor of a run. Raises UserError. on_notice: receives a line for each node that gets no trial"""
+    if request.ray is None:
+        from agent.app_dirs import make_private_folder
+        from agent.evaluation.executors.local_executor import LocalExecutor
+
+        return LocalExecutor(count_jobs(request.jobs), make_private_folder(setup.home.cache))
+    from agent.evaluation.executors.ray_cluster import RayCluster
+    from agent.evaluation.executors.ray_executor import RayExecutor, RayOptions
+    from patchwright.version import VERSION
+
+    options = RayOptions(
+        run=run,
+        artifacts=request.artifacts or str(setup.store.folder / "artifacts"),
+        env=_collect_variables(request.env),
+        cpus=request.cpus,
+        jobs=request.jobs,
+        sandbox=setup.settings.access.sandbox,
+        version=VERSION,
+    )
+    return RayExecutor(RayCluster.connect(request.ray), options, on_notice)
+
+
+def _collect_variables(names: Sequence[str]) -> Mapping[str, str]:
+    """Return the named variables of this process: nothing else of its environment leaves the machine."""
+    import os
+
+    from sandbox.errors import Fault, UserError
+
+    for name in names:
+        if name not in os.environ:
+            raise UserError(Fault.USAGE, f"--env {name}: there is no such variable here")
+    return {name: os.environ[name] for name in names}

@@ -1,0 +1,75 @@
+"""A Ray cluster of two nodes on this machine, with files in a private folder, that ends with all its processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NODE = {"num_cpus": 2, "object_store_memory": 80 << 20}
+
+_ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_health_check_period_ms": "500"}
+
+
+@contextmanager
+def start_cluster(env: Mapping[str, str], nodes: int = 2) -> Iterator[Any]:
+    """Start a head without CPUs, for the driver alone, and nodes. env: of their processes, added to ours"""
+    from ray.cluster_utils import Cluster
+
+    folder = Path(tempfile.mkdtemp(prefix="r", dir="/tmp"))  # a socket's path has at most 107 bytes
+    (folder / "ray").mkdir()
+    before = dict(os.environ)
+    others = set(list_descendants())
+    os.environ.update({**_ENVIRONMENT, **env, "RAY_TMPDIR": str(folder)})
+    cluster = Cluster(
+        initialize_head=True, head_node_args={**NODE, "num_cpus": 0, "include_dashboard": False}
+    )
+    try:
+        for _ in range(nodes):
+            cluster.add_node(**NODE)
+        yield cluster
+    finally:
+        ours = set(list_descendants()) - others
+        cluster.shutdown()
+        os.environ.clear()
+        os.environ.update(before)
+        shutil.rmtree(folder, ignore_errors=True)
+    deadline = time.monotonic() + 20
+    while left := [each for each in ours if read_command(each).startswith((b"ray::", b"raylet"))]:
+        assert time.monotonic() < deadline, f"processes of Ray are left: {left}"
+        time.sleep(0.05)
+
+
+def list_trial_actors() -> list[int]:
+    """Return the processes of Ray that run trials."""
+    return [each for each in list_descendants() if read_command(each).startswith(b"ray::TrialActor")]
+
+
+def list_descendants() -> list[int]:
+    """Return all processes below this one."""
+    parents: dict[int, int] = {}
+    for each in Path("/proc").iterdir():
+        if each.name.isdecimal():
+            try:
+                fields = (each / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[0] != "Z":
+                parents[int(each.name)] = int(fields[1])
+    found = [os.getpid()]
+    for pid in found:
+        found += [each for each, parent in parents.items() if parent == pid]
+    return found[1:]
+
+
+def read_command(pid: int) -> bytes:
+    """Return the command line of a process, empty if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
