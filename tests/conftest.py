@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
+import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -187,12 +189,21 @@ def _write(path: str, content: str) -> None:
         file.write(content)
 
 
-@pytest.fixture
-def ledger(tmp_path: Path) -> Path:
-    """The demo project, freshly made: five failing tests, four bugs, three files."""
+@pytest.fixture(scope="session")
+def ledger_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo project, made once: its patches are a dozen processes of git."""
     from cli.commands.setup.demo_repository import create_demo_repository
 
-    return create_demo_repository(tmp_path / "ledger")
+    return create_demo_repository(tmp_path_factory.mktemp("template") / "ledger")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, ledger_template: Path) -> Path:
+    """The demo project, freshly copied: five failing tests, four bugs, three files."""
+    root = Path(shutil.copytree(ledger_template, tmp_path / "ledger", symlinks=True))
+    # The index names the template's files by inode and time.
+    subprocess.run(["git", "update-index", "-q", "--refresh"], cwd=root, check=True)
+    return root
 
 
 _XDG = {
