@@ -55,7 +55,6 @@ ALLOWED = {
     "cli/hosting/rest_client.py": "an address, no file",
     "cli/detached/reply_stream.py": OWN,
     "cli/protocols/mcp_server/token_file.py": WRITES,
-    "agent/strategy/pipeline/pipeline_strategy.py": OWN,
     "cli/detached/run_record.py": OWN,
     "sandbox/backends/selection.py": OWN,
     "sandbox/backends/thread_confinement.py": "handles that read nothing (O_PATH)",
