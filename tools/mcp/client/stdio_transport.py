@@ -19,6 +19,7 @@ from sandbox.process.command_line import CommandLine
 from tools.core.surroundings import Surroundings
 from tools.mcp.client.message_bounds import (
     MOST_BYTES_OF_MESSAGE,
+    USED_NOTIFICATIONS,
     BadMessage,
     MessageBounds,
     make_refusal,
@@ -116,6 +117,8 @@ class StdioReader:
         number = message.get("id")
         if "method" not in message and not self._bounds.is_awaited(number):
             return None
+        if "id" not in message and str(message["method"]) not in USED_NOTIFICATIONS:
+            return None  # before its validation, which a flood would make us pay for
         try:
             parsed: JSONRPCMessage = jsonrpc_message_adapter.validate_python(
                 {"jsonrpc": "2.0", **message}, by_name=False
