@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 
 from agent.budget.purse import Purse
 from agent.children.executor import Execution
@@ -168,7 +168,7 @@ class Child:
         if turn is None:
             return
         self._execution.stop()
-        with suppress(TimeoutError, asyncio.CancelledError):
-            await asyncio.wait_for(asyncio.shield(turn), PATIENCE)
-        if not turn.done():
-            turn.cancel()
+        try:
+            await asyncio.wait([turn], timeout=PATIENCE)
+        finally:
+            turn.cancel()  # nothing, where it is done

@@ -58,7 +58,8 @@ class LedModel:
         async with aclosing(self.inner.stream(sent)) as stream:  # type: ignore[type-var]
             while True:
                 try:
-                    delta = await asyncio.wait_for(anext(stream), end - asyncio.get_running_loop().time())
+                    async with asyncio.timeout_at(end):
+                        delta = await anext(stream)
                 except TimeoutError:
                     yield Reply(text=text, stop="length")
                     return

@@ -89,7 +89,8 @@ class SessionProcess:
         with suppress(BrokenPipeError, ConnectionResetError):
             self._process.stdin.close()
         try:
-            code = await asyncio.wait_for(self._process.wait(), patience)
+            async with asyncio.timeout(patience):
+                code = await self._process.wait()
         except TimeoutError:
             with suppress(ProcessLookupError):
                 self._process.kill()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -93,11 +92,12 @@ class LineExecution:
         self._channel.write(wire.encode_message("stop"))
 
     async def close(self) -> None:
-        if self._reading is not None and not self._lost:
-            self._channel.write(wire.encode_message("close"))
-            with suppress(TimeoutError, asyncio.CancelledError):
-                await asyncio.wait_for(asyncio.shield(self._reading), PATIENCE)
-        await self._release()
+        try:
+            if self._reading is not None and not self._lost:
+                self._channel.write(wire.encode_message("close"))
+                await asyncio.wait([self._reading], timeout=PATIENCE)
+        finally:
+            await self._release()
 
     async def _start(self) -> None:
         limited = self._order.purse.has_cost_limit
@@ -229,8 +229,7 @@ class LineExecution:
             each.cancel()
         if self._reading is not None:
             self._reading.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._reading
+            await asyncio.gather(self._reading, return_exceptions=True)
         await self._channel.close()
         if self._ending is not None and not self._ending.done():
             self._lost = self._lost or "was ended"

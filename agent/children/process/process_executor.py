@@ -100,8 +100,7 @@ class PipeChannel:
         code = await self._wait()
         await kill_commands_of(self.process.pid)
         self._watched.close()
-        with suppress(asyncio.CancelledError):
-            await self._draining
+        await asyncio.gather(self._draining, return_exceptions=True)
         self._input.close()
         told = bytes(self._errors).decode("utf-8", "replace").strip().splitlines()
         return f"{_describe_exit(code)}{f' ({told[-1][:300]})' if told else ''}"
@@ -109,7 +108,8 @@ class PipeChannel:
     async def _wait(self) -> int:
         """Wait for the end; a process that closed its output and goes on is killed."""
         try:
-            return await asyncio.wait_for(asyncio.shield(self.process.wait()), _GRACE)
+            async with asyncio.timeout(_GRACE):
+                return await self.process.wait()
         except TimeoutError:
             self._kill()
             return await self.process.wait()

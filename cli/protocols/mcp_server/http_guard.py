@@ -40,7 +40,8 @@ class HttpGuard:
             await refusal.send(receive, send)
             return
         try:
-            body = await asyncio.wait_for(_read_body(receive), BODY_SECONDS)
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _read_body(receive)
         except TimeoutError:
             await _Refusal(408, "the body did not arrive in time").send(receive, send)
             return
@@ -124,7 +125,8 @@ class _Refusal:
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": True})
         with suppress(TimeoutError):
-            await asyncio.wait_for(_drain_body(receive), DRAIN_SECONDS)
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await _drain_body(receive)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

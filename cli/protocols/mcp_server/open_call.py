@@ -10,7 +10,6 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,8 +88,7 @@ class OpenCall:
             task.cancel()
         await asyncio.wait([task], timeout=END_SECONDS)
         task.cancel()
-        with suppress(asyncio.CancelledError, Exception):  # nobody waits for its result
-            await task
+        await asyncio.gather(task, return_exceptions=True)  # nobody waits for its result
 
     async def _run(self, work: Awaitable[ToolResult]) -> ToolResult:
         try:

@@ -88,7 +88,8 @@ class TerminalWriter(Vt100_Output):
     async def wait_until_drained(self, *, patience: float) -> bool:
         """Wait at most `patience` seconds until the queue is empty; return whether it is (or the terminal is gone)."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._taken.wait(), patience)
+            async with asyncio.timeout(patience):
+                await self._taken.wait()
         return self.is_drained
 
     def drain_briefly(self) -> None:

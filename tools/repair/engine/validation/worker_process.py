@@ -8,7 +8,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +82,8 @@ class Replies:
     async def next(self, seconds: float) -> Message | None:
         """Return the next message; None when the time is over."""
         try:
-            return await asyncio.wait_for(self._queue.get(), max(0.0, seconds))
+            async with asyncio.timeout(max(0.0, seconds)):
+                return await self._queue.get()
         except TimeoutError:  # the caller's budget is spent
             return None
 
@@ -152,11 +152,16 @@ class WorkerProcess:
     async def __aexit__(self, *_: object) -> None:
         for each in self.requests.values():
             each.close()
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):  # we cancelled it
-                await self._task
-        await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
+        try:
+            if self._task is not None:
+                self._task.cancel()
+                await asyncio.wait(
+                    [self._task]
+                )  # a cancellation of the search goes on: awaiting it would hide that
+                if not self._task.cancelled():
+                    self._task.result()  # its error, if it has one
+        finally:
+            await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     @property
     def records(self) -> Path:
