@@ -133,7 +133,7 @@ _INDIRECT = re.compile(
     r"\b(?:how|what|whether|when|where|if)\s+(?:to|i|you|we|one)\b|\bthe way to\b", re.IGNORECASE
 )
 _SPARED = re.compile(
-    r"\bleave (?:the |my |all )?(?:code|files?|everything|it|them) "
+    r"\bleave (?:the |my |all )?(?:code|files?|everything|(?P<pronoun>it|them)) "
     r"(?:alone|as (?:it|they) (?:is|are)|unchanged|untouched)\b"
     r"|\bno (?:edits?|changes?|modifications?|writes?|fix(?:es)?|repairs?)\b"
     r"|\b(?:do not|don't|dont|never|without) (?:\w+ )?"
@@ -142,6 +142,8 @@ _SPARED = re.compile(
     r"|\bjust (?:looking|asking|curious)\b",
     re.IGNORECASE,
 )
+_ABOUT_TESTS = re.compile(r"\btests?\b(?:[^.!?]|\.(?=\w))*$", re.IGNORECASE)
+"""Before a pronoun: "the tests have to pass; leave them as they are" forbids nothing but changed tests."""
 LONG = 80
 """Words from which on a prompt is likely to hold a report, whose middle is no part of the request."""
 _CURIOUS = re.compile(r"\b(?:understand|know|explain|why|how)\b", re.IGNORECASE)
@@ -167,10 +169,18 @@ def classify_prompt(prompt: str) -> Wish:
     if asks_for_repair(prompt) and "?" not in text and not _CURIOUS.search(sentences[0].text):
         return "repair"  # a report of a bug has sentences of all kinds
     if asks:
-        return "question"
+        return "other" if _ends_in_work(text) else "question"
     if _names_other_work(sentences) or FOREIGN_WORK.search(text):
         return "other"
     return "other" if any(_repairs_no_code(each) for each in sentences) else "unclear"
+
+
+def _ends_in_work(text: str) -> bool:
+    """Return whether the last paragraph of a long prompt orders work and asks nothing: what is before describes it."""
+    if len(text.split()) <= LONG:
+        return False
+    last = list(_split_sentences(text.rstrip().rpartition("\n\n")[2]))
+    return _names_other_work(last) and not any(_is_question(each) for each in last)
 
 
 def orders_repair(prompt: str) -> bool:
@@ -185,7 +195,14 @@ def forbids_changes(prompt: str) -> bool:
     if len(text.split()) > LONG:  # the report of a bug: what it says of writing is not said of this work
         first, *_, last = paragraphs if len(paragraphs := text.split("\n\n")) > 1 else (text, "")
         text = f"{first}\n{last}"
-    return asks_to_change_nothing(prompt) or bool(_SPARED.search(text) or FOREIGN_NO_CHANGE.search(text))
+    return asks_to_change_nothing(prompt) or _spares_code(text) or bool(FOREIGN_NO_CHANGE.search(text))
+
+
+def _spares_code(text: str) -> bool:
+    return any(
+        match["pronoun"] is None or not _ABOUT_TESTS.search(text[: match.start()])
+        for match in _SPARED.finditer(text)
+    )
 
 
 def _split_sentences(text: str) -> Iterator[_Sentence]:

@@ -144,3 +144,24 @@ def test_what_the_person_has_chosen_decides() -> None:
 def test_plan_mode_makes_a_wish_a_question() -> None:
     assert decide_wish("make the failing tests pass", [ASKED]) == "question"
     assert decide_wish("add a dark mode", [ASKED]) == "other"
+
+
+EXERCISE = """# Instructions
+
+How many eggs are in the coop? Count the bits that are set in a number.
+{story}
+
+Write the solution into `eggs.py`, which has only a stub. The tests
+in `eggs_test.py` have to pass; leave them as they are."""
+
+
+def test_a_long_description_that_ends_in_an_order_is_work_for_a_model() -> None:
+    prompt = EXERCISE.format(story="The farmer notes which places are taken. " * 15)
+    assert not forbids_changes(prompt)
+    assert classify_prompt(prompt) == "other"
+    assert classify_prompt(prompt.replace("Write", "Why is nobody able to write")) == "question"
+
+
+def test_sparing_the_tests_forbids_no_repair() -> None:
+    assert classify_prompt("Fix cart.py. The tests are right, leave them alone.") == "repair"
+    assert classify_prompt("Fix the total, but leave it alone.") == "question"
