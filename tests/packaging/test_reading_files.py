@@ -131,7 +131,7 @@ ALLOWED = {
     "agent/evaluation/suites/projects/harbor.py": NAMED,
     "agent/evaluation/suites/programs/program_answers.py": OWN,
     "agent/evaluation/suites/programs/program_judge.py": "runs in the sandbox",
-    "agent/evaluation/mining/inject_faults.py": "a copy of our own; task folders that we wrote",
+    "agent/evaluation/mining/inject_faults.py": "task folders that we wrote",
     "agent/evaluation/mining/mine_fixes.py": OWN,
     "agent/verify/select/program_worker.py": "runs in the sandbox",
     "cli/output/session_export.py": WRITES,

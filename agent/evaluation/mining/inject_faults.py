@@ -6,6 +6,7 @@ import ast
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import islice, zip_longest
@@ -29,11 +30,19 @@ from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
-from agent.evaluation.tasks.task_file import BaseFiles, SuiteFile, TaskFile, TaskLimits
+from agent.evaluation.tasks.task_file import (
+    BaseFiles,
+    SuiteFile,
+    TaskFile,
+    TaskLimits,
+    check_inner_path,
+)
 from agent.evaluation.tasks.task_folder import TASK_FILE
 from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
 from sandbox.errors import Fault as FaultKind
 from sandbox.errors import UserError
+from sandbox.fs.regular_file import SOURCE
+from sandbox.fs.untrusted_file import read_workspace_file, read_workspace_text
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
@@ -186,8 +195,8 @@ def _draw_faults(root: Path, seed: int) -> Iterator[tuple[str, str, Fault]]:
     waiting: list[tuple[str, str, Iterator[Fault]]] = []
     for place in sorted(root.rglob("*.py")):
         path = place.relative_to(root).as_posix()
-        if _is_program(path) and not place.is_symlink() and place.stat().st_size <= LARGEST:
-            text = place.read_bytes().decode("utf-8", "replace")
+        if _is_program(path) and not place.is_symlink():
+            text = read_workspace_text(root, path, LARGEST)
             waiting.append((path, text, _draw_from_file(text, Random(f"{seed} {path}"))))
     draw.shuffle(waiting)
     while waiting:
@@ -251,8 +260,14 @@ def _run_fault(at: Workspace, path: str, original: str, fault: Fault, seconds: f
 
 
 def _read_tests(root: Path, failing: Sequence[str]) -> dict[str, bytes]:
-    paths = {each.partition("::")[0] for each in failing}
-    return {path: (root / path).read_bytes() for path in sorted(paths) if (root / path).is_file()}
+    """Return the files of tests; the ids come out of a run of the project's own tests, and may name any path."""
+    found: dict[str, bytes] = {}
+    for path in sorted({each.partition("::")[0] for each in failing}):
+        with suppress(UserError, ValueError):
+            content = read_workspace_file(root, check_inner_path(path), SOURCE)
+            if content is not None:
+                found[path] = content
+    return found
 
 
 def _draft_task(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.evaluation.mining.fix_commits import SOURCES
 from agent.evaluation.suites.source_folder import GitHistory
+from agent.evaluation.tasks.folder_files import write_contents
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
 from tools.testing.python import VENVS
@@ -141,11 +142,5 @@ def list_generated_files(repository: Path) -> dict[str, bytes]:
 
 
 def restore_files(at: Workspace, files: Mapping[str, bytes | None]) -> None:
-    """Write files of the scratch workspace; None removes one."""
-    for path, content in files.items():
-        place = at.root / path
-        if content is None:
-            place.unlink(missing_ok=True)
-        else:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+    """Write files of the scratch workspace; None removes one. No link that a test has put there is followed."""
+    write_contents(files, at.root)

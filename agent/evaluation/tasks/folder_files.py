@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -56,22 +56,52 @@ def write_files(files: list[FolderFile], target: Path) -> None:
     """Copy files below another folder. What is in their way is removed; a link there is never followed."""
     made: set[Path] = set()
     for each in files:
-        place = target / each.path
-        _make_parents(target, place.parent, made)
-        if place.is_symlink() or place.is_file():
-            place.unlink()
-        elif place.is_dir():
-            shutil.rmtree(place)
+        place = _clear_place(target, each.path, made)
         if each.kind == "link":
             place.symlink_to(os.fsdecode(each.read()))
         else:
-            descriptor = os.open(
-                place,
-                os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW,
-                0o755 if each.kind == "program" else 0o644,
-            )
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(each.read())
+            _create_file(place, each.read(), 0o755 if each.kind == "program" else 0o644)
+
+
+def write_contents(contents: Mapping[str, bytes | None], target: Path) -> None:
+    """Write files below a folder as `write_files` does; None removes one. Raises UserError for a path outside of it.
+
+    A file that is there keeps its executable bit.
+    """
+    made: set[Path] = set()
+    for path, content in contents.items():
+        if path.startswith("/") or "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
+            raise UserError(Fault.CONFIGURATION, f"{path!r} is no path inside the folder")
+        old = _read_mode(target / path)
+        place = _clear_place(target, path, made)
+        if content is not None:
+            _create_file(place, content, 0o755 if stat.S_ISREG(old) and old & 0o100 else 0o644)
+
+
+def _read_mode(place: Path) -> int:
+    try:
+        return place.lstat().st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _clear_place(target: Path, path: str, made: set[Path]) -> Path:
+    """Return the place of a file, with nothing there and no link among the folders above it."""
+    place = target / path
+    _make_parents(target, place.parent, made)
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    elif place.is_dir():
+        shutil.rmtree(place)
+    elif os.path.lexists(place):  # a pipe or a socket
+        place.unlink()
+    return place
+
+
+def _create_file(place: Path, content: bytes, mode: int) -> None:
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
 
 
 def _make_parents(target: Path, folder: Path, made: set[Path]) -> None:

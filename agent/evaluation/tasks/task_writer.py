@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from agent.evaluation.tasks.folder_files import list_folder_files, write_files
+from agent.evaluation.tasks.folder_files import list_folder_files, write_contents, write_files
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import SuiteFile, TaskFile
 from agent.evaluation.tasks.task_folder import (
@@ -80,10 +80,7 @@ def _write(folder: Path, draft: TaskDraft) -> None:
     }
     if draft.reference is not None:
         contents[REFERENCE_FILE] = draft.reference
-    for path, content in contents.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+    write_contents(contents, folder)
 
 
 def _render(values: dict[str, object]) -> str:
