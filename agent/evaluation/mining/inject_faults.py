@@ -45,6 +45,7 @@ from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file, read_workspace_text
 
 if TYPE_CHECKING:
+    from sandbox.access_settings import AccessSettings
     from tools.core.workspace import Workspace
 
 PATCH = "base.patch"
@@ -117,11 +118,13 @@ def inject_faults(
     revision: str = "HEAD",
     seed: int = 0,
     hide_tests: bool = False,
+    access: AccessSettings | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> InjectionSummary:
     """Write a task folder for each fault that tests show. Raises UserError if the project's tests do not pass.
 
     seed: another one draws other faults; hide_tests: the test files that show a fault are not in the worktree
+    access: the user's settings, for the sandbox
     """
     history = GitHistory(repository)
     commit = history.resolve(revision)
@@ -132,7 +135,7 @@ def inject_faults(
     known = _read_known(output)
     summary = InjectionSummary(kept=len(known))
     began = time.monotonic()
-    with open_scratch() as at:
+    with open_scratch(access) as at:
         history.export(commit, at.root)
         generated = {p: c for p, c in list_generated_files(repository).items() if not (at.root / p).exists()}
         restore_files(at, dict(generated))

@@ -30,6 +30,7 @@ from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, writ
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
+    from sandbox.access_settings import AccessSettings
     from tools.core.workspace import Workspace
 
 JOURNAL = ".mined.jsonl"
@@ -76,12 +77,13 @@ def mine_fixes(
     revision: str = "HEAD",
     half: str | None = None,
     show_tests: bool = False,
+    access: AccessSettings | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> MiningSummary:
     """Write a task folder for each fix of a history that its tests prove. Raises UserError.
 
     half: only commits of it; show_tests: the failing tests are in the worktree, for an engine that goes by them
-    report: called with a line for each fix that was tried
+    report: called with a line for each fix that was tried; access: the user's settings, for the sandbox
     """
     history = GitHistory(find_git_folder(repository))
     output.mkdir(parents=True, exist_ok=True)
@@ -110,7 +112,7 @@ def mine_fixes(
         summary.tried += 1
         task = make_task_name(fix.commit[:10], *fix.subject.split()[:5])[:60].strip("-._")
         try:
-            draft = _prove_fix(fix, history, repository, generated, limits.test_seconds, show_tests)
+            draft = _prove_fix(fix, history, repository, generated, limits.test_seconds, show_tests, access)
             write_task(output / task, draft)
             summary.found += 1
             outcome = "task"
@@ -136,6 +138,7 @@ def _prove_fix(
     generated: Mapping[str, bytes],
     seconds: float,
     show_tests: bool,
+    access: AccessSettings | None,
 ) -> TaskDraft:
     """Run the fix's tests before and after it. Raises NotAFix."""
     try:
@@ -145,7 +148,7 @@ def _prove_fix(
     changed = (*fix.sources, *fix.tests, *fix.data)
     before = {path: history.read_blob(parent, path) for path in changed}
     after = {path: history.read_blob(fix.commit, path) for path in changed}
-    with open_scratch() as at:
+    with open_scratch(access) as at:
         history.export(parent, at.root)
         generated = {path: content for path, content in generated.items() if not (at.root / path).exists()}
         restore_files(at, {**generated, **{path: after[path] for path in (*fix.tests, *fix.data)}})

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home
 from agent.evaluation.runs.base_repository import ENVIRONMENT, make_git_folder, prepare_base
+from agent.evaluation.tasks.confinement import require_confinement
 from agent.evaluation.tasks.folder_files import write_files
 from agent.evaluation.tasks.task_folder import Task
 from sandbox.access_settings import AccessSettings
-from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.policy.decision import Mode
@@ -100,7 +100,7 @@ class TrialPlace:
             from sandbox.view.visible_paths import resolve_visible_paths
 
             create_private_folder(self.folder / "spill")
-            self._sandbox = choose_sandbox(
+            found = choose_sandbox(
                 self.work,
                 self._access.sandbox,
                 cache=self._home.cache,
@@ -110,13 +110,12 @@ class TrialPlace:
                 hosts=self._access.network if self._access.mode is not Mode.READ_ONLY else (),
                 visible=resolve_visible_paths(self._access.visible_paths),
             )
-            if self._sandbox.name == "unconfined" and self._access.sandbox != "unconfined":
-                self._sandbox = None
-                raise UserError(
-                    Fault.DENIED,
-                    "no sandbox works here, and the commands of a task come from whoever wrote it",
-                    "If you trust the suite: --sandbox unconfined",
-                )
+            self._sandbox = require_confinement(
+                found,
+                self._access.sandbox,
+                "the commands of a task come from whoever wrote it",
+                "If you trust the suite: --sandbox unconfined",
+            )
         return self._sandbox
 
     def apply_patch(self, patch: bytes) -> None:

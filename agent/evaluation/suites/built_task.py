@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha1
 from pathlib import Path
 from typing import Literal
@@ -12,6 +12,7 @@ from typing import Literal
 from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
+from sandbox.access_settings import AccessSettings
 
 HalfName = Literal["development", "test"]
 
@@ -42,6 +43,7 @@ class BuildRequest:
     source: folder with the data set; half: only its tasks; languages: only tasks in these, () for all
     is_wanted: false for a task that is not to be made (it exists already), asked before costly work
     repositories: folder with clones, for a suite whose tasks are commits; output: the suite's folder
+    access: the user's settings, for the sandbox that programs of the data set run in
     """
 
     source: Path
@@ -49,6 +51,7 @@ class BuildRequest:
     half: HalfName | None = None
     languages: Sequence[str] = ()
     repositories: Path | None = None
+    access: AccessSettings = field(default_factory=AccessSettings)
     is_wanted: Callable[[str], bool] = lambda name: True
 
     def selects(self, key: str, language: str = "") -> bool:

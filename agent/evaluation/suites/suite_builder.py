@@ -14,6 +14,7 @@ from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import Expectation, SuiteFile
 from agent.evaluation.tasks.task_folder import TASK_FILE
 from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
+from sandbox.access_settings import AccessSettings
 from sandbox.errors import Fault, UserError
 
 
@@ -38,11 +39,13 @@ def build_suite(
     languages: Sequence[str] = (),
     repositories: Path | None = None,
     expect: Expectation = "solve",
+    access: AccessSettings | None = None,
     report: Callable[[str], None] = lambda line: None,
 ) -> BuildSummary:
     """Write the tasks of a suite below `output`, at most `limit`. Raises UserError.
 
     cache: folder for what is unpacked; expect: what is written into each task; report: called with a line for each task
+    access: the user's settings, for the sandbox
     """
     entry = SUITES.get(name)
     if entry is None:
@@ -61,6 +64,7 @@ def build_suite(
         half=half,
         languages=languages,
         repositories=repositories,
+        access=access or AccessSettings(),
         is_wanted=is_wanted,
     )
     written = 0

@@ -93,6 +93,7 @@ def build_named_suite(
     from agent.app_dirs import Home
     from agent.evaluation.suites.suite_builder import build_suite
     from cli.output.standard_streams import write_error
+    from cli.settings.layers import load_settings
     from sandbox.errors import Fault, UserError
     from sandbox.sanitize import sanitize_text
 
@@ -103,16 +104,18 @@ def build_named_suite(
             "Usage: patchwright eval build SUITE --from PATH -o DIR. Suites: patchwright eval build --list",
         )
     place = output or Path(suite)
+    home = Home.from_environment()
     summary = build_suite(
         suite,
         source,
         place,
-        cache=Home.from_environment().cache / "evaluation",
+        cache=home.cache / "evaluation",
         half=None if half is None else half.value,
         limit=limit,
         languages=languages,
         repositories=repositories,
         expect="refuse" if refuse else "solve",
+        access=load_settings(home, None, {}).session.access,
         report=lambda line: write_error(sanitize_text(line) + "\n"),
     )
     kept = f", {summary.kept} were there already" if summary.kept else ""

@@ -77,9 +77,11 @@ def mine_repository(
     show_tests: bool,
 ) -> int:
     """Mine with a line on standard error for each commit. Returns the exit code. Raises UserError."""
+    from agent.app_dirs import Home
     from agent.evaluation.mining.mine_fixes import MiningLimits, mine_fixes
     from agent.evaluation.mining.test_runs import activate_environment
     from cli.output.standard_streams import write_error
+    from cli.settings.layers import load_settings
     from sandbox.sanitize import sanitize_text
 
     active = activate_environment(repository)
@@ -94,6 +96,7 @@ def mine_repository(
         revision=revision,
         half=None if half is None else half.value,
         show_tests=show_tests,
+        access=load_settings(Home.from_environment(), None, {}).session.access,
         report=lambda line: write_error(sanitize_text(line) + "\n"),
     )
     print(sanitize_text(f"{output}: {summary.found} new tasks of {summary.tried} fixes that were tried"))

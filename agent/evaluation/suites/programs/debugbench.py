@@ -91,7 +91,7 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
     named = {
         make_task_name(each["slug"], _digest(each["buggy_code"])): (kind, each) for kind, each in records
     }
-    with open_scratch() as at:
+    with open_scratch(request.access) as at:
         for name in sorted(named, key=_digest):
             kind, record = named[name]
             if not request.selects(record["slug"], "python") or not request.is_wanted(name):

@@ -44,7 +44,7 @@ too.
 
 def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
     """Yield the tasks by language, in the data set's order."""
-    with open_scratch() as at:
+    with open_scratch(request.access) as at:
         for language, layout in LAYOUTS.items():
             path = (
                 request.source

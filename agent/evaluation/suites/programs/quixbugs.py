@@ -32,7 +32,7 @@ other inputs, too.
 
 def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
     """Yield the programs in order of name."""
-    with open_scratch() as at:
+    with open_scratch(request.access) as at:
         for name in sorted(MAKERS):
             if not request.selects(name, "python") or not request.is_wanted(name):
                 continue

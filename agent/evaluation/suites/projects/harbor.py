@@ -20,6 +20,7 @@ from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.tasks.folder_files import list_folder_files, write_files
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
+from sandbox.access_settings import AccessSettings
 from sandbox.errors import UserError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
         if not request.selects(key) or not request.is_wanted(name):
             continue
         try:
-            yield _build_task(name, _read_task(folder))
+            yield _build_task(name, _read_task(folder), request.access)
         except Obstacle as reason:
             yield MissingTask(name=name, reason=str(reason))
 
@@ -113,12 +114,12 @@ def _read_task(folder: Path) -> Harbor:
     )
 
 
-def _build_task(name: str, task: Harbor) -> BuiltTask:
+def _build_task(name: str, task: Harbor, access: AccessSettings) -> BuiltTask:
     dockerfile = task.build / "Dockerfile"
     if not dockerfile.is_file():
         raise Obstacle("it has no Dockerfile: its image has to be pulled")
     recipe = parse_dockerfile(dockerfile.read_text("utf-8"))
-    with open_scratch() as at:
+    with open_scratch(access) as at:
         _lay_base(recipe, task, at)
         base = _read_files(at.root)
         reference = _run_solution(recipe, task, at, base)
