@@ -128,7 +128,6 @@ ALLOWED = {
     "agent/evaluation/suites/projects/refactorbench.py": NAMED,
     "agent/evaluation/suites/projects/swebench.py": NAMED,
     "agent/evaluation/suites/projects/swebench_report.py": NAMED,
-    "agent/evaluation/suites/projects/harbor.py": NAMED,
     "agent/evaluation/suites/programs/program_answers.py": OWN,
     "agent/evaluation/suites/programs/program_judge.py": "runs in the sandbox",
     "agent/evaluation/mining/inject_faults.py": "task folders that we wrote",

@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from agent.evaluation.suites.built_task import BASE, BuildRequest, BuiltTask, MissingTask, make_task_name
 from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.suites.projects.dockerfile import Obstacle, Recipe, parse_dockerfile, rewrite_paths
 from agent.evaluation.suites.scratch_workspace import open_scratch
-from agent.evaluation.tasks.folder_files import list_folder_files, write_files
+from agent.evaluation.tasks.folder_files import FolderFile, list_folder_files, write_contents, write_files
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
 from sandbox.access_settings import AccessSettings
 from sandbox.errors import UserError
+from sandbox.fs.regular_file import SOURCE
+from sandbox.fs.untrusted_file import read_workspace_file
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
@@ -76,27 +78,48 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
 
 
 def _read_task(folder: Path) -> Harbor:
-    """Read either format. Raises Obstacle."""
-    if (folder / "task.toml").is_file():
-        import tomllib
-
-        values: dict[str, Any] = tomllib.loads((folder / "task.toml").read_text("utf-8"))
-        instruction = folder / "instruction.md"
-        if not instruction.is_file():
-            raise Obstacle("it has no instruction.md")
-        return Harbor(
-            folder=folder,
-            prompt=instruction.read_text("utf-8"),
-            tags=tuple(map(str, values.get("metadata", {}).get("tags", ()))),
-            seconds=float(values.get("agent", {}).get("timeout_sec", SECONDS)),
-            check_seconds=float(values.get("verifier", {}).get("timeout_sec", CHECK_SECONDS)),
-            build=folder / "environment",
-            solution=folder / "solution" / "solve.sh",
-            command=f"bash {OWN}/tests/test.sh",
-        )
+    """Read either format. Raises Obstacle, also for a file that says something else."""
     import yaml
 
-    values = yaml.safe_load((folder / "task.yaml").read_text("utf-8"))
+    try:
+        about = _read_text(folder, "task.toml")
+        return _parse_old_task(folder) if about is None else _parse_task(folder, about)
+    except (ValueError, TypeError, AttributeError, KeyError, yaml.YAMLError):
+        raise Obstacle("its task.toml or task.yaml cannot be read") from None
+
+
+def _read_text(folder: Path, name: str) -> str | None:
+    """Return a file of a task, None if there is none. Raises Obstacle for a link that leads out of its folder."""
+    try:
+        content = read_workspace_file(folder, name, SOURCE)
+    except UserError:
+        raise Obstacle(f"its {name} is no plain file") from None
+    return None if content is None else content.decode("utf-8", "replace")
+
+
+def _parse_task(folder: Path, text: str) -> Harbor:
+    import tomllib
+
+    values: dict[str, Any] = tomllib.loads(text)
+    instruction = _read_text(folder, "instruction.md")
+    if instruction is None:
+        raise Obstacle("it has no instruction.md")
+    return Harbor(
+        folder=folder,
+        prompt=instruction,
+        tags=tuple(map(str, values.get("metadata", {}).get("tags", ()))),
+        seconds=float(values.get("agent", {}).get("timeout_sec", SECONDS)),
+        check_seconds=float(values.get("verifier", {}).get("timeout_sec", CHECK_SECONDS)),
+        build=folder / "environment",
+        solution=folder / "solution" / "solve.sh",
+        command=f"bash {OWN}/tests/test.sh",
+    )
+
+
+def _parse_old_task(folder: Path) -> Harbor:
+    import yaml
+
+    values = yaml.safe_load(_read_text(folder, "task.yaml") or "")
     described = [each["description"] for each in values.get("descriptions", ()) if each.get("key") == "base"]
     prompt = values.get("instruction") or next(iter(described), "")
     if not prompt:
@@ -115,10 +138,14 @@ def _read_task(folder: Path) -> Harbor:
 
 
 def _build_task(name: str, task: Harbor, access: AccessSettings) -> BuiltTask:
-    dockerfile = task.build / "Dockerfile"
-    if not dockerfile.is_file():
+    _refuse_links(task.folder, *(each.relative_to(task.folder) for each in (task.build, task.solution)))
+    dockerfile = _read_text(task.folder, (task.build / "Dockerfile").relative_to(task.folder).as_posix())
+    if dockerfile is None:
         raise Obstacle("it has no Dockerfile: its image has to be pulled")
-    recipe = parse_dockerfile(dockerfile.read_text("utf-8"))
+    try:
+        recipe = parse_dockerfile(dockerfile)
+    except ValueError:
+        raise Obstacle("its Dockerfile cannot be read") from None
     with open_scratch(access) as at:
         _lay_base(recipe, task, at)
         base = _read_files(at.root)
@@ -156,6 +183,8 @@ def _lay_base(recipe: Recipe, task: Harbor, at: Workspace) -> None:
             continue
         for source in step.sources:
             place = task.build / source
+            _refuse_links(task.build, PurePosixPath(source))
+            _refuse_links(at.root, PurePosixPath(step.target))
             if not place.exists():
                 raise Obstacle(f"its Dockerfile copies {source!r}, which is not there")
             target = at.root / step.target
@@ -170,23 +199,28 @@ def _lay_base(recipe: Recipe, task: Harbor, at: Workspace) -> None:
                 write_files(files, target)
             else:
                 file = target / place.name if step.target_is_folder else target
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(place.read_bytes())
-    for each in list_folder_files(at.root):
-        if each.kind != "link":
-            _rewrite_file(at.root / each.path, recipe)
+                copied = FolderFile(root=place.parent, path=place.name, kind="file").read()
+                write_contents({file.relative_to(at.root).as_posix(): copied}, at.root)
+    texts = _read_files(at.root)
+    changed = {path: rewrite_paths(content, recipe) for path, content in texts.items()}
+    write_contents({path: content for path, content in changed.items() if content != texts[path]}, at.root)
+
+
+def _refuse_links(root: Path, *paths: PurePath) -> None:
+    """Raise Obstacle for a path with a link in it: a task's own files or commands may lead it anywhere."""
+    for path in paths:
+        if any((root / each).is_symlink() for each in (path, *path.parents)):
+            raise Obstacle("it copies through a link")
 
 
 def _run_solution(recipe: Recipe, task: Harbor, at: Workspace, base: Mapping[str, bytes]) -> bytes | None:
     """Return what the task's own solution changes; None if it changes nothing here, or fails."""
     if not task.solution.is_file():
         return None
-    own = at.root / OWN / "solution"
-    own.mkdir(parents=True)
-    for path, content in _rewrite_folder(task.solution.parent, "", recipe).items():
-        if task.build != task.folder or path == task.solution.name:
-            (own / path).parent.mkdir(parents=True, exist_ok=True)
-            (own / path).write_bytes(content)
+    own = _rewrite_folder(task.solution.parent, "", recipe)
+    if task.build == task.folder:
+        own = {path: content for path, content in own.items() if path == task.solution.name}
+    write_contents({f"{OWN}/solution/{path}": content for path, content in own.items()}, at.root)
     try:
         _run_command(at, f"bash {OWN}/solution/{task.solution.name}", "its solution fails here")
     except Obstacle:
@@ -217,15 +251,8 @@ def _read_files(root: Path) -> dict[str, bytes]:
 
 
 def _rewrite_folder(folder: Path, target: str, recipe: Recipe) -> dict[str, bytes]:
-    if not folder.is_dir():
+    if not folder.is_dir() or folder.is_symlink():
         return {}
     head = f"{target}/" if target else ""
     files = [each for each in list_folder_files(folder) if each.kind != "link"]
     return {f"{head}{each.path}": rewrite_paths(each.read(), recipe) for each in files}
-
-
-def _rewrite_file(path: Path, recipe: Recipe) -> None:
-    content = path.read_bytes()
-    changed = rewrite_paths(content, recipe)
-    if changed != content:
-        path.write_bytes(changed)
