@@ -32,6 +32,7 @@ from agent.team.answers_file import PreparedAnswers
 from agent.team.attach import attach_person, attach_team
 from agent.turn.runtime import Runtime
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import UnsafeFileError
 
 OnSpend = Callable[[UsageRecord], None]
 
@@ -122,6 +123,8 @@ async def run_trial(order: TrialOrder, on_spend: OnSpend = lambda usage: None) -
     except UserError as error:
         failure = _BY_EXIT.get(BY_FAULT.get(error.fault, Exit.INTERNAL), "configuration")
         result = _describe(order, failure if failure in INVALID else "configuration", error.message)
+    except OSError as error:  # before the agent, or beside its session: a full disk, say
+        result = _describe(order, "storage", str(error))
     return replace(result, seconds=round(time.monotonic() - started, 3))
 
 
@@ -133,8 +136,8 @@ async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend) -> Tri
         work = await _run_agent(task, order, place, on_spend)
         try:
             patch = await asyncio.to_thread(place.build_patch)
-        except UserError as error:  # files that cannot be read, say: the agent made them
-            work.ends[-1] = replace(work.last, summary=f"its change cannot be read: {error.message}")
+        except (UserError, OSError) as error:  # files that cannot be read, say: the agent made them
+            work.ends[-1] = replace(work.last, summary=f"its change cannot be read: {error}")
             patch = b""
         return await _judge(task, order, place, work, patch)
     finally:
@@ -249,7 +252,7 @@ async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, 
         return replace(result, detail=problem)
     found = CheckOutcome(ended="passed", score=1.0)
     if task.file.check.strip():
-        found = await place.check(answer=end.summary, outcome=end.outcome)
+        found = await _check_work(place, end)
     return replace(
         result,
         solved=found.passed,
@@ -257,6 +260,14 @@ async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, 
         failure="" if found.passed else _name_failure(found, result, patch),
         detail="" if found.passed else found.detail or result.detail,
     )
+
+
+async def _check_work(place: TrialPlace, end: End) -> CheckOutcome:
+    """Run the checker. Files of the agent on which it cannot run fail the trial, whose cost is known by now."""
+    try:
+        return await place.check(answer=end.summary, outcome=end.outcome)
+    except (OSError, UnsafeFileError) as error:
+        return CheckOutcome(ended="failed", score=0.0, detail=f"the checker cannot run: {error}")
 
 
 def _find_cost(usage: UsageRecord) -> float | None:

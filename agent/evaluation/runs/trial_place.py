@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agent.app_dirs import Home
 from agent.evaluation.runs.base_repository import ENVIRONMENT, make_git_folder, prepare_base
 from agent.evaluation.tasks.confinement import require_confinement
-from agent.evaluation.tasks.folder_files import write_files
+from agent.evaluation.tasks.folder_files import clear_place, write_files
 from agent.evaluation.tasks.task_folder import Task
 from sandbox.access_settings import AccessSettings
 from sandbox.fs.private_files import create_private_folder, write_private_file
@@ -137,7 +137,7 @@ class TrialPlace:
         file = self.task.file
         await asyncio.to_thread(write_files, self.task.list_checker_files(), self.work)
         if file.score_file:
-            (self.work / file.score_file).unlink(missing_ok=True)
+            await asyncio.to_thread(clear_place, self.work, file.score_file)
         answers = self.folder / "answer.txt"
         write_private_file(answers, answer.encode("utf-8", "replace"))
         env = {"PATCHWRIGHT_ANSWER": str(answers), "PATCHWRIGHT_OUTCOME": outcome}

@@ -56,7 +56,7 @@ def write_files(files: list[FolderFile], target: Path) -> None:
     """Copy files below another folder. What is in their way is removed; a link there is never followed."""
     made: set[Path] = set()
     for each in files:
-        place = _clear_place(target, each.path, made)
+        place = _prepare_place(target, each.path, made)
         if each.kind == "link":
             place.symlink_to(os.fsdecode(each.read()))
         else:
@@ -73,7 +73,7 @@ def write_contents(contents: Mapping[str, bytes | None], target: Path) -> None:
         if path.startswith("/") or "\0" in path or not {"", ".", ".."}.isdisjoint(path.split("/")):
             raise UserError(Fault.CONFIGURATION, f"{path!r} is no path inside the folder")
         old = _read_mode(target / path)
-        place = _clear_place(target, path, made)
+        place = _prepare_place(target, path, made)
         if content is not None:
             _create_file(place, content, 0o755 if stat.S_ISREG(old) and old & 0o100 else 0o644)
 
@@ -85,16 +85,11 @@ def _read_mode(place: Path) -> int:
         return 0
 
 
-def _clear_place(target: Path, path: str, made: set[Path]) -> Path:
+def _prepare_place(target: Path, path: str, made: set[Path]) -> Path:
     """Return the place of a file, with nothing there and no link among the folders above it."""
     place = target / path
     _make_parents(target, place.parent, made)
-    if place.is_symlink() or place.is_file():
-        place.unlink()
-    elif place.is_dir():
-        shutil.rmtree(place)
-    elif os.path.lexists(place):  # a pipe or a socket
-        place.unlink()
+    _remove_entry(place)
     return place
 
 
@@ -102,6 +97,24 @@ def _create_file(place: Path, content: bytes, mode: int) -> None:
     descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
+
+
+def clear_place(target: Path, path: str) -> None:
+    """Remove the entry at a relative path below a folder, of any kind. A link on the way is removed, not followed."""
+    place = target
+    for part in Path(path).parts:
+        if place.is_symlink() or not place.is_dir():
+            break
+        place /= part
+    if place != target:
+        _remove_entry(place)
+
+
+def _remove_entry(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _make_parents(target: Path, folder: Path, made: set[Path]) -> None:

@@ -200,6 +200,32 @@ def test_a_folder_in_the_place_of_a_checkers_file_is_removed(tmp_path: Path) -> 
     assert (result.solved, result.detail) == (True, "")
 
 
+def test_what_an_agent_leaves_under_the_score_files_name_costs_nobody_a_file(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "keys").write_text("mine")
+    task = make_task(tmp_path / "a/add", score_file="out/keys")
+    assert run(task, tmp_path, {"calls": [EDIT]}, shell(f"ln -s {outside} out"), {"text": "Done."}).solved
+    assert (outside / "keys").read_text() == "mine"
+    task = make_task(tmp_path / "b/add", score_file="score.json")
+    assert run(task, tmp_path, {"calls": [EDIT]}, shell("mkdir -p score.json/x"), {"text": "Done."}).solved
+
+
+def test_errors_of_files_end_in_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = make_task(tmp_path / "suite/add")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no room")
+
+    with monkeypatch.context() as patching:
+        patching.setattr("agent.evaluation.runs.trial_place.shutil.copytree", fail)
+        before = run(task, tmp_path, {"text": "Done."})
+    monkeypatch.setattr("agent.evaluation.runs.trial_place.write_files", fail)
+    after = run(task, tmp_path, {"calls": [EDIT], "usage": {"input": 1, "cost": 0.5}}, {"text": "Done."})
+    assert (before.failure, before.detail) == ("storage", "no room")
+    assert (after.failure, after.cost, after.detail) == ("wrong", 0.5, "the checker cannot run: no room")
+
+
 def test_commands_of_a_task_do_not_run_unconfined_unless_the_user_wants_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
