@@ -1,8 +1,7 @@
 """Strategies on simulated authors: `python -m benchmarks.search WORLD`.
 
 sample: adaptive sampling on CodeT's pool. The programs run once, in the sandbox; results are kept below --work.
-repairs: tree and evolve against best-of-N on programs with two or three faults (they run unconfined, as in
-benchmarks.repair).
+repairs: tree and evolve against best-of-N on programs with two or three faults, which run in the sandbox.
 pipeline: tokens on real issues, against recorded runs (--issues, --recorded-runs).
 """
 

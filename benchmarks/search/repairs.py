@@ -12,14 +12,20 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
 from random import Random
 from statistics import mean
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from agent.evaluation.suites.built_task import compute_half, make_task_name
+from agent.evaluation.suites.programs import debugbench
+from agent.evaluation.suites.programs.program_answers import agree_all, compute_answers
+from agent.evaluation.suites.programs.varied_inputs import vary_arguments
+from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
@@ -29,13 +35,14 @@ from agent.strategy.search.progress import has_progress, measure_progress
 from agent.strategy.search.search_tree import SearchTree
 from agent.strategy.search.search_work import _RAN, AT_ONCE
 from agent.strategy.search.tree_strategy import make_round
-from benchmarks.repair import debugbench
-from benchmarks.repair.cases import alike, answers
 from benchmarks.verification.pools import find_repository, read_blob
 from tools.repair.engine.candidates.candidate_generation import generate_candidates
 from tools.repair.localize.statement_ranking import Suspect
 from tools.repair.templates.support.source_tree import Source
 from tools.repair.templates.support.template_site import Hints
+
+if TYPE_CHECKING:
+    from tools.core.workspace import Workspace
 
 Moves = frozenset[tuple[str, int]]
 """Changes made so far: ("right" or "wrong", place in the list of these)."""
@@ -49,8 +56,9 @@ MOST_WRONG = 12
 
 @dataclass(slots=True, kw_only=True)
 class World:
-    """One program: its hunks from the faulty to the right text, wrong changes, and tests."""
+    """One program: its hunks from the faulty to the right text, wrong changes, and tests. at: that it runs in"""
 
+    at: Workspace
     name: str
     entry: str
     faulty: Sequence[str]
@@ -74,10 +82,10 @@ class World:
         """Return whether each test passes after some moves, with its message; all fail where moves conflict."""
         if moves not in self._known:
             text = self.build_text(moves)
-            found = answers(text, self.entry, self.inputs, SECONDS) if text is not None else []
+            found = _run_program(self.at, text, self.entry, self.inputs) if text is not None else []
             found = found or [{"error": "conflict"}] * len(self.expected)
             self._known[moves] = [
-                (alike([{"value": want}], [got]), repr(got)[:200])
+                (agree_all([{"value": want}], [got]), repr(got)[:200])
                 for want, got in zip(self.expected, found, strict=True)
             ]
         return self._known[moves]
@@ -105,21 +113,27 @@ class World:
         return {"outcome": "failed" if failures else "passed", "passed": passed, "failures": failures}
 
 
-def read_worlds(mirrors: Path, number: int, seed: int) -> Iterator[World]:
+def _run_program(at: Workspace, text: str, entry: str, inputs: Sequence[Any]) -> list[Any]:
+    """Return a program's answers, from a thread: the sandbox has an event loop of its own."""
+    with ThreadPoolExecutor(1) as pool:
+        return list(pool.submit(compute_answers, at, text, entry, inputs, SECONDS).result())
+
+
+def read_worlds(at: Workspace, mirrors: Path, number: int, seed: int) -> Iterator[World]:
     """Yield programs of the development half with two or three faults that tests tell from the right one."""
     repository = find_repository(mirrors, "thunlp/DebugBench")
     records = [
         each
         for kind in ("double", "triple")
         for each in json.loads(read_blob(repository, f"benchmark/python3_{kind}.json"))
-        if debugbench.half_of(each["slug"]) == "development"
+        if compute_half(each["slug"]) == "development"
     ]
     Random(seed).shuffle(records)
-    yield from islice(filter(None, map(_build_world, records)), number)
+    yield from islice(filter(None, (_build_world(at, each) for each in records)), number)
 
 
-def _build_world(record: Mapping[str, Any]) -> World | None:
-    program = debugbench._program("multiple", record)
+def _build_world(at: Workspace, record: Mapping[str, Any]) -> World | None:
+    program = debugbench._read_program("multiple", record)
     if program is None:
         return None
     faulty, right = program.buggy.splitlines(keepends=True), program.right.splitlines(keepends=True)
@@ -127,15 +141,17 @@ def _build_world(record: Mapping[str, Any]) -> World | None:
     hunks = [(a, b, tuple(right[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"]
     if len(hunks) not in (2, 3):
         return None
-    draw = Random(program.name)
-    made = [debugbench.varied(draw, program.inputs) for _ in range(30)]
+    name = make_task_name(record["slug"], debugbench._digest(record["buggy_code"]))
+    draw = Random(name)
+    made = [vary_arguments(draw, program.inputs) for _ in range(30)]
     inputs = list({json.dumps(each): each for each in [*program.inputs, *made]}.values())
-    said = answers(program.right, program.entry, inputs, SECONDS)
+    said = _run_program(at, program.right, program.entry, inputs)
     useful = [(one, each["value"]) for one, each in zip(inputs, said, strict=True) if "value" in each][:12]
     if len(useful) < 8:
         return None
     world = World(
-        name=program.name,
+        at=at,
+        name=name,
         entry=program.entry,
         faulty=faulty,
         hunks=hunks,
@@ -304,20 +320,23 @@ async def report_repairs(mirrors: Path, programs: int, attempts: int, skill: flo
     """Print the share of programs that each strategy solves with the same number of attempts."""
     solvers = {"best of N": solve_by_sampling, "tree": solve_by_tree, "evolve": solve_by_evolution}
     rows: list[tuple[bool, dict[str, float]]] = []
-    for number, world in enumerate(read_worlds(mirrors, programs, 0), 1):
-        found = {}
-        for name, solve in solvers.items():
-            draws = [Random(f"{world.name} {seed}") for seed in range(seeds)]
-            found[name] = mean([await solve(SimulatedWork(world, attempts, skill, each)) for each in draws])
-        rows.append((world.shows_progress, found))
-        told = "  ".join(f"{name} {value:.0%}" for name, value in found.items())
-        print(
-            f"{number:3} {world.name:50} {'visible' if world.shows_progress else 'hidden':8} {told}",
-            flush=True,
-        )
-        for visible in (True, False):
-            of = [each for shows, each in rows if shows is visible]
-            if of:
-                shares = "  ".join(f"{name} {mean(each[name] for each in of):.1%}" for name in solvers)
-                print(f"    {len(of)} programs, progress {'visible' if visible else 'hidden'}: {shares}")
+    with open_scratch() as at:
+        for number, world in enumerate(read_worlds(at, mirrors, programs, 0), 1):
+            found = {}
+            for name, solve in solvers.items():
+                draws = [Random(f"{world.name} {seed}") for seed in range(seeds)]
+                found[name] = mean(
+                    [await solve(SimulatedWork(world, attempts, skill, each)) for each in draws]
+                )
+            rows.append((world.shows_progress, found))
+            told = "  ".join(f"{name} {value:.0%}" for name, value in found.items())
+            print(
+                f"{number:3} {world.name:50} {'visible' if world.shows_progress else 'hidden':8} {told}",
+                flush=True,
+            )
+            for visible in (True, False):
+                of = [each for shows, each in rows if shows is visible]
+                if of:
+                    shares = "  ".join(f"{name} {mean(each[name] for each in of):.1%}" for name in solvers)
+                    print(f"    {len(of)} programs, progress {'visible' if visible else 'hidden'}: {shares}")
     print(f"{attempts} attempts each, skill {skill}, {seeds} seeds")
