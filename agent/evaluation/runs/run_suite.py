@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from math import ceil, inf
 
 from agent.evaluation.executors.executor import TrialExecutor, WorkerLost
 from agent.evaluation.runs.result_store import ResultStore
@@ -77,8 +78,8 @@ class SuiteRun:
         self._version = version
         self._max_cost = max_cost
         self._on_progress = on_progress
-        self._highest_cost = 0.0
-        self._reserved = 0.0
+        self._highest_cost: float | None = None
+        self._shares: dict[str, float] = {}  # dollars that each running trial may still spend, by its key
         self.invalid: list[TrialResult] = []
         """Results that say nothing about the agent: not kept, and run again the next time."""
         self.progress = Progress(total=len(plan.trials))
@@ -109,13 +110,16 @@ class SuiteRun:
             else:
                 self.progress.earlier += 1
                 self.progress.solved += result.solved
+                self._note_cost(result)
         self.progress.cost = self._store.read_spending(self._plan.record).cost
         self.progress.started = time.monotonic()
         running: set[asyncio.Task[None]] = set()
         try:
             while waiting or running:
-                while waiting and len(running) < self._executor.slots and self._may_start():
-                    running.add(asyncio.create_task(self._run_trial(waiting.popleft())))
+                while waiting and (share := self._find_share(len(waiting), len(running))):
+                    following = waiting.popleft()
+                    self._shares[following.key] = share
+                    running.add(asyncio.create_task(self._run_trial(following, share)))
                 self._report(len(running))
                 if not running:
                     self.progress.stopped = f"${self.progress.cost:.2f} of ${self._max_cost:g} are spent"
@@ -134,23 +138,42 @@ class SuiteRun:
         self.progress.running = running
         self._on_progress(self.progress)
 
-    def _may_start(self) -> bool:
-        """Whether the budget pays for one more trial as expensive as the most expensive one so far."""
-        if self._max_cost is None:
-            return True
-        return self.progress.cost + self._reserved + self._highest_cost < self._max_cost
+    def _find_share(self, waiting: int, running: int) -> float:
+        """Return the dollars that one more trial may spend, 0 if none may begin now.
 
-    async def _run_trial(self, planned: PlannedTrial) -> None:
-        result = await self._try_trial(planned)
-        if result.cost is not None:
-            self._highest_cost = max(self._highest_cost, result.cost)
+        All that run at once share what is left, so that they cannot pass it together; none begins with less than the
+        most expensive trial so far has cost. Until one has ended, no second one begins: its share would be a guess.
+        """
+        free = self._executor.slots - running
+        if free <= 0:
+            return 0.0
+        if self._max_cost is None:
+            return inf
+        left = self._max_cost - self.progress.cost - sum(self._shares.values())
+        highest = self._highest_cost
+        if highest is None:
+            return 0.0 if running else max(left, 0.0)
+        if left <= highest:
+            return 0.0
+        paid = ceil(left / highest) - 1 if highest else waiting
+        return left / max(1, min(free, waiting, paid))
+
+    def _note_cost(self, result: TrialResult) -> None:
+        self._highest_cost = max(self._highest_cost or 0.0, result.cost or 0.0)
+
+    async def _run_trial(self, planned: PlannedTrial, share: float) -> None:
+        try:
+            result = await self._try_trial(planned, share)
+        finally:
+            del self._shares[planned.key]
+        self._note_cost(result)
         self.progress.done += 1
         self.progress.solved += result.solved
         if not result.is_valid:
             self.progress.invalid += 1
             self.invalid.append(result)
 
-    async def _try_trial(self, planned: PlannedTrial) -> TrialResult:
+    async def _try_trial(self, planned: PlannedTrial, share: float) -> TrialResult:
         """Start a trial until a result comes; spending of starts that brought none is counted all the same."""
         total = UsageRecord()
         started = time.monotonic()
@@ -160,20 +183,15 @@ class SuiteRun:
             if deaths == ATTEMPTS:
                 break
             attempt = f"{planned.key[:16]}.{os.getpid()}.{number}"
-            share = self._highest_cost
-            self._reserved += share
-            left = None if self._max_cost is None else max(0.0, self._max_cost - self.progress.cost)
-            order = planned.build_order(self._folders, self._version, left)
+            order = planned.build_order(self._folders, self._version, self._renew_share(planned.key, share))
             try:
-                result = await self._executor.run(order, partial(self._spend, attempt, total))
+                result = await self._executor.run(order, partial(self._spend, planned.key, attempt, total))
             except WorkerLost as lost:
                 told = str(lost)
                 deaths += lost.blames_trial
                 self.progress.lost_workers += 1
                 self._report(self.progress.running)
                 continue
-            finally:
-                self._reserved -= share
             return self._keep(attempt, result)
         result = describe_lost_trial(
             planned.build_order(self._folders, self._version, None),
@@ -184,6 +202,14 @@ class SuiteRun:
         )
         return self._keep(attempt, result)
 
+    def _renew_share(self, key: str, share: float) -> float | None:
+        """Return what a start of a trial may spend: as much as the first one, as far as the budget has it."""
+        if self._max_cost is None:
+            return None
+        others = sum(self._shares.values()) - self._shares[key]
+        self._shares[key] = max(0.0, min(share, self._max_cost - self.progress.cost - others))
+        return self._shares[key]
+
     def _keep(self, attempt: str, result: TrialResult) -> TrialResult:
         """Keep a result unless one was there first: then that one counts, and what this one cost is lost."""
         if not result.is_valid:
@@ -193,8 +219,9 @@ class SuiteRun:
         self._store.append_journal(self._plan.record, {"what": "kept", "attempt": attempt})
         return result
 
-    def _spend(self, attempt: str, total: UsageRecord, usage: UsageRecord) -> None:
+    def _spend(self, key: str, attempt: str, total: UsageRecord, usage: UsageRecord) -> None:
         total.add(usage)
+        self._shares[key] = max(0.0, self._shares[key] - (usage.cost or 0.0))
         self.progress.cost += usage.cost or 0.0
         self.progress.tokens += usage.input + usage.output
         tokens = usage.input + usage.output

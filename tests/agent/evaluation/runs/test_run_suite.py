@@ -219,6 +219,19 @@ def test_the_budget_holds_over_interruptions(tmp_path: Path) -> None:
     assert run_plan(plan, store, executor, tmp_path).done == 19
 
 
+def test_trials_that_run_at_once_share_the_budget(tmp_path: Path) -> None:
+    tasks = [make_task(tmp_path / f"suite/{name}", description=name) for name in "abcdef"]
+    plan = plan_run(tasks, make_variants(tmp_path))
+    executor = FakeExecutor(slots=8, cost=0.25)
+    progress = run_plan(plan, ResultStore(tmp_path / "store"), executor, tmp_path, max_cost=1.0)
+    assert (progress.done, progress.cost) == (3, 0.75)
+    assert [each.max_cost for each in executor.orders] == [1.0, 0.375, 0.375]
+    cheap = FakeExecutor(slots=8, cost=0.01)
+    progress = run_plan(plan, ResultStore(tmp_path / "other"), cheap, tmp_path, max_cost=1.0)
+    assert (progress.done, cheap.most) == (24, 8)
+    assert all((each.max_cost or 0.0) >= 0.01 for each in cheap.orders)
+
+
 def test_a_worker_that_does_not_start_is_lost_and_leaves_no_process(tmp_path: Path) -> None:
     plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
     store = ResultStore(tmp_path / "store")
