@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
+from agent.budget.limits import build_limits
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
 from agent.evaluation.runs.trial_result import INVALID, FailureClass, TrialResult
@@ -161,7 +162,7 @@ async def _run_agent(task: Task, order: TrialOrder, place: TrialPlace, on_spend:
         runtime.session.subscribe(tally.handle_event)
         _attach_parts(runtime, task, order)
         started = time.monotonic()
-        ends = await _run_turns(runtime, task, settings.limits.max_time)
+        ends = await _run_turns(runtime, task, settings.limits)
         usage = UsageRecord()
         for end in ends:
             usage.add(end.usage)
@@ -200,23 +201,39 @@ def _attach_parts(runtime: Runtime, task: Task, order: TrialOrder) -> None:
         add_reviewer(runtime)
 
 
-async def _run_turns(runtime: Runtime, task: Task, seconds: float) -> list[End]:
-    """Run the prompt, then the follow-ups while the turns end by themselves; all within the task's time."""
+async def _run_turns(runtime: Runtime, task: Task, limits: LimitSettings) -> list[End]:
+    """Run the prompt, then the follow-ups while the turns end by themselves; all within the task's limits."""
     ends: list[End] = []
-    deadline = time.monotonic() + seconds
-    stopped = False
+    deadline = time.monotonic() + limits.max_time
     for prompt in (task.prompt, *task.file.user.follow_ups):
-        left = deadline - time.monotonic()
-        if ends and (_BY_EXIT.get(ends[-1].exit_code, "wrong") not in HONEST or stopped or left <= 0):
+        if ends and _BY_EXIT.get(ends[-1].exit_code, "wrong") not in HONEST:
             break
+        seconds = deadline - time.monotonic()
+        left = _subtract_spending(limits, ends, seconds)
+        if left is None:
+            ends[-1] = replace(ends[-1], exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
+            break
+        runtime.purse.limits = build_limits(left)
         work = choose_work(runtime, runtime.settings.strategy, prompt)
-        timer = asyncio.get_running_loop().call_later(left, runtime.stop)
+        timer = asyncio.get_running_loop().call_later(seconds, runtime.stop)
         ends.append(await runtime.run_turn(prompt, work))
         timer.cancel()
-        stopped = time.monotonic() >= deadline
-    if stopped and ends[-1].exit_code == Exit.INTERRUPTED:
+    if time.monotonic() >= deadline and ends[-1].exit_code == Exit.INTERRUPTED:
         ends[-1] = replace(ends[-1], exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
     return ends
+
+
+def _subtract_spending(limits: LimitSettings, ends: Sequence[End], seconds: float) -> LimitSettings | None:
+    """Return what earlier turns left of the limits, None if one of them is used up."""
+    usage = UsageRecord()
+    for end in ends:
+        usage.add(end.usage)
+    steps = limits.max_steps - sum(each.steps for each in ends)
+    cost = None if limits.max_cost is None else limits.max_cost - (usage.cost or 0.0)
+    tokens = None if limits.max_tokens is None else limits.max_tokens - usage.input - usage.output
+    if ends and any(each is not None and each <= 0 for each in (steps, seconds, cost, tokens)):
+        return None
+    return LimitSettings(max_steps=steps, max_time=max(seconds, 0.0), max_cost=cost, max_tokens=tokens)
 
 
 async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, patch: bytes) -> TrialResult:

@@ -185,6 +185,19 @@ def test_a_scripted_user_answers_and_changes_their_mind(tmp_path: Path) -> None:
     assert result.tool_calls == 3
 
 
+def test_follow_ups_have_what_earlier_turns_left_of_the_limits(tmp_path: Path) -> None:
+    priced = {"usage": {"input": 10, "output": 1, "cost": 0.25}}
+    many = {"user": {"follow_ups": ["Again."] * 4}}
+    turns = [{"text": "Done.", **priced}] * 5
+    for name, limits, cost in (
+        ("a", {"cost": 0.5}, 0.5),
+        ("b", {"steps": 3}, 0.75),
+        ("c", {"tokens": 11}, 0.25),
+    ):
+        result = run(make_task(tmp_path / name / "add", limits=limits, **many), tmp_path, *turns)
+        assert (result.cost, result.outcome, result.failure) == (cost, "limit", "limit")
+
+
 def test_a_checker_cannot_be_fooled_by_files_that_the_agent_left(tmp_path: Path) -> None:
     task = make_task(tmp_path / "suite/add", check="python3 check.py || exit 1", score_file="score.json")
     plant = shell("echo 'raise SystemExit(0)' >check.py; echo '{\"score\": 1}' >score.json; echo 'score: 1'")
