@@ -30,9 +30,8 @@ _PASSWORD = re.compile(r"://[^\s/:@]*:([^\s/@{}$<>]{8,})@")
 
 def register_secrets(variables: Mapping[str, str]) -> None:
     """Redact the secret ones of these variables, too, for the life of this process: keys of the user's settings."""
-    _Cache.registered = _Cache.registered | {
-        name: value for name, value in variables.items() if _is_secret(name, value)
-    }
+    # pairs: two servers have a header of one name, and neither replaces the user's variable of that name
+    _Cache.registered |= dict.fromkeys(pair for pair in variables.items() if _is_secret(*pair))
     _Cache.environment = {}
 
 
@@ -82,7 +81,7 @@ class _Cache:
     """The last environment seen and its secrets: they are requested with every word that streams."""
 
     environment: ClassVar[Mapping[Any, Any]] = {}
-    registered: ClassVar[dict[str, str]] = {}
+    registered: ClassVar[dict[tuple[str, str], None]] = {}
     known: ClassVar[_KnownValues] = _KnownValues()
 
 
@@ -90,9 +89,9 @@ def _get_known_values() -> _KnownValues:
     # the bytes: a hundredth of the time of decoding them all
     now = dict(getattr(os.environ, "_data", os.environ))
     if now != _Cache.environment:
-        variables = {name: value for name, value in os.environ.items() if _is_secret(name, value)}
+        variables = dict.fromkeys(pair for pair in os.environ.items() if _is_secret(*pair))
         _Cache.environment = now
-        _Cache.known = _encode_values(tuple((variables | _Cache.registered).items()))
+        _Cache.known = _encode_values(tuple(variables | _Cache.registered))
     return _Cache.known
 
 

@@ -146,3 +146,11 @@ def test_a_token_longer_than_any_files_name_is_known() -> None:
     assert len(value) > 255
     register_secrets({"MCP_ACCESS_TOKEN_1": value})
     assert redact(f"Bearer {value}!") == f"Bearer {MARKER}!"
+
+
+def test_a_secret_of_the_same_name_replaces_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine, first, second = draw_key(81), draw_key(82), draw_key(83)
+    monkeypatch.setenv("SHOP_API_KEY", mine)
+    register_secrets({"Authorization TOKEN": first, "SHOP_API_KEY": "dummy-dummy-dummy"})
+    register_secrets({"Authorization TOKEN": second})
+    assert redact(f"{mine} {first} {second}") == f"{MARKER} {MARKER} {MARKER}"
