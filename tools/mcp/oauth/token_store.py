@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.errors import translate_write_errors
+from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.fs.private_files import create_private_folder, open_private
 from tools.mcp.oauth.keyring_entry import delete_entry, read_entry, write_entry
 from tools.mcp.oauth.sign_in import SignIn, format_record, parse_record, redact_tokens
@@ -22,11 +23,15 @@ LOCK_SECONDS = 60.0
 
 _POLL_SECONDS = 0.02
 
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+"""Names that settings allow: others could lead to files elsewhere."""
+
 
 class TokenStore:
     """Sign-ins below one folder of Patchwright's own, which commands in the sandbox cannot see.
 
-    A file is replaced as a whole, so that a kill leaves the old one or the new one.
+    A file is replaced as a whole, so that a kill leaves the old one or the new one. All methods raise UserError for a
+    name that no server can have.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -37,8 +42,9 @@ class TokenStore:
 
         url: "" for any, where nothing is sent to it
         """
+        path = self._find(name, "json")
         try:
-            content = (self.folder / f"{name}.json").read_bytes()
+            content = path.read_bytes()
         except OSError:
             content = b""
         kept = [parse_record(each, name) for each in (content, read_entry(name)) if each]
@@ -48,39 +54,47 @@ class TokenStore:
     def save(self, sign_in: SignIn) -> SignIn:
         """Store a sign-in in place of the server's older one; return it. Raises UserError."""
         saved = redact_tokens(replace(sign_in, saved_at=time.time()))
-        text = format_record(saved)
+        text, path = format_record(saved), self._find(saved.name, "json")
         if write_entry(saved.name, text):
-            (self.folder / f"{saved.name}.json").unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             return saved
         with translate_write_errors(str(self.folder)):
             create_private_folder(self.folder)
-            draft = self.folder / f"{saved.name}.new"
+            draft = self._find(saved.name, "new")
             draft.unlink(missing_ok=True)  # of a process that was killed
             with open(draft, "xb", opener=open_private) as file:
                 file.write(text.encode())
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(draft, self.folder / f"{saved.name}.json")
+            os.replace(draft, path)
         return saved
 
     def delete(self, name: str) -> None:
         """Remove the sign-in of a server from all places. Raises UserError."""
+        paths = [self._find(name, ending) for ending in ("json", "new")]
         delete_entry(name)
         with translate_write_errors(str(self.folder)):
-            for ending in ("json", "new"):
-                (self.folder / f"{name}.{ending}").unlink(missing_ok=True)
+            for each in paths:
+                each.unlink(missing_ok=True)
 
     @asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[None]:
         """Keep other processes from changing one server's sign-in. Raises SignInError, UserError."""
+        path = self._find(name, "lock")
         with translate_write_errors(str(self.folder)):
             create_private_folder(self.folder)
-            held = os.open(self.folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             await _wait_for_lock(held)
             yield
         finally:
             os.close(held)
+
+    def _find(self, name: str, ending: str) -> Path:
+        """Return the file of a server. Raises UserError for a name that no server can have."""
+        if not _NAME.fullmatch(name):
+            raise UserError(Fault.USAGE, f"{name!r} is not the name of an MCP server")
+        return self.folder / f"{name}.{ending}"
 
 
 async def _wait_for_lock(held: int) -> None:

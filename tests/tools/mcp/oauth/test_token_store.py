@@ -6,8 +6,9 @@ import asyncio
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import keyring
@@ -17,6 +18,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 from keyring.backends.null import Keyring as DeafKeyring
 from keyring.errors import KeyringLocked
 
+from sandbox.errors import UserError
 from tests.support.cli import CHECKOUT, environment
 from tools.mcp.oauth import token_store
 from tools.mcp.oauth.sign_in import SignIn, format_record
@@ -183,3 +185,26 @@ def test_one_process_at_a_time_changes_a_sign_in(tmp_path: Path, monkeypatch: py
                     pass
 
     asyncio.run(story())
+
+
+def test_a_name_leads_to_no_file_elsewhere(tmp_path: Path) -> None:
+    store = TokenStore(tmp_path / "mcp")
+    victim = tmp_path / "victim.json"
+    victim.write_text("{}")
+
+    async def lock(name: str) -> None:
+        async with store.lock(name):
+            pass
+
+    for name in (str(victim.with_suffix("")), "../victim", "..", ""):
+        uses: list[Callable[[], object]] = [
+            partial(store.read, name),
+            partial(store.delete, name),
+            partial(store.save, replace(make_sign_in(), name=name)),
+            partial(asyncio.run, lock(name)),
+        ]
+        for use in uses:
+            with pytest.raises(UserError, match="is not the name of an MCP server"):
+                use()
+    assert victim.read_text() == "{}"
+    assert not store.folder.exists()
