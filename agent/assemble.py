@@ -162,7 +162,7 @@ def _create_workspace(place: SessionEnvironment, reach: Capabilities, session: S
 
 
 def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpServers | None:
-    """Return the servers of the settings and of plugins, None without any.
+    """Return the servers of the settings, of plugins and of the caller, None without any.
 
     In a container, into which no file descriptor can be passed, those with an address are left.
     """
@@ -173,6 +173,7 @@ def _create_mcp_servers(place: SessionEnvironment, workspace: Workspace) -> McpS
         from agent.extension.plugins.plugin_servers import load_plugin_servers
 
         more = load_plugin_servers(place.home, place.root)
+    more = {**more, **place.request.servers}
     if not (servers or more):
         return None
     from tools.mcp.server_settings import normalize_server

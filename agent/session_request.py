@@ -14,6 +14,7 @@ from sandbox.policy.decision import Approver
 
 if TYPE_CHECKING:
     from agent.rules.rule_state import RuleState
+    from tools.mcp.server_place import ServerPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class SessionRequest:
     rule_state: what the rules of that session remember; None where it has none
     sessions: folder for its log, if not that of the workspace; tools: names of those that are offered, None for all
     instructions: added to the system prompt; system: in place of the usual one, for a task that needs little
+    servers: MCP servers by name that the caller gives beside those of the settings
     approver: a user who can be asked
     proceed: called repeatedly while an existing session is read; its exceptions end the reading
     """
@@ -48,6 +50,7 @@ class SessionRequest:
     rule_state: RuleState | None = None
     sessions: Path | None = None
     tools: frozenset[str] | None = None
+    servers: Mapping[str, ServerPlace] = field(default_factory=dict)
     instructions: str = ""
     system: str = ""
     purse: Purse | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
@@ -22,6 +22,9 @@ from cli.settings.layers import load_settings
 from cli.settings.settings_types import Settings
 from patchwright.version import VERSION
 from sandbox.policy.decision import Approval
+
+if TYPE_CHECKING:
+    from tools.mcp.server_place import ServerPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class Invocation:
     strategy: name of the strategy; None: as the settings say, or `sample` where attempts are named
     apply_doubtful: the offline engine writes changes of low confidence, too
     requirements: a file with requirements that the work has to meet
+    servers: MCP servers by name that a client gives beside those of the settings
     answers: a file with answers to the model's questions
     goal: the prompt is worked on over several turns; None for one turn
     detached: where a run without a terminal reports its session (cli/detached/launch.py); None for others
@@ -61,6 +65,7 @@ class Invocation:
     apply_doubtful: bool = False
     requirements: Path | None = None
     answers: Path | None = None
+    servers: Mapping[str, ServerPlace] = field(default_factory=dict)
     goal: GoalRequest | None = None
     detached: str | None = None
     proceed: Callable[[], None] = lambda: None
@@ -93,6 +98,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
         env=os.environ,
         apply_doubtful=invocation.apply_doubtful,
         version=VERSION,
+        servers=invocation.servers,
         proceed=invocation.proceed,
     )
     answers = None

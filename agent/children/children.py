@@ -216,7 +216,7 @@ class Children:
         if spec.effort:
             models = replace(models, effort=spec.effort)
         tools = settings.tools
-        if spec.tools is not None and not any(each.startswith("mcp__") for each in spec.tools):
+        if not _wants_servers(spec):
             tools = replace(tools, mcp={})  # their servers need not run
         return replace(
             settings,
@@ -244,6 +244,7 @@ class Children:
             rule_state=None if parent.rules_monitor is None else parent.rules_monitor.state,
             sessions=parent.session.folder.parent,
             tools=None if spec.tools is None else frozenset(spec.tools),
+            servers=self._environment.request.servers if _wants_servers(spec) else {},
             instructions=spec.instructions,
             system=spec.system,
             purse=purse,
@@ -279,6 +280,10 @@ class Children:
             return
         content = {"kind": event.kind, "id": event.id, "time": event.time, **collect_fields(event)}
         self._parent.session.notify_subscribers(ChildProgress(child=child, event=content))
+
+
+def _wants_servers(spec: ChildSpec) -> bool:
+    return spec.tools is None or any(each.startswith("mcp__") for each in spec.tools)
 
 
 def _has_same_provider(model: str, parents: str) -> bool:

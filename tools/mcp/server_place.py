@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sandbox.process.command_line import CommandLine, parse_command_line
 from sandbox.secrets.known_values import register_secrets
-from tools.mcp.server_settings import McpServerSettings, expand_headers
+from tools.mcp.server_settings import McpServerSettings, check_server, expand_headers
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,6 +27,7 @@ class HttpPlace:
 ServerPlace = CommandLine | HttpPlace
 
 _SECRET_HEADER = re.compile(r"(?i)authorization|cookie|key|token|secret|password")
+_PLAIN_HEADERS = ("accept", "accept-language", "content-type", "user-agent")
 
 
 def find_place(settings: McpServerSettings) -> ServerPlace:
@@ -38,11 +39,42 @@ def find_place(settings: McpServerSettings) -> ServerPlace:
     return line
 
 
+def make_given_place(place: ServerPlace) -> ServerPlace:
+    """Check and return a place that a program gave: its values are literal, and its headers are redacted from now on.
+
+    Raises ValueError that says in a clause why it is not supported.
+    """
+    if isinstance(place, HttpPlace):
+        check_server(McpServerSettings(url=place.url, headers=place.headers))
+        _register_headers(each for each in place.headers.items() if each[0].lower() not in _PLAIN_HEADERS)
+        return place
+    if not place.argv[0]:
+        raise ValueError("no command is named")
+    if any("\0" in each for each in (*place.argv, *place.environment, *place.environment.values())):
+        raise ValueError("its command has a NUL character")
+    for name in place.environment:
+        if not name or "=" in name:
+            raise ValueError(f"it sets a variable called {name!r}")
+    register_secrets(place.environment)
+    return place
+
+
 def make_http_place(url: str, written: Mapping[str, str], headers: dict[str, str]) -> HttpPlace:
     """Return an address with its headers; those that hold a secret are redacted from now on.
 
     written: the headers with the names of variables, whose values are taken for secrets
     """
-    secrets = [name for name, value in written.items() if "$" in value or _SECRET_HEADER.search(name)]
-    register_secrets({f"{name} TOKEN": headers[name].rpartition(" ")[2] for name in secrets})
+    _register_headers(
+        (name, headers[name])
+        for name, value in written.items()
+        if "$" in value or _SECRET_HEADER.search(name)
+    )
     return HttpPlace(url=url, headers=headers)
+
+
+def _register_headers(headers: Iterable[tuple[str, str]]) -> None:
+    """Redact the words of these headers, and each word's part behind `=`: `session=…; path=/` holds a secret, too."""
+    for name, value in headers:
+        for word in re.split(r"[\s,;]+", value):
+            for part in (word, word.partition("=")[2]):
+                register_secrets({f"{name} TOKEN": part.strip('"')})

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.app_dirs import Home
 from agent.budget.purse import Amount, Purse
@@ -22,6 +22,10 @@ from agent.events import UsageRecord
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
 from sandbox.policy.decision import Approver
+from sandbox.process.command_line import CommandLine
+
+if TYPE_CHECKING:
+    from tools.mcp.server_place import ServerPlace
 
 LONGEST = 16 << 20
 """Bytes of a line: no event is longer, since outputs and replies are bounded."""
@@ -62,6 +66,7 @@ def encode_order(order: ChildOrder, *, has_cost_limit: bool) -> dict[str, Any]:
         "depth": request.depth,
         "sessions": str(request.sessions or ""),
         "tools": None if request.tools is None else sorted(request.tools),
+        "servers": {name: _encode_server(each) for name, each in request.servers.items()},
         "instructions": request.instructions,
         "system": request.system,
         "rule_state": None if request.rule_state is None else request.rule_state.encode(),
@@ -104,11 +109,27 @@ def decode_request(
         rule_state=rule_state,
         sessions=Path(fields["sessions"]) if fields["sessions"] else None,
         tools=None if tools is None else frozenset(tools),
+        servers={name: _decode_server(each) for name, each in fields["servers"].items()},
         instructions=fields["instructions"],
         system=fields["system"],
         purse=purse,
         approver=approver if fields["can_ask"] else None,
     )
+
+
+def _encode_server(place: ServerPlace) -> dict[str, Any]:
+    if isinstance(place, CommandLine):
+        return {"argv": place.argv, "environment": dict(place.environment)}
+    return {"url": place.url, "headers": place.headers}
+
+
+def _decode_server(fields: Mapping[str, Any]) -> ServerPlace:
+    """Return a server that the caller of the parent gave; its secrets are redacted here, too."""
+    from tools.mcp.server_place import HttpPlace, make_given_place
+
+    if "url" in fields:
+        return make_given_place(HttpPlace(url=fields["url"], headers=fields["headers"]))
+    return make_given_place(CommandLine(argv=tuple(fields["argv"]), environment=fields["environment"]))
 
 
 def decode_home(fields: Mapping[str, Any]) -> Home:

@@ -1,17 +1,22 @@
-"""MCP servers that a client gives to a session: started in the sandbox and asked about like those of the settings."""
+"""MCP servers that a client gives to a session: started in the sandbox and asked about like those of the settings.
+
+Their values are literal: a `$NAME` in them is no reference to a variable of ours, which the client could not read.
+"""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from acp.schema import AcpMcpServer, HttpMcpServer, McpServerStdio, SseMcpServer
 
-from agent.session_settings import SessionSettings
+from sandbox.process.command_line import CommandLine
 from sandbox.sanitize import quote_name
-from tools.mcp.server_settings import McpServerSettings, ServerSetting, check_server
+
+if TYPE_CHECKING:
+    from tools.mcp.server_place import ServerPlace
 
 ClientServer = HttpMcpServer | SseMcpServer | AcpMcpServer | McpServerStdio
 
@@ -19,38 +24,39 @@ LONGEST_NAME = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServedSettings:
-    """Settings of a session with the client's servers. notices: one line for each that is not used"""
+class ClientServers:
+    """Servers of a client by name. notices: one line for each that is not used"""
 
-    settings: SessionSettings
+    servers: Mapping[str, ServerPlace] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
 
 
-def add_client_servers(settings: SessionSettings, servers: Sequence[ClientServer]) -> ServedSettings:
-    """Add the servers that a client gave; those of the settings keep their names."""
-    found: dict[str, ServerSetting] = dict(settings.tools.mcp)
+def read_client_servers(given: Sequence[ClientServer], names: Collection[str]) -> ClientServers:
+    """Return the servers that a client gave. names: of the servers in the settings, which keep them"""
+    found: dict[str, ServerPlace] = {}
     notices: list[str] = []
-    for each in servers:
+    for each in given:
         name = re.sub(r"[^A-Za-z0-9_-]+", "-", each.name)[:LONGEST_NAME].strip("-") or "server"
         try:
-            if name in found:
+            if name in names:
                 raise ValueError("the settings have one of this name")
+            if name in found:
+                raise ValueError("another one has this name")
             found[name] = _read_server(each)
         except ValueError as error:
             notices.append(f"MCP server {quote_name(each.name[:LONGEST_NAME])} is not used: {error}")
-    if found == settings.tools.mcp:
-        return ServedSettings(settings=settings, notices=tuple(notices))
-    tools = replace(settings.tools, mcp=found)
-    return ServedSettings(settings=replace(settings, tools=tools), notices=tuple(notices))
+    return ClientServers(servers=found, notices=tuple(notices))
 
 
-def _read_server(server: ClientServer) -> ServerSetting:
-    """Return a client's server as a setting. Raises ValueError for one that is not supported."""
+def _read_server(server: ClientServer) -> ServerPlace:
+    """Return the place of a client's server. Raises ValueError for one that is not supported."""
+    from tools.mcp.server_place import HttpPlace, make_given_place
+
     if isinstance(server, McpServerStdio):
-        variables = [f"{variable.name}={variable.value}" for variable in server.env]
-        return shlex.join([*variables, server.command, *server.args])
+        variables = {each.name: each.value for each in server.env}
+        return make_given_place(CommandLine(argv=(server.command, *server.args), environment=variables))
     if not isinstance(server, HttpMcpServer):
         raise ValueError("only commands and streamable HTTP are supported")
-    setting = McpServerSettings(url=server.url, headers={each.name: each.value for each in server.headers})
-    check_server(setting)
-    return setting
+    return make_given_place(
+        HttpPlace(url=server.url, headers={each.name: each.value for each in server.headers})
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from agent.turn.runtime import Runtime
 from agent.workspace_root import find_workspace_root
 from cli.invocation import NO_MODEL, Invocation, load_invocation_settings, make_runtime
 from cli.output.notices import read_resume_notice
-from cli.protocols.acp.client_servers import ClientServer, add_client_servers
+from cli.protocols.acp.client_servers import ClientServer, read_client_servers
 from cli.protocols.acp.request_errors import make_no_session_error
 from cli.settings.settings_types import Settings
 from sandbox.errors import Fault, UserError
@@ -60,8 +60,8 @@ def open_runtime(order: OpenOrder, home: Home) -> OpenedRuntime:
         attended=True,
     )
     settings = load_invocation_settings(invocation, home)
-    served = add_client_servers(settings.session, order.servers)
-    runtime = make_runtime(invocation, home, served.settings)
+    served = read_client_servers(order.servers, settings.session.tools.mcp)
+    runtime = make_runtime(replace(invocation, servers=served.servers), home, settings.session)
     gc.unfreeze()  # this process outlives the session, whose objects are to be collected when it is closed
     is_unnamed = not settings.session.model and runtime.model.name == "offline"
     notices = (
