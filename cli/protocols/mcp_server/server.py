@@ -183,7 +183,7 @@ class RepositoryServer:
             raise
         finally:
             self._calls.remove(call)
-        content = TextResourceContents(uri=MAP_ADDRESS, mime_type="text/plain", text=text)
+        content = TextResourceContents(uri=MAP_ADDRESS, mime_type="text/plain", text=_clean_text(text))
         return ReadResourceResult(contents=[content])
 
 
@@ -225,7 +225,7 @@ async def _wait_for_item(ctx: Context, call: OpenCall) -> str | AskedForm | None
 async def _report_progress(ctx: Context, call: OpenCall, line: str) -> None:
     call.reported += 1
     try:
-        await ctx.session.report_progress(call.reported, None, sanitize_text(line))
+        await ctx.session.report_progress(call.reported, None, _clean_text(line))
     except _GONE:  # the work goes on; its session can be resumed
         return
 
@@ -272,12 +272,25 @@ async def _get_result(call: OpenCall) -> ToolResult:
 
 def _build_result(result: ToolResult) -> CallToolResult:
     return CallToolResult(
-        content=[TextContent(text=sanitize_text(result.text))],
-        structured_content=result.data.model_dump(mode="json"),
+        content=[TextContent(text=_clean_text(result.text))],
+        structured_content=_redact_strings(result.data.model_dump(mode="json")),
         is_error=result.failed,
     )
 
 
+def _clean_text(text: str) -> str:
+    return sanitize_text(redact(text))
+
+
+def _redact_strings(value: Any) -> Any:
+    """Return a JSON value whose strings, keys included, hold no secret."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(key): _redact_strings(each) for key, each in value.items()}
+    return [_redact_strings(each) for each in value] if isinstance(value, list) else value
+
+
 def _build_error(error: UserError) -> CallToolResult:
-    text = sanitize_text(redact("\n".join(filter(None, (error.message, error.hint)))))
+    text = _clean_text("\n".join(filter(None, (error.message, error.hint))))
     return CallToolResult(content=[TextContent(text=text)], is_error=True)

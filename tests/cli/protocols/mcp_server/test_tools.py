@@ -127,6 +127,28 @@ def test_a_patch_is_applied_wholly_or_not_at_all(shop: Repo) -> None:
     assert not (shop.root.parent / "out.py").exists()
 
 
+def test_no_result_has_a_secret(shop: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a variable's value nor a token, as text, as structure, in a resource."""
+    value, token = "Zq81-private-value-55", "ghp_" + "a1B2c3D4e5" * 3 + "a1B2c3"
+    monkeypatch.setenv("MY_API_KEY", value)
+    line = f"    note = '{value}', '{token}'\n"
+    shop.write("cart.py", shop.read("cart.py").replace("    result = 0\n", f"{line}    result = 0\n"))
+    shop.write("ways.py", f"def pay(key='{value}', token='{token}'):\n    return key\n")
+
+    async def work() -> None:
+        async with open_server(shop.root) as server, connect(server.sdk, MODERN) as client:
+            dry = await call_tool(client, "apply", patch=SLIP, dry_run=True)
+            assert "[redacted]" in dry.structured_content["diff"]
+            outline = await call_tool(client, "symbols", query="outline", target="ways.py")
+            review = await call_tool(client, "review")
+            resource = await client.read_resource("patchwright://map")
+            for each in (dry, outline, review, resource):
+                assert value not in each.model_dump_json()
+                assert token not in each.model_dump_json()
+
+    run_client(work())
+
+
 def test_a_change_is_reviewed(shop: Repo) -> None:
     async def work() -> None:
         async with open_server(shop.root) as server, connect(server.sdk, MODERN) as client:
