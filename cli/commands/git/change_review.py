@@ -44,7 +44,7 @@ def review_change(
     folder: Path, flags: Mapping[str, Any], target: str = "", *, base: str = "", cached: bool = False
 ) -> Review | None:
     """Review the change selected by `target`, `base` and `cached`; None if there is no change."""
-    found = check_change(folder, target, base=base, cached=cached)
+    found = check_change(folder, target, base=base, cached=cached, flags=flags)
     if found is None:
         return None
     review, asked = found
@@ -52,15 +52,25 @@ def review_change(
 
 
 def check_change(
-    folder: Path, target: str = "", *, base: str = "", cached: bool = False
+    folder: Path,
+    target: str = "",
+    *,
+    base: str = "",
+    cached: bool = False,
+    flags: Mapping[str, Any] | None = None,
+    runs_linters: bool = True,
 ) -> tuple[Review, str] | None:
-    """Return (review without an opinion, prompt for a model); None if there is no change."""
+    """Return (review without an opinion, prompt for a model); None if there is no change.
+
+    flags: options of the command line, for the sandbox of the project's linters
+    """
     git = Git.from_folder(folder)
     with _select_change(git, target, base=base, cached=cached) as (its, sides):
         change = read_staged_change(its) if sides is None else read_committed_change(its, *sides)
         if not change.files:
             return None
-        found = run_checks(change, confined=lambda: choose_confinement(its.root))
+        confined = (lambda: choose_confinement(its.root, flags)) if runs_linters else None
+        found = run_checks(change, confined=confined)
         summary = compose_message(change, Style()).strip()
         asked = _build_review_question(
             its, found, *((sides[0] or find_empty_tree(its), sides[1]) if sides else ("--cached",))

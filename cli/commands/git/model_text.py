@@ -33,11 +33,17 @@ def read_diff_excerpt(git: Git, *sides: str) -> str:
 
 def ask_model(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role) -> str:
     """Return a model's answer; "" if no model is set up or it fails (which is reported): the fallback is used then."""
+    return asyncio.run(request_model_text(git, flags, prompt, purpose, role))
+
+
+async def request_model_text(
+    git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, role: Role
+) -> str:
+    """Do the work of `ask_model` in the running loop: a caller that is cancelled asks no further."""
     home = Home.from_environment()
     settings = load_settings(home, git.root, flags).session
     models = ModelSelection(settings=settings, env=os.environ, cache=home.cache)
-
-    async def request_answer() -> str:
+    try:
         side = models.create_side_calls()
         model = side.roles.get_writer(role)
         if model is None:
@@ -49,9 +55,6 @@ def ask_model(git: Git, flags: Mapping[str, Any], prompt: str, purpose: str, rol
         finally:
             await model.close()
             await side.roles.close()
-
-    try:
-        return asyncio.run(request_answer())
     except UserError as error:
         write_user_error(error)
         return ""

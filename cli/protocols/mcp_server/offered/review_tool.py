@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
@@ -10,6 +12,9 @@ from cli.protocols.mcp_server.open_call import OpenCall
 from cli.protocols.mcp_server.served_repository import ServedRepository
 from cli.protocols.mcp_server.served_tool import Arguments, ServedTool
 from cli.protocols.mcp_server.tool_result import ToolResult
+
+if TYPE_CHECKING:
+    from cli.commands.git.change_review import Review
 
 MOST_FINDINGS = 200
 LONGEST_TEXT = 16_000
@@ -46,21 +51,36 @@ class ReviewReport(BaseModel):
 
 
 async def review(arguments: ReviewArguments, repository: ServedRepository, call: OpenCall) -> ToolResult:
-    """Review a change."""
-    return await asyncio.to_thread(_review_change, arguments, repository)
+    """Review a change; a server that only reads runs no linters."""
+    from cli.commands.git.change_review import check_change
 
-
-def _review_change(arguments: ReviewArguments, repository: ServedRepository) -> ToolResult:
-    from cli.commands.git.change_review import check_change, review_change
-
-    folder, target, base, staged = repository.root, arguments.commit, arguments.base, arguments.staged
-    if arguments.opinion:
-        found = review_change(folder, repository.flags, target, base=base, cached=staged)
-    else:
-        checked = check_change(folder, target, base=base, cached=staged)
-        found = checked[0] if checked is not None else None
-    if found is None:
+    checked = await asyncio.to_thread(
+        check_change,
+        repository.root,
+        arguments.commit,
+        base=arguments.base,
+        cached=arguments.staged,
+        flags=repository.flags,
+        runs_linters=not repository.reads_only,
+    )
+    if checked is None:
         return ToolResult(text="nothing to review", data=ReviewReport(changed=False))
+    found, asked = checked
+    if arguments.opinion:
+        found = replace(found, opinion=await _request_opinion(repository, asked))
+    return _report_review(found)
+
+
+async def _request_opinion(repository: ServedRepository, asked: str) -> str:
+    from agent.model.routing.roles import Role
+    from cli.commands.git.model_text import request_model_text
+    from tools.git.git_process import Git
+
+    git = await asyncio.to_thread(Git.from_folder, repository.root)
+    return await request_model_text(git, repository.flags, asked, "review", Role.JUDGE)
+
+
+def _report_review(found: Review) -> ToolResult:
     listed = [
         ReviewFinding(
             check=each.check,
@@ -87,7 +107,7 @@ REVIEW = ServedTool(
     title="Review a change",
     description=(
         "Check a change without a model: leftovers, conflict marks, secrets, syntax, weakened tests, the project's"
-        " linters. By default all uncommitted changes."
+        " linters (unless the server only reads). By default all uncommitted changes."
     ),
     arguments=ReviewArguments,
     result=ReviewReport,

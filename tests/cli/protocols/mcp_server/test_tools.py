@@ -15,6 +15,7 @@ from agent.app_dirs import Home
 from cli.protocols.mcp_server import call_table
 from cli.protocols.mcp_server import server as server_module
 from cli.protocols.mcp_server.bounded_json import bound_json
+from cli.protocols.mcp_server.offered.review_tool import REVIEW, ReviewArguments
 from cli.protocols.mcp_server.open_call import OpenCall
 from cli.protocols.mcp_server.served_repository import ServedRepository
 from cli.protocols.mcp_server.served_tool import Arguments, ServedTool
@@ -160,6 +161,52 @@ def test_a_change_is_reviewed(shop: Repo) -> None:
             wrong = await call_tool(client, "review", commit="no-such")
             assert wrong.is_error
             assert read_text(wrong).startswith("no commit 'no-such' here")
+
+    run_client(work())
+
+
+def test_linters_run_only_where_commands_may_and_as_the_options_say(shop: Repo) -> None:
+    """A server that only reads runs none; without a sandbox they are left out, and that is said."""
+    shop.write("ruff.toml", 'lint.select = ["F"]\n')
+    shop.write("cart.py", f"import os\n{shop.read('cart.py')}")
+
+    async def list_checks(*, reads_only: bool) -> list[str]:
+        async with (
+            open_server(shop.root, reads_only=reads_only, sandbox="unconfined") as server,
+            connect(server.sdk, MODERN) as client,
+        ):
+            review = await call_tool(client, "review")
+            return [each["check"] for each in review.structured_content["findings"]]
+
+    assert asyncio.run(list_checks(reads_only=True)) == []
+    assert asyncio.run(list_checks(reads_only=False)) == ["linters"]
+
+
+def test_a_cancelled_review_asks_no_model_any_more(shop: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    shop.write("cart.py", shop.read("cart.py") + "\nx = 1\n")
+    asked, left = asyncio.Event(), asyncio.Event()
+
+    async def keep_waiting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        asked.set()
+        while await reader.read(65536):
+            pass
+        left.set()
+        writer.close()
+
+    async def work() -> None:
+        async with await asyncio.start_server(keep_waiting, "127.0.0.1", 0) as model:
+            port = model.sockets[0].getsockname()[1]
+            flags = {"model": "openai/test", "api_base": f"http://127.0.0.1:{port}"}
+            home = Home.from_environment()
+            repository = ServedRepository(shop.root, home, flags, reads_only=False, may_commit=False)
+            call = OpenCall(can_ask=False)
+            call.start(REVIEW.run(ReviewArguments(opinion=True), repository, call))
+            async with asyncio.timeout(30):
+                await asked.wait()
+                await call.end()
+                await left.wait()
 
     run_client(work())
 
