@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from sandbox.secrets.child_environment import redact
 ONCE, ALL, NO = "allow once", "allow for this call", "reject"
 
 LONGEST_CHANGE = 20_000
-"""Characters of a diff that are shown; the rest is counted."""
+"""Characters of a diff. A larger change is refused, as is a longer command line."""
 
 LONGEST_TARGET = 20_000
 """Characters of a command line. A longer one is refused: nobody approves what is not shown."""
@@ -35,11 +36,11 @@ APPROVAL_FORM: Mapping[str, Any] = {
 
 
 class ClientApprover:
-    """An `Approver` for one call. "For this call" holds for the same action only."""
+    """An `Approver` for one call. "For this call" holds for the same action only: command, or paths and change."""
 
     def __init__(self, call: OpenCall) -> None:
         self._call = call
-        self._allowed: set[tuple[str, str]] = set()
+        self._allowed: set[tuple[str, str, str]] = set()
         self._one = asyncio.Lock()  # concurrent actions ask one after the other
 
     async def ask(self, tool: str, effect: Effect, question: Decision) -> Decision:
@@ -51,7 +52,10 @@ class ClientApprover:
         target = describe_effect(effect)
         if len(target) > LONGEST_TARGET:
             return Decision(verdict="deny", reason=f"it has {len(target)} characters, too many to be shown")
-        key = (tool, target)
+        if len(effect.change) > LONGEST_CHANGE:
+            reason = f"its change has {len(effect.change)} characters, too many to be shown"
+            return Decision(verdict="deny", reason=reason)
+        key = (tool, target, hashlib.sha256(effect.change.encode("utf-8", "surrogatepass")).hexdigest())
         if key in self._allowed and not question.asks_anew:
             return Decision(verdict="allow", reason="the user allows it in this call")
         message = format_approval(tool, target, effect.change, question.reason)
@@ -88,10 +92,7 @@ class ClientPerson:
 
 def format_approval(tool: str, target: str, change: str, reason: str) -> str:
     """Return the text of a question: the tool, its command or paths, the planned diff, and why it is asked."""
-    shown = sanitize_for_approval(change[:LONGEST_CHANGE]).rstrip("\n")
-    if len(change) > LONGEST_CHANGE:
-        left = change.count("\n", LONGEST_CHANGE) + 1
-        shown += f"\n[{left} more lines of the change are not shown]"
+    shown = sanitize_for_approval(change).rstrip("\n")
     parts = [f"Allow {sanitize_text(tool)}?", target, shown, sanitize_text(reason)]
     return redact("\n\n".join(filter(None, parts)))
 

@@ -151,6 +151,40 @@ def test_a_single_tool_asks_as_well(shop: Repo, revision: str, monkeypatch: pyte
     assert shop.read(".github/workflows/b.yml") == "on: push\n"
 
 
+def test_only_a_change_that_was_seen_as_a_whole_is_allowed(shop: Repo, tmp_path: Path) -> None:
+    """ "For this call" does not hold for the next change of the same file; one too large to be shown is refused."""
+    path = ".github/workflows/a.yml"
+    shop.write(path, "on: push\n")
+    steps = [
+        ("on: push", "on: pull"),
+        ("on: pull", "on: workflow_call"),
+        ("on: w", f"# {'x' * 20_000}\non: w"),
+    ]
+    turns = [{"calls": [call("edit", path=path, old=old, new=new)]} for old, new in steps]
+    model = script(tmp_path, [*turns, {"text": "Done."}])
+    asked: list[str] = []
+
+    def fill(message: str) -> Mapping[str, Any]:
+        asked.append(message)
+        return {"answer": "allow for this call"}
+
+    async def work(**flags: Any) -> str:
+        async with (
+            open_server(shop.root, model=model, **flags) as server,
+            connect(server.sdk, MODERN, fill=fill) as client,
+        ):
+            result = await call_tool(client, "run", prompt="mend the workflow")
+            return read_events(shop, str(result.structured_content["session"]))
+
+    told = asyncio.run(work())
+    assert ["+on: pull\n" in asked[0], "+on: workflow_call" in asked[1], len(asked)] == [True, True, 2]
+    assert "too many to be shown" in told
+    assert shop.read(path) == "on: workflow_call\n"
+    shop.write(path, "on: push\n")
+    asyncio.run(work(approval="never"))
+    assert (asked[2:], shop.read(path)) == ([], "on: push\n")
+
+
 def test_questions_of_a_model_reach_the_clients_user(shop: Repo, tmp_path: Path) -> None:
     question = call("ask_user", question="Which colour?", options=["red: warm", "blue"])
     model = script(tmp_path, [{"calls": [question]}, {"expect": ["blue"], "text": "Blue it is."}])
