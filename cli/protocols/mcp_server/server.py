@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -144,7 +143,9 @@ class RepositoryServer:
                 else:
                     item.set_answer(await _ask_client(ctx, item))
             return _build_result(await _get_result(call))
-        except asyncio.CancelledError:
+        except (
+            BaseException
+        ):  # cancelled, or the connection or the SDK fails: nobody hears of the work any more
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise
@@ -177,7 +178,7 @@ class RepositoryServer:
             text = (await _get_result(call)).text
         except UserError as error:
             raise MCPError(INVALID_PARAMS, redact(error.message)) from None
-        except asyncio.CancelledError:
+        except BaseException:
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise

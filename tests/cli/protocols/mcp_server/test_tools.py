@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from mcp import MCPError
+from mcp.server.session import ServerSession
 
 from agent.app_dirs import Home
 from cli.protocols.mcp_server import call_table
 from cli.protocols.mcp_server import server as server_module
 from cli.protocols.mcp_server.bounded_json import bound_json
+from cli.protocols.mcp_server.offered.apply_tool import APPLY
 from cli.protocols.mcp_server.offered.review_tool import REVIEW, ReviewArguments
 from cli.protocols.mcp_server.open_call import OpenCall
 from cli.protocols.mcp_server.served_repository import ServedRepository
@@ -355,6 +357,41 @@ def test_a_client_hears_of_a_call_that_takes_long(shop: Repo, monkeypatch: pytes
         ):
             result = await client.call_tool("slow", {}, progress_callback=hear)
             assert read_text(result) == "done"
+
+    run_client(work())
+
+
+def test_work_ends_whatever_ends_its_call(shop: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of the connection while progress is told: the work does not go on with the lock of writers."""
+    ended: list[str] = []
+
+    async def wait(arguments: Arguments, repository: ServedRepository, call: OpenCall) -> ToolResult:
+        async with repository.write_in_turn(call):
+            call.report("begun")
+            try:
+                await asyncio.Event().wait()
+            finally:
+                ended.append("work")
+        raise AssertionError
+
+    async def fail(self: ServerSession, progress: float, total: float | None, message: str | None) -> None:
+        raise OSError("the connection broke")
+
+    stuck = ServedTool(
+        name="stuck", title="stuck", description="stuck", arguments=Arguments, result=Arguments, run=wait
+    )
+
+    async def work() -> None:
+        async with (
+            open_server(shop.root, tools={"stuck": stuck, "apply": APPLY}) as server,
+            connect(server.sdk, MODERN) as client,
+        ):
+            with monkeypatch.context() as patched:
+                patched.setattr(ServerSession, "report_progress", fail)
+                with pytest.raises(MCPError):
+                    await client.call_tool("stuck", {})
+            assert ended == ["work"]
+            assert not (await call_tool(client, "apply", patch=SLIP)).is_error
 
     run_client(work())
 
