@@ -54,7 +54,7 @@ ALLOWED = {
     "cli/detached/mailbox.py": OWN,
     "cli/hosting/rest_client.py": "an address, no file",
     "cli/detached/reply_stream.py": OWN,
-    "cli/protocols/mcp_server/token_file.py": WRITES,
+    "cli/protocols/mcp_server/token_file.py": NAMED,
     "cli/detached/run_record.py": OWN,
     "sandbox/backends/selection.py": OWN,
     "sandbox/backends/thread_confinement.py": "handles that read nothing (O_PATH)",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -287,7 +288,10 @@ def test_the_token_is_for_its_user_alone(tmp_path: Path) -> None:
         file.chmod(0o600)
         with pytest.raises(UserError):
             read_token(file)
+    (tmp_path / "token").chmod(0o600)
+    (tmp_path / "link").symlink_to(tmp_path / "token")
+    os.mkfifo(tmp_path / "pipe", 0o600)
     (tmp_path / "folder").mkdir(mode=0o700)
-    for path in (tmp_path / "folder", tmp_path / "missing" / "token"):
+    for path in (tmp_path / "link", tmp_path / "pipe", tmp_path / "folder", tmp_path / "missing" / "token"):
         with pytest.raises(UserError):
             read_token(path)
