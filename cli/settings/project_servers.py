@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from itertools import pairwise
+from pathlib import Path, PurePath
 from typing import Any
 
 from agent.app_dirs import Home
@@ -55,10 +57,21 @@ def _read_servers(root: Path, notices: list[str]) -> dict[str, Any]:
         try:
             if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
                 raise ValueError("its name has other characters than letters, digits, - and _")
-            found[name] = read_foreign_server(entry if isinstance(entry, dict) else {})
+            setting = read_foreign_server(entry if isinstance(entry, dict) else {})
+            if isinstance(setting, str) and _is_ours(setting):
+                raise ValueError("it is Patchwright itself, for other agents")
+            found[name] = setting
         except ValueError as error:
             notices.append(f"{SERVER_FILE}: the MCP server {name!r} is not used: {error}")
     return found
+
+
+def _is_ours(command: str) -> bool:
+    """Return whether a command line is `patchwright mcp serve`, also as a module of an interpreter or by `uvx`."""
+    words = shlex.split(command)
+    names = [PurePath(word).name for word in words]
+    served = next((at for at, pair in enumerate(pairwise(words)) if pair == ("mcp", "serve")), None)
+    return served is not None and "patchwright" in names[:served]
 
 
 def _list_definitions(found: Mapping[str, Any]) -> tuple[Definition, ...]:

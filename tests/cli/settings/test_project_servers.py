@@ -61,6 +61,24 @@ def test_servers_are_used_once_they_are_trusted_and_until_they_change(project: P
     assert load_settings(home, project, {}, {}).session.tools.mcp == {"own": "mine"}
 
 
+def test_patchwright_is_no_server_of_its_own(project: Path) -> None:
+    """The entry that the documentation gives for other agents, and its like; not a program beside it."""
+    own = [
+        {"command": "patchwright", "args": ["mcp", "serve"]},
+        {"command": "/opt/bin/patchwright", "args": ["mcp", "serve", "--read-only"]},
+        {"command": "python3", "args": ["-m", "patchwright", "mcp", "serve"], "env": {"A": "b"}},
+    ]
+    other = {"command": "mcp-patchwright", "args": ["serve"]}
+    write_servers(project, {**{f"own{n}": each for n, each in enumerate(own)}, "other": other})
+    home = Home.from_environment()
+    assert CliRunner().invoke(app, ["trust", "-C", str(project)]).exit_code == 0
+    settings = load_settings(home, project, {}, {})
+    assert settings.session.tools.mcp == {"own": "mine", "other": "mcp-patchwright serve"}
+    assert [each.partition(" is not used: ")[2] for each in settings.notices] == [
+        "it is Patchwright itself, for other agents"
+    ] * len(own)
+
+
 def test_a_file_that_is_none_is_a_notice(project: Path) -> None:
     (project / ".mcp.json").write_text("{")
     [notice] = load_settings(Home.from_environment(), project, {}, {}).notices
