@@ -81,9 +81,9 @@ class ReplyReader:
         while (line := self._read_line()) is not None:
             if "reasoning" in line:
                 yield ReasoningDelta(text=line["reasoning"])
-            else:
-                self._text += line.get("text", "")
-                yield TextDelta(text=line.get("text", ""))
+            elif "text" in line:
+                self._text += line["text"]
+                yield TextDelta(text=line["text"])
 
     def complete_reply(self, event: MessageEvent | End) -> Iterator[Delta]:
         """Leave the reply that a logged event ends; yield the part that was not read as deltas, where others were."""
@@ -114,7 +114,10 @@ class ReplyReader:
         if not line.endswith(b"\n"):
             self._file.seek(start)
             return None
-        found = json.loads(line)
+        try:
+            found = json.loads(line)
+        except ValueError:  # a full disk cut a line short, and the next one follows on it
+            return {}
         return found if isinstance(found, dict) else {}
 
     def _close(self) -> None:

@@ -184,6 +184,18 @@ def test_deltas_are_read_in_the_order_of_the_messages_and_completed_from_the_log
     assert not (tmp_path / "reply.jsonl").exists()
 
 
+def test_a_line_that_a_full_disk_cut_short_costs_only_itself(tmp_path: Path) -> None:
+    writer = ReplyWriter(tmp_path)
+    with ReplyReader(tmp_path) as reader:
+        writer.handle_delta(TextDelta(text="One "))
+        with (tmp_path / "reply.jsonl").open("ab") as file:
+            file.write(b'{"text": "two')  # without its end; the next line follows on it
+        writer.handle_delta(TextDelta(text="three "))
+        writer.handle_delta(TextDelta(text="four."))
+        assert list(reader.read_deltas()) == [TextDelta(text="One "), TextDelta(text="four.")]
+        assert list(reader.complete_reply(MessageEvent(id="e2", text="One two three four."))) == []
+
+
 def test_the_rest_of_a_killed_run_is_not_shown(tmp_path: Path) -> None:
     ReplyWriter(tmp_path).handle_delta(TextDelta(text="of before"))
     ReplyWriter(tmp_path)
