@@ -61,7 +61,8 @@ class TurnWork(Protocol):
     """Something that fills a turn in place of the loop, between its prompt and its verification.
 
     settings: logged with the prompt, so that a resumed session makes the same again
-    takes_advice: it is run again with the advice of a failing verifier, which is in the loop's inbox
+    takes_advice: it is run again with the advice of a failing verifier, which is in the loop's inbox; asked after
+        each run
     """
 
     @property
@@ -343,7 +344,7 @@ async def run_to_end(
 
     cut_off: end of the turn before a kill; the loop is skipped then
     """
-    run, takes_advice = (loop.run, True) if work is None else (work.run, work.takes_advice)
+    run = loop.run if work is None else work.run
     while True:
         if cut_off is None:
             conclusion.workspace.facts.pop("finish", None)
@@ -352,6 +353,7 @@ async def run_to_end(
         if ended.reason in _EARLY_ENDS:
             return conclusion.create_end_event(_EARLY_ENDS[ended.reason], ended.detail, loop.tally)
         await conclusion.keep_reproduction()
+        takes_advice = work is None or work.takes_advice  # only now does `auto` know it
         if advice := await conclusion.collect_verdicts(ended, for_model=takes_advice):
             loop.inbox.append(HarnessText(advice))
             continue

@@ -11,7 +11,7 @@ from agent.events import AttemptEvent, Signal
 from agent.strategy.auto_strategy import NAME, Situation, choose_strategy
 from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import call, script
-from tests.support.strategy_stories import Story, read_events_of, tell_story
+from tests.support.strategy_stories import TEST, Story, read_events_of, tell_story
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,22 @@ def test_the_choice_follows_task_model_budget_and_past(seen: dict[str, Any], nam
     chosen, told = choose_strategy(Situation(**seen))
     assert chosen == name
     assert why in told
+
+
+@pytest.mark.slow
+def test_the_chosen_one_is_told_of_failing_tests(tmp_path: Path) -> None:
+    right = {"cart.py": "def total(prices):\n    return sum(prices)\n", "test_cart.py": TEST}
+    shop = Story.create(tmp_path, right)
+    turns: list[dict[str, Any]] = [
+        {"calls": [call("edit", path="cart.py", old="sum(prices)", new="-sum(prices)")]},
+        {"text": "The sign is other now."},
+        {"calls": [call("edit", path="cart.py", old="-sum(prices)", new="sum(prices) + 0")]},
+        {"text": "The tests pass."},
+    ]
+    end = tell_story(shop, script(tmp_path, turns), StrategySettings(name="auto"))
+    (told,) = [each.detail for each in read_events_of(shop, Signal) if each.name == NAME]
+    assert told.startswith("single: ")
+    assert (end.outcome, end.summary) == ("done", "The tests pass.")
 
 
 @pytest.mark.slow
