@@ -37,6 +37,7 @@ class StrategyWork:
         self._runtime = runtime
         self._strategy = strategy
         self._settings = settings
+        self._has_run = False
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -51,8 +52,10 @@ class StrategyWork:
     async def run(self) -> TurnEnd:
         """See `TurnWork.run`."""
         children = Children(self._runtime)
+        turn = StrategyTurn(self._settings.name, self._runtime, children, is_first=not self._has_run)
+        self._has_run = True
         try:
-            return await self._strategy.run(StrategyTurn(self._settings.name, self._runtime, children))
+            return await self._strategy.run(turn)
         finally:
             await children.close()
 

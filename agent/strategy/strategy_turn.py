@@ -53,11 +53,12 @@ class StrategyTurn:
     """The turn that a strategy fills.
 
     name: of the strategy; children: starts the sessions
+    is_first: this process has not run the strategy in this turn, so attempts in the log are of before a kill
     slots: held by an attempt while it runs, so that no more run at once than there are processors
     surplus: why attempts that are cancelled now are not needed any more, "" where the turn itself is cancelled
     """
 
-    def __init__(self, name: str, runtime: Runtime, children: Children) -> None:
+    def __init__(self, name: str, runtime: Runtime, children: Children, *, is_first: bool = True) -> None:
         self.children = children
         self.slots = asyncio.Semaphore(_count_processors())
         self.surplus = ""
@@ -67,7 +68,7 @@ class StrategyTurn:
         if (agents := find_session_team(runtime)) is not None:
             agents.follow()  # attempts are shown and reached like agents
         self._log = AttemptLog.from_history(runtime.session.replayed)
-        if self._log.candidates or self._log.ended or self._log.unfinished:  # of before a kill
+        if is_first:  # later the purse has paid for all that is in the log
             sessions = runtime.session.folder.parent
             runtime.purse.add_usage(self._log.sum_usage(sessions))
             for folder in self._log.list_lost_folders(sessions):

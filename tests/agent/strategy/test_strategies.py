@@ -42,6 +42,7 @@ from tests.support.cli import CHECKOUT, call, script
 from tests.support.loopback import Loopback
 from tests.support.repo import Repo
 from tests.support.sessions import play_session
+from tests.support.strategy_stories import TEST
 from tools.core.tool_settings import ToolSettings
 
 pytestmark = pytest.mark.slow
@@ -188,6 +189,41 @@ def test_a_verdict_of_the_strategy_decides_between_equals(shop: Repo, tmp_path: 
         assert [(each.attempt, each.outcome) for each in opinions] == [(1, "fail"), (2, "pass")]
 
     play_session(shop.root, settings_for(script(tmp_path, [EDIT, DONE])), story)
+
+
+class Advised:
+    """Fails the tests each time; its one attempt is made in the first run only."""
+
+    takes_advice = True
+    runs = 0
+
+    async def run(self, turn: StrategyTurn) -> Any:
+        self.runs += 1
+        spec = ChildSpec(prompt=turn.prompt, limits=turn.build_limits(), place="worktree")
+        made = await turn.attempt(1, spec)
+        await turn.apply(made)
+        return await turn.finish("The sign is other now.", "done")
+
+
+def test_a_strategy_that_is_run_again_for_advice_pays_for_an_attempt_once(shop: Repo, tmp_path: Path) -> None:
+    shop.write("cart.py", "def total(prices):\n    return sum(prices)\n")
+    shop.write("test_cart.py", TEST)
+    shop.commit_all()
+    worse = {"calls": [call("edit", path="cart.py", old="sum(", new="-sum(")], "usage": USAGE}
+    model = script(tmp_path, [worse, {**DONE, "usage": USAGE, "repeat": 9}])
+    settings = settings_for(model)
+    tests = replace(settings.tools.tests, command="python3 -m unittest")
+    settings = replace(settings, tools=replace(settings.tools, tests=tests))
+    strategy = Advised()
+
+    async def story(runtime: Runtime) -> None:
+        end = await run_strategy(runtime, strategy, "change it", StrategySettings(name="advised"))
+        (candidate,) = select(runtime, CandidateEvent)
+        assert strategy.runs > 1
+        assert candidate.usage.input > 0
+        assert end.usage.input == candidate.usage.input
+
+    play_session(shop.root, settings, story)
 
 
 def test_an_attempt_that_ended_right_before_a_kill_is_judged_and_not_made_again(
