@@ -48,14 +48,17 @@ class PythonLayout(Layout):
 
     def lay_out(self, record: Record) -> LaidOut:
         entry = record["entry_point"]
-        published = f"from solution import *\nfrom solution import {entry}\n\n{record['test'].strip()}\n"
+        head = "import sys\nsys.path.append('.')\n"
+        published = (
+            f"{head}from solution import *\nfrom solution import {entry}\n\n{record['test'].strip()}\n"
+        )
         return LaidOut(
             files={
                 self.solution: self.join_program(record, "buggy_solution").encode(),
                 self.tests: split_checks(record["test"], entry).encode(),
             },
             solution=self.join_program(record, "canonical_solution").encode(),
-            check="python3 -B patchwright_published.py",
+            check="python3 -I -B patchwright_published.py",
             checker_files={"patchwright_published.py": published.encode()},
         )
 

@@ -37,8 +37,13 @@ class Language:
     lacks: str = ""
 
 
+_UNITTEST = (
+    'import sys, unittest; sys.path.append("."); unittest.main(None, argv=["unittest", *sys.argv[1:]])'
+)
+"""As `python -m unittest`, which would take a module `unittest` of the worktree."""
+
 LANGUAGES: Mapping[str, Language] = {
-    "python": Language(check="python3 -B -m unittest {tests}"),
+    "python": Language(check=f"python3 -I -B -c '{_UNITTEST}' {{tests}}"),
     "javascript": Language(check="npx --no-install jest", tools=("jest",)),
     "go": Language(check="go test ./..."),
     "rust": Language(check="cargo test --offline --quiet -- --include-ignored"),

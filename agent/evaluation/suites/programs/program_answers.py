@@ -62,8 +62,8 @@ class ProgramCases:
         return files
 
 
-CHECK = "python3 -B patchwright_judge.py"
-"""Command line of the checker."""
+CHECK = "python3 -I -B patchwright_judge.py"
+"""Command line of the checker. -I: no module of the worktree takes the place of one of Python's own."""
 
 
 def compute_answers(

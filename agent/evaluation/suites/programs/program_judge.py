@@ -4,6 +4,7 @@ Called with `answers` it reads {"text", "entry", "inputs", "seconds"} as JSON fr
 line for each input: {"value": …} or {"error": …}. An input is a list of arguments, or "NAME:SEED" for one that the
 module beside it draws. Called without, it is a task's checker: the cases beside it are given to the program of the
 worktree in a process of its own, which never sees the expected answers.
+Both are started with -I: the worktree's modules do not replace Python's.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ def answer_inputs() -> None:
     # The program's own prints do not reach the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.path.append(HERE)  # for drawn inputs and the program's own imports, behind Python's own modules
     namespace = {"__name__": "program"}
     try:
         exec(compile(task["text"], "program.py", "exec"), namespace)
@@ -112,7 +114,7 @@ def check_program() -> int:
     task = {"text": text, "entry": cases["entry"], "inputs": cases["inputs"], "seconds": cases["seconds"]}
     try:
         done = subprocess.run(
-            [sys.executable, "-B", os.path.abspath(__file__), "answers"],
+            [sys.executable, "-I", "-B", os.path.abspath(__file__), "answers"],
             input=json.dumps(task).encode(), stdout=subprocess.PIPE, timeout=cases["timeout"],
         )  # fmt: skip
         output = done.stdout

@@ -31,7 +31,7 @@ import re
 import subprocess
 import sys
 
-done = subprocess.run([sys.executable, "-B", "tests.py"], cwd=".refactorbench", stderr=subprocess.PIPE, text=True)
+done = subprocess.run([sys.executable, "-I", "-B", "tests.py"], cwd=".refactorbench", stderr=subprocess.PIPE, text=True)
 sys.stderr.write(done.stderr)
 raise SystemExit(done.returncode or not re.search(r"Ran [1-9]", done.stderr))
 """
@@ -58,7 +58,7 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
             commits[project] = store.add_folder(place, f"{project} as RefactorBench has it")
         file = TaskFile(
             base=BaseFiles(repository=f"../{STORE}", commit=commits[project]),
-            check="python3 -B .refactorbench/run.py",
+            check="python3 -I -B .refactorbench/run.py",
             limits=TaskLimits(seconds=SECONDS),
             tags=("refactorbench", project),
             language="python",

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
+import pytest
+
+from agent.evaluation.suites.programs import refactory
+from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases
 from tests.support.evaluation_tasks import build, write_tree
 
 
@@ -41,3 +46,27 @@ def test_a_harbor_task_neither_writes_nor_reads_through_links(tmp_path: Path) ->
         "its task.toml or task.yaml cannot be read": 1,
         "its Dockerfile cannot be read": 1,
     }
+
+
+@pytest.mark.parametrize("planted", ["copy.py", "json.py", "unittest.py", "answer.py"])
+def test_no_planted_module_passes_for_an_answer(planted: str, tmp_path: Path) -> None:
+    (tmp_path / planted).write_text("import os\nos._exit(0)\n")
+    files = {
+        "answer.py": b"def twice(x):\n    return x\n",
+        "test_answer.py": b"from answer import *\n\n\ndef test_1():\n    assert twice(2) == 4\n",
+        "patchwright_published.py": refactory._RUN.encode(),
+    }
+    cases = ProgramCases(
+        target="answer.py", entry="twice", inputs=[[2]], expected=[{"value": 4}], margins=[0]
+    )
+    for path, content in {**files, **cases.build_checker()}.items():
+        if path != planted:
+            (tmp_path / path).write_bytes(content)
+    for check in (CHECK, refactory._CHECK):
+        done = subprocess.run(check.split(), cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 1, (check, done.stdout)
+    (tmp_path / planted).unlink()
+    (tmp_path / "answer.py").write_text("def twice(x):\n    return 2 * x\n")
+    (tmp_path / "patchwright_cases.json").write_bytes(cases.build_checker()["patchwright_cases.json"])
+    for check in (CHECK, refactory._CHECK):
+        subprocess.run(check.split(), cwd=tmp_path, capture_output=True, check=True)
