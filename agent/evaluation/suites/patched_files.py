@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from agent.evaluation.tasks.folder_files import write_contents
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import SOURCE
+from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.helpers.git_runner import NO_USER_SETTINGS, GitRunner, strip_git_variables
 
 _GIT_HEAD = re.compile(rb"^diff --git a/(.+?) b/(.+)$", re.M)
@@ -63,14 +66,13 @@ def apply_patch(files: Mapping[str, bytes], patch: bytes) -> dict[str, bytes]:
     touched = {path for part in split_patch(patch).values() for path in _read_paths(part)}
     with TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        for path in touched & files.keys():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(files[path])
+        write_contents({path: files[path] for path in touched & files.keys()}, folder)
         git = GitRunner(folder, {**strip_git_variables(), **NO_USER_SETTINGS}, workspace=None)
         # a folder of its own: no repository above it is taken for the patch's
         extra = {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
         done = git.run("apply", "--whitespace=nowarn", "-", stdin=patch, extra=extra)
         if done.returncode:
             raise UserError(Fault.CONFIGURATION, f"the patch does not apply: {done.stderr.strip()[:200]}")
-        places = {path: folder / path for path in sorted(touched)}
-        return {path: place.read_bytes() for path, place in places.items() if place.is_file()}
+        # a patch can add a link, which may lead to any file of this machine
+        contents = {path: read_workspace_file(folder, path, SOURCE) for path in sorted(touched)}
+        return {path: content for path, content in contents.items() if content is not None}

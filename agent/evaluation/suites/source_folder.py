@@ -12,6 +12,8 @@ from pathlib import Path
 
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
+from sandbox.fs.regular_file import SOURCE
+from sandbox.fs.untrusted_file import read_workspace_file
 from sandbox.helpers.git_runner import GitRunner, strip_git_variables
 
 LONG = 600.0
@@ -47,6 +49,14 @@ def open_source(path: Path, cache: Path, paths: Sequence[str] = ()) -> Path:
             git.export(commit, unfinished, [each] if each else [])
         unfinished.rename(folder)
     return folder
+
+
+def read_data_file(root: Path, path: str) -> bytes | None:
+    """Return a file of a data set's folder; None if there is none, or it is a link that leads out of the folder."""
+    try:
+        return read_workspace_file(root, path, SOURCE)
+    except (UserError, OSError):
+        return None
 
 
 def is_bare_repository(path: Path) -> bool:

@@ -16,6 +16,8 @@ from agent.evaluation.suites.built_task import (
     make_task_name,
 )
 from agent.evaluation.suites.programs.toolchains import find_missing_tool
+from agent.evaluation.suites.source_folder import read_data_file
+from agent.evaluation.tasks.folder_files import list_folder_files
 
 SECONDS = 600.0
 
@@ -76,12 +78,12 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
 
 
 def _build_task(name: str, exercise: Path, language: str, how: Language) -> BuiltTask:
-    config: dict[str, Any] = json.loads((exercise / ".meta/config.json").read_text("utf-8"))
+    config: dict[str, Any] = json.loads(read_data_file(exercise, ".meta/config.json") or b"{}")
     named: dict[str, list[str]] = config["files"]
     files = {
-        each.relative_to(exercise).as_posix(): each.read_bytes()
-        for each in sorted(exercise.rglob("*"))
-        if each.is_file() and ".meta" not in each.parts
+        each.path: each.read()
+        for each in list_folder_files(exercise)
+        if each.kind != "link" and ".meta" not in each.path.split("/")
     }
     solution = _pair_examples(exercise, named)
     checker = {path: files[path] for path in files if _is_of_tests(path, named)}
@@ -108,9 +110,9 @@ def _build_task(name: str, exercise: Path, language: str, how: Language) -> Buil
 def _pair_examples(exercise: Path, named: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
     """Return the reference's files by the path of the stub that each replaces."""
     examples = {
-        each: (exercise / each).read_bytes()
+        each: content
         for each in named.get("example", ())
-        if (exercise / each).is_file()
+        if (content := read_data_file(exercise, each)) is not None
     }
     found: dict[str, bytes] = {}
     for path in named["solution"]:
@@ -119,9 +121,9 @@ def _pair_examples(exercise: Path, named: Mapping[str, Sequence[str]]) -> dict[s
         same_kind = [each for each in examples if Path(each).suffix == suffix]
         for each in (same_name or same_kind)[:1]:
             found[path] = examples.pop(each)
-    cargo = exercise / ".meta/Cargo-example.toml"
-    if cargo.is_file():
-        found["Cargo.toml"] = cargo.read_bytes()
+    cargo = read_data_file(exercise, ".meta/Cargo-example.toml")
+    if cargo is not None:
+        found["Cargo.toml"] = cargo
     return found
 
 
@@ -136,16 +138,16 @@ def _find_obstacle(exercise: Path, language: str) -> str:
         import tomllib
 
         for name in ("Cargo.toml", ".meta/Cargo-example.toml"):
-            place = exercise / name
-            if place.is_file() and tomllib.loads(place.read_text("utf-8")).get("dependencies"):
+            content = read_data_file(exercise, name)
+            if content is not None and tomllib.loads(content.decode()).get("dependencies"):
                 return "crates are not installed"
     return ""
 
 
 def _read_instructions(exercise: Path) -> str:
     parts = ("introduction.md", "instructions.md", "instructions.append.md")
-    paths = [exercise / ".docs" / each for each in parts]
-    return "\n\n".join(each.read_text("utf-8").strip() for each in paths if each.is_file())
+    contents = [read_data_file(exercise, f".docs/{each}") for each in parts]
+    return "\n\n".join(each.decode().strip() for each in contents if each is not None)
 
 
 def _list_paths(paths: Sequence[str]) -> str:

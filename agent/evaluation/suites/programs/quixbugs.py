@@ -14,6 +14,7 @@ from agent.evaluation.suites.built_task import BuildRequest, BuiltTask, MissingT
 from agent.evaluation.suites.programs.drawn_inputs import MAKERS
 from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases, compute_answers
 from agent.evaluation.suites.scratch_workspace import open_scratch
+from agent.evaluation.suites.source_folder import read_data_file
 
 INPUTS = 400
 
@@ -36,11 +37,13 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
         for name in sorted(MAKERS):
             if not request.selects(name, "python") or not request.is_wanted(name):
                 continue
-            if not (request.source / f"python_programs/{name}.py").is_file():
+            program = read_data_file(request.source, f"python_programs/{name}.py")
+            right = read_data_file(request.source, f"correct_python_programs/{name}.py")
+            if program is None or right is None:
                 yield MissingTask(name=name, reason="the program is not in the folder")
                 continue
-            files = _read_files(request.source, name)
-            reference = _read_program(request.source / f"correct_python_programs/{name}.py")
+            files = {**_read_files(request.source, name), f"python_programs/{name}.py": _cut_program(program)}
+            reference = _cut_program(right)
             inputs: list[Any] = [f"{name}:{seed}" for seed in range(INPUTS)]
             margins = [0.0] * INPUTS
             if name == "sqrt":
@@ -73,11 +76,11 @@ def _read_files(source: Path, name: str) -> dict[str, bytes]:
         "conftest.py",
         f"json_testcases/{name}.json",
     ]
-    files = {path: (source / path).read_bytes() for path in paths if (source / path).is_file()}
-    return {**files, f"python_programs/{name}.py": _read_program(source / f"python_programs/{name}.py")}
+    contents = {path: read_data_file(source, path) for path in paths}
+    return {path: content for path, content in contents.items() if content is not None}
 
 
-def _read_program(path: Path) -> bytes:
+def _cut_program(text: bytes) -> bytes:
     """Return a program without the text after it, which describes the fault or lists right versions."""
-    head, _, _ = path.read_bytes().partition(b'\n"""')
+    head, _, _ = text.partition(b'\n"""')
     return head + b"\n"

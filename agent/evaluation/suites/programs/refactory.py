@@ -18,6 +18,8 @@ from agent.evaluation.suites.built_task import (
     build_program_task,
     make_task_name,
 )
+from agent.evaluation.suites.source_folder import read_data_file
+from agent.evaluation.tasks.folder_files import list_folder_files
 from sandbox.errors import Fault, UserError
 
 SECONDS = 120.0
@@ -109,14 +111,13 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
 def _read_data(source: Path) -> dict[PurePosixPath, bytes]:
     """Return the data's files by path below `data`, from the folder or the archive in it."""
     if (source / "data").is_dir():
-        paths = sorted(each for each in (source / "data").rglob("*") if each.is_file())
-        return {
-            PurePosixPath(each.relative_to(source / "data").as_posix()): each.read_bytes() for each in paths
-        }
+        found = list_folder_files(source / "data")
+        return {PurePosixPath(each.path): each.read() for each in found if each.kind != "link"}
     archive = source / "data.zip"
-    if not archive.is_file():
+    packed = read_data_file(source, "data.zip")
+    if packed is None:
         raise UserError(Fault.USAGE, f"{str(source)!r} has neither data/ nor data.zip")
-    with zipfile.ZipFile(io.BytesIO(archive.read_bytes())) as opened:
+    with zipfile.ZipFile(io.BytesIO(packed)) as opened:
         entries = [each for each in opened.infolist() if not each.is_dir()]
         if sum(each.file_size for each in entries) > LARGEST:
             raise UserError(Fault.USAGE, f"{str(archive)!r} holds more than {LARGEST >> 20} MB")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent.evaluation.suites.built_task import BuildRequest, BuiltTask, MissingTask, make_task_name
 from agent.evaluation.suites.projects.commit_store import CommitStore
+from agent.evaluation.suites.source_folder import read_data_file
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
 
@@ -64,10 +65,10 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
             language="python",
         )
         checker = {
-            ".refactorbench/tests.py": (request.source / "tests" / test).read_bytes(),
+            ".refactorbench/tests.py": read_data_file(request.source, f"tests/{test}") or b"",
             ".refactorbench/run.py": _RUN.encode(),
         }
-        prompt = (request.source / problem).read_text("utf-8")
+        prompt = (read_data_file(request.source, problem) or b"").decode("utf-8", "replace")
         yield BuiltTask(name=name, draft=TaskDraft(file=file, prompt=prompt, checker_files=checker))
 
 
@@ -76,6 +77,6 @@ def _find_obstacle(source: Path, project: str, place: Path, test: str, problem: 
         return f"{project} runs only when it is installed"
     if not place.is_dir():
         return f"the repository of {project} is not in the folder"
-    if not (source / "tests" / test).is_file() or not (source / problem).is_file():
+    if not read_data_file(source, f"tests/{test}") or not read_data_file(source, problem):
         return "its test or its text is not in the folder"
     return ""

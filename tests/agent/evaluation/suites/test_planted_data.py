@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from agent.evaluation.suites.patched_files import apply_patch
 from agent.evaluation.suites.programs import refactory
 from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases
+from agent.evaluation.tasks.folder_files import list_folder_files
+from sandbox.errors import UserError
 from tests.support.evaluation_tasks import build, write_tree
 
 
@@ -70,3 +74,27 @@ def test_no_planted_module_passes_for_an_answer(planted: str, tmp_path: Path) ->
     (tmp_path / "patchwright_cases.json").write_bytes(cases.build_checker()["patchwright_cases.json"])
     for check in (CHECK, refactory._CHECK):
         subprocess.run(check.split(), cwd=tmp_path, capture_output=True, check=True)
+
+
+def test_a_patch_that_adds_a_link_shows_no_file_of_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("secret")
+    head = "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n"
+    patch = f"{head}+{tmp_path}/key\n\\ No newline at end of file\n"
+    with pytest.raises(UserError, match="link that leads outside"):
+        apply_patch({}, patch.encode())
+
+
+def test_links_of_a_data_set_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "key.py").write_text("secret")
+    exercise = write_tree(tmp_path / "set/python/exercises/practice/one", {
+        ".docs/instructions.md": "Answer.",
+        ".meta/config.json": json.dumps({"files": {
+            "solution": ["one.py"], "test": ["one_test.py"], "example": ["../../../../../key.py", ".meta/link.py"]}}),
+        "one.py": "", "one_test.py": "",
+    })  # fmt: skip
+    (exercise / "notes").symlink_to(tmp_path / "key.py")
+    (exercise / ".meta/link.py").symlink_to(tmp_path / "key.py")
+    _, (task,) = build("polyglot", tmp_path / "set", tmp_path / "suite")
+    assert not task.reference
+    held = [each.read() for each in list_folder_files(task.folder)]
+    assert b"secret" not in b"".join(held)
