@@ -17,11 +17,15 @@ from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.runs.base_repository import prepare_base
 from agent.evaluation.runs.trial_order import TrialOrder, decode_order
 from agent.evaluation.runs.variant import SCRIPTED
+from agent.evaluation.suites.source_folder import extract_members
 from agent.evaluation.tasks.folder_files import FolderFile, list_folder_files
 from agent.evaluation.tasks.task_folder import Task, load_task
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.regular_file import SOURCE, read_regular_file
+
+LARGEST = 8 << 30
+"""Bytes of an unpacked archive: a base of a very large repository."""
 
 _LEVEL = 1
 """Of the compression: tasks are packed once, results once each."""
@@ -145,10 +149,16 @@ def pack_folder(folder: Path, packed: Path, files: list[FolderFile] | None = Non
 
 
 def unpack_folder(packed: Path, folder: Path) -> None:
-    """Write the files of an archive below a new folder: none beside it, no device, no owner. Blocking."""
+    """Write the files of an archive below a new folder: none beside it, no link that leads out of it, no device, no
+    owner. Blocking. Raises UserError."""
     create_private_folder(folder)
     try:
         with tarfile.open(packed, "r:gz") as archive:
-            archive.extractall(folder, filter="tar")
+            size = 0
+            for member in archive:
+                size += member.size
+                if size > LARGEST:
+                    raise tarfile.TarError(f"it holds more than {LARGEST >> 30} GB")
+            extract_members(archive, folder)
     except (tarfile.TarError, EOFError, OSError) as error:
         raise UserError(Fault.CONFIGURATION, f"archive {packed.name!r}: {error}") from None
