@@ -138,6 +138,8 @@ def inject_faults(
     with open_scratch(access) as at:
         history.export(commit, at.root)
         generated = {p: c for p, c in list_generated_files(repository).items() if not (at.root / p).exists()}
+        for path in generated:
+            report(f"taken along, though git ignores it: {path}")
         restore_files(at, dict(generated))
         sound = run_tests(at, (), limits.test_seconds)
         if not sound.usable or not sound.ran or sound.failed:

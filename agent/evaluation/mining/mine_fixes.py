@@ -98,6 +98,8 @@ def mine_fixes(
         )
         write_suite_file(output, about)
     generated = list_generated_files(repository)
+    for path in generated:
+        report(f"taken along, though git ignores it: {path}")
     began = time.monotonic()
     for fix in list_fix_commits(history, revision, limits.newest):
         if half is not None and compute_half(fix.commit) != half:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.folder_files import write_contents
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.secrets.secret_patterns import find_known_secrets
 from tools.testing.python import VENVS
 
 if TYPE_CHECKING:
@@ -26,6 +28,15 @@ MOST_GENERATED, LARGEST_GENERATED = 50, 256 << 10
 _ASIDE = frozenset(
     (*VENVS, "node_modules", "build", "dist", "target", "site-packages", "__pycache__", "vendor")
 )
+
+_PRIVATE_NAME = re.compile(
+    r"(^|[_.-])(local|dev|prod|settings?|conf|config|secrets?|credentials?|keys?|tokens?|passwords?|private|env)[_.-]",
+    re.IGNORECASE,
+)
+"""Names of files that hold a machine's settings, unless their head says that a program wrote them."""
+
+_GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
+_HEAD = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +131,10 @@ def _name_interpreter(path: str) -> str:
 
 
 def list_generated_files(repository: Path) -> dict[str, bytes]:
-    """Return programs that git ignores beside programs that it tracks, such as a version written by a build."""
+    """Return programs that git ignores beside programs that it tracks, such as a version written by a build.
+
+    Those that look like settings of this machine, or hold a secret, are left out: a task's files go to models.
+    """
     if not (repository / ".git").exists():
         return {}
     history = GitHistory(repository)
@@ -136,9 +150,16 @@ def list_generated_files(repository: Path) -> dict[str, bytes]:
         if len(found) >= MOST_GENERATED:
             break
         content = read_workspace_file(repository, path, SOURCE)
-        if content is not None and len(content) <= LARGEST_GENERATED:
+        if content is not None and len(content) <= LARGEST_GENERATED and not _is_private(path, content):
             found[path] = content
     return found
+
+
+def _is_private(path: str, content: bytes) -> bool:
+    """Return whether an ignored program may hold what only its owner is to see."""
+    text = content.decode("utf-8", "replace")
+    named = _PRIVATE_NAME.search(PurePosixPath(path).name) and not _GENERATED.search(text[:_HEAD])
+    return bool(named) or next(find_known_secrets(text), None) is not None
 
 
 def restore_files(at: Workspace, files: Mapping[str, bytes | None]) -> None:
