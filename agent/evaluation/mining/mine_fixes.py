@@ -26,6 +26,7 @@ from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.suites.source_folder import GitHistory, is_bare_repository
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import BaseFiles, SuiteFile, TaskFile, TaskLimits
+from agent.evaluation.tasks.task_folder import TASK_FILE
 from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
 
@@ -40,6 +41,10 @@ PATCH = "base.patch"
 """File of a task folder with generated files, and with the failing tests where they are asked for."""
 
 SECONDS = 900.0
+
+
+_OF_THE_MACHINE = frozenset({Fault.DENIED, Fault.STORAGE_FULL, Fault.READ_ONLY})
+"""Faults that the next commit would have, too; any other one rejects its commit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +105,8 @@ def mine_fixes(
     generated = list_generated_files(repository)
     for path in generated:
         report(f"taken along, though git ignores it: {path}")
+    with open_scratch(access):
+        pass  # that no sandbox works is no fault of a commit
     began = time.monotonic()
     for fix in list_fix_commits(history, revision, limits.newest):
         if half is not None and compute_half(fix.commit) != half:
@@ -114,12 +121,19 @@ def mine_fixes(
         summary.tried += 1
         task = make_task_name(fix.commit[:10], *fix.subject.split()[:5])[:60].strip("-._")
         try:
-            draft = _prove_fix(fix, history, repository, generated, limits.test_seconds, show_tests, access)
-            write_task(output / task, draft)
+            if not (
+                output / task / TASK_FILE
+            ).is_file():  # one that was killed before its line in the journal
+                draft = _prove_fix(
+                    fix, history, repository, generated, limits.test_seconds, show_tests, access
+                )
+                write_task(output / task, draft)
             summary.found += 1
             outcome = "task"
-        except NotAFix as reason:
-            outcome = str(reason)
+        except (NotAFix, UserError) as reason:
+            if isinstance(reason, UserError) and reason.fault in _OF_THE_MACHINE:
+                raise
+            outcome = str(reason) if isinstance(reason, NotAFix) else "its files or its task cannot be used"
             summary.rejected[outcome] = summary.rejected.get(outcome, 0) + 1
         _append_journal(output, fix.commit, outcome)
         report(f"{fix.commit[:10]} {outcome}: {fix.subject[:70]}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent.evaluation.mining.inject_faults import _read_tests
+from agent.evaluation.mining.mine_fixes import MiningLimits, mine_fixes
 from agent.evaluation.mining.test_runs import list_generated_files, restore_files
 from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile
@@ -70,3 +71,25 @@ def test_ignored_files_with_secrets_are_not_taken_along(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     subprocess.run(["git", "-C", tmp_path, "add", "app.py", ".gitignore"], check=True)
     assert sorted(list_generated_files(tmp_path)) == ["_config.py", "_version.py"]
+
+
+def test_a_commit_that_cannot_be_unpacked_ends_no_mining(tmp_path: Path) -> None:
+    """One whose parent has a link out of the tree is rejected; one whose task is there already counts as found."""
+    shop = tmp_path / "shop"
+    (tmp_path / "shop").mkdir()
+    (shop / "away").symlink_to("/etc")
+    messages = ("Begin", "Fix the sum", "Fix the sum again")
+    run = ("git", "-C", str(shop), "-c", "user.name=a", "-c", "user.email=a@b")
+    subprocess.run([*run, "init", "-q"], check=True)
+    for number, message in enumerate(messages):
+        write_tree(shop, {"shop.py": f"a = {number}\n", "test_shop.py": f"b = {number}\n"})
+        subprocess.run([*run, "add", "-A"], check=True)
+        subprocess.run([*run, "commit", "-q", "-m", message], check=True)
+    newest = subprocess.run([*run, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    there = tmp_path / "mined" / f"{newest[:10]}-fix-the-sum-again"
+    write_task(there, TaskDraft(file=TaskFile(base=BaseFiles(folder="base"), check="true"), prompt="Do it.",
+                                base_files={"a": b""}))  # fmt: skip
+    summary = mine_fixes(shop, tmp_path / "mined", limits=MiningLimits())
+    assert (summary.tried, summary.found) == (2, 1)
+    assert summary.rejected == {"its files or its task cannot be used": 1}
+    assert mine_fixes(shop, tmp_path / "mined", limits=MiningLimits()).known == 2
