@@ -16,7 +16,7 @@ from agent.evaluation.tasks.folder_files import list_folder_files
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import BaseFiles, SuiteFile, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_folder import TASK_FILE, Task
-from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
+from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
 
 PATCH = "base.patch"
@@ -35,7 +35,7 @@ def compose_tasks(
     Parts of one commit are merged where their changes touch different files; tasks whose base is a folder become
     subfolders. Raises UserError if no parts fit together.
     """
-    output.mkdir(parents=True, exist_ok=True)
+    create_suite_folder(output)
     written: list[str] = []
     kept = 0
     for parts in _draw_combinations(tasks, length, seed):

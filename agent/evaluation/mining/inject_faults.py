@@ -38,7 +38,7 @@ from agent.evaluation.tasks.task_file import (
     check_inner_path,
 )
 from agent.evaluation.tasks.task_folder import TASK_FILE
-from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
+from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault as FaultKind
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SOURCE
@@ -128,7 +128,7 @@ def inject_faults(
     """
     history = GitHistory(repository)
     commit = history.resolve(revision)
-    output.mkdir(parents=True, exist_ok=True)
+    create_suite_folder(output)
     if not (output / SUITE_FILE).is_file():
         name = make_task_name(repository.resolve().name)
         write_suite_file(output, SuiteFile(name=f"{name}-faults", description=f"faults put into {name}"))

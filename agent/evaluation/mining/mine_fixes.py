@@ -27,7 +27,7 @@ from agent.evaluation.suites.source_folder import GitHistory, is_bare_repository
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import BaseFiles, SuiteFile, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_folder import TASK_FILE
-from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
+from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def mine_fixes(
     report: called with a line for each fix that was tried; access: the user's settings, for the sandbox
     """
     history = GitHistory(find_git_folder(repository))
-    output.mkdir(parents=True, exist_ok=True)
+    create_suite_folder(output)
     tried = _read_journal(output)
     summary = MiningSummary(known=len(tried))
     name = (

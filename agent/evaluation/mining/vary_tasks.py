@@ -19,7 +19,7 @@ from agent.evaluation.tasks.folder_files import list_folder_files
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import SuiteFile, UserScript
 from agent.evaluation.tasks.task_folder import TASK_FILE, Task
-from agent.evaluation.tasks.task_writer import TaskDraft, write_suite_file, write_task
+from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
 
 PATCH = "base.patch"
@@ -106,7 +106,7 @@ def vary_tasks(
     variation = VARIATIONS.get(kind)
     if variation is None:
         raise UserError(Fault.USAGE, f"no kind of variants {kind!r}", f"Kinds: {', '.join(VARIATIONS)}.")
-    output.mkdir(parents=True, exist_ok=True)
+    create_suite_folder(output)
     written: list[str] = []
     kept = unfit = 0
     for task in tasks:

@@ -19,7 +19,7 @@ from agent.evaluation.tasks.task_folder import (
     Task,
     load_task,
 )
-from sandbox.errors import Fault, UserError
+from sandbox.errors import Fault, UserError, translate_write_errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +58,20 @@ def write_task(folder: Path, draft: TaskDraft) -> Task:
         raise
 
 
+def create_suite_folder(folder: Path) -> None:
+    """Create the folder for tasks unless it is there. Raises UserError where it cannot be one."""
+    try:
+        with translate_write_errors(str(folder)):
+            folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise UserError(
+            Fault.USAGE, f"{str(folder)!r} is no folder", "Name another one with --output."
+        ) from None
+
+
 def write_suite_file(folder: Path, file: SuiteFile) -> None:
-    """Write `suite.toml`."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write `suite.toml`. Raises UserError."""
+    create_suite_folder(folder)
     (folder / SUITE_FILE).write_text(_render(file.model_dump(mode="json", exclude_defaults=True)), "utf-8")
 
 

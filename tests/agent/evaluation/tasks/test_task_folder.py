@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.evaluation.mining.compose_tasks import compose_tasks
+from agent.evaluation.mining.vary_tasks import vary_tasks
 from agent.evaluation.tasks.suite_folder import load_suite, select_tasks
 from agent.evaluation.tasks.task_file import SuiteFile, TaskFile
 from agent.evaluation.tasks.task_folder import load_task
@@ -135,3 +137,14 @@ def test_a_written_task_is_read_back_and_a_wrong_one_leaves_no_folder(tmp_path: 
     with pytest.raises(UserError, match="the prompt is empty"):
         write_task(tmp_path / "lacking", lacking)
     assert not (tmp_path / "lacking").exists()
+
+
+def test_tasks_are_not_written_to_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    for place in (tmp_path / "out", tmp_path / "out/below"):
+        with pytest.raises(UserError, match="is no folder"):
+            write_suite_file(place, SuiteFile(name="a"))
+        with pytest.raises(UserError, match="is no folder"):
+            compose_tasks([], place, length=2, limit=1, seed=0)
+        with pytest.raises(UserError, match="is no folder"):
+            vary_tasks([], place, "reworded", level=1, seed=0, limit=None)
