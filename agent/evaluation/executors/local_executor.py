@@ -61,10 +61,20 @@ class LocalExecutor:
             on_spend(usage)
 
         is_usable = False
+        part = order.total_seconds  # seconds of what runs now
+        limit = asyncio.timeout(order.total_seconds + GRACE)
+        latest = asyncio.get_running_loop().time() + order.total_seconds + GRACE
+
+        def begin_part(seconds: float) -> None:
+            nonlocal part
+            ends = asyncio.get_running_loop().time() + seconds + GRACE
+            part = seconds if ends < latest else order.total_seconds
+            limit.reschedule(min(ends, latest))
+
         try:
             worker.channel.write(wire.encode_message("trial", **order.encode()))
-            async with asyncio.timeout(order.total_seconds + GRACE):
-                result = await self._await_result(worker, count)
+            async with limit:
+                result = await self._await_result(worker, count, begin_part)
             worker.trials += 1
             is_usable = worker.trials < _REUSES
             return result
@@ -72,7 +82,7 @@ class LocalExecutor:
             return describe_lost_trial(
                 order,
                 "time-limit",
-                f"ended after {order.total_seconds:g} s, the time of the task",
+                f"ended after {part:g} s, the time of the {'task' if part == order.total_seconds else 'agent'}",
                 spent,
                 time.monotonic() - started,
             )
@@ -104,17 +114,21 @@ class LocalExecutor:
             raise WorkerLost(await channel.close())
         return _Worker(channel)
 
-    async def _await_result(self, worker: _Worker, count: Callable[[UsageRecord], None]) -> TrialResult:
+    async def _await_result(
+        self, worker: _Worker, count: Callable[[UsageRecord], None], begin_part: Callable[[float], None]
+    ) -> TrialResult:
         try:
             while line := await worker.channel.read_line():
                 message = wire.decode_message(line) or {}
                 match message.get("message"):
                     case "spend":
                         count(wire.decode_usage(message.get("usage")))
+                    case "part":
+                        begin_part(float(message["seconds"]))
                     case "result":
                         return decode_result(message.get("result"))
                     case other:
                         raise ValueError(f"message {other!r}")
-        except ValueError as error:
+        except (ValueError, KeyError) as error:
             raise WorkerLost(f"sent what is no result: {error}") from None
         raise WorkerLost(await worker.channel.close() or "ended")

@@ -39,7 +39,8 @@ async def _serve_trials(read_end: int, write_end: int) -> None:
     gc.enable()
     lines.send(wire.encode_message("ready"))
     while (message := await lines.messages.get()) is not None and message["message"] == "trial":
-        result = await run_trial(decode_order(message), partial(_report_spending, lines))
+        order = decode_order(message)
+        result = await run_trial(order, partial(_report_spending, lines), partial(_report_part, lines))
         lines.send(wire.encode_message("result", result=result.encode()))
 
 
@@ -47,3 +48,9 @@ def _report_spending(lines: ParentLines, usage: UsageRecord) -> None:
     from agent.children.process import wire
 
     lines.send(wire.encode_message("spend", usage=vars(usage)))
+
+
+def _report_part(lines: ParentLines, seconds: float) -> None:
+    from agent.children.process import wire
+
+    lines.send(wire.encode_message("part", seconds=seconds))

@@ -36,6 +36,7 @@ from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import UnsafeFileError
 
 OnSpend = Callable[[UsageRecord], None]
+OnPart = Callable[[float], None]
 
 _BY_EXIT: Mapping[int, FailureClass] = {
     Exit.TESTS_FAIL: "tests-fail",
@@ -108,17 +109,21 @@ class _Work:
         return self.ends[-1]
 
 
-async def run_trial(order: TrialOrder, on_spend: OnSpend = lambda usage: None) -> TrialResult:
+async def run_trial(
+    order: TrialOrder, on_spend: OnSpend = lambda usage: None, on_part: OnPart = lambda seconds: None
+) -> TrialResult:
     """Run a trial. Raises nothing for what a task, an agent or a model does: the result says it.
 
     on_spend: called with the usage of each call of a model, so that it is known even if this process dies
+    on_part: called with the seconds of the part that begins, the agent's and then the checker's, so that who started
+        this process can end a part that does not end by itself
     """
     started = time.monotonic()
     try:
         task = load_task(order.folder)
         if task.digest != order.digest:
             raise UserError(Fault.CONFIGURATION, f"task {task.name!r} was changed while the suite ran")
-        result = await _run_in_place(task, order, on_spend)
+        result = await _run_in_place(task, order, on_spend, on_part)
     except SetupFailed as problem:
         result = _describe(order, "set-up", str(problem))
     except UserError as error:
@@ -129,12 +134,13 @@ async def run_trial(order: TrialOrder, on_spend: OnSpend = lambda usage: None) -
     return replace(result, seconds=round(time.monotonic() - started, 3))
 
 
-async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend) -> TrialResult:
+async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend, on_part: OnPart) -> TrialResult:
     place = await TrialPlace.open(
         task, order.folders.scratch, order.key[:16], order.folders.home, order.settings.access
     )
     try:
-        work = await _run_agent(task, order, place, on_spend)
+        work = await _run_agent(task, order, place, on_spend, on_part)
+        on_part(order.total_seconds)
         try:
             patch = await asyncio.to_thread(place.build_patch)
         except (UserError, OSError) as error:  # files that cannot be read, say: the agent made them
@@ -145,7 +151,9 @@ async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend) -> Tri
         await asyncio.to_thread(place.close)
 
 
-async def _run_agent(task: Task, order: TrialOrder, place: TrialPlace, on_spend: OnSpend) -> _Work:
+async def _run_agent(
+    task: Task, order: TrialOrder, place: TrialPlace, on_spend: OnSpend, on_part: OnPart
+) -> _Work:
     settings = replace(
         order.settings, limits=_lower_limits(order.settings.limits, task.file.limits, order.max_cost)
     )
@@ -162,6 +170,7 @@ async def _run_agent(task: Task, order: TrialOrder, place: TrialPlace, on_spend:
         runtime.session.subscribe(tally.handle_event)
         _attach_parts(runtime, task, order)
         started = time.monotonic()
+        on_part(settings.limits.max_time)
         ends = await _run_turns(runtime, task, settings.limits)
         usage = UsageRecord()
         for end in ends:

@@ -17,6 +17,7 @@ from agent.evaluation.executors.local_executor import LocalExecutor
 from agent.evaluation.runs.result_store import ResultStore
 from agent.evaluation.runs.run_plan import RunPlan, check_repositories, make_plan
 from agent.evaluation.runs.run_suite import ATTEMPTS, MOST_STARTS, Progress, SuiteRun
+from agent.evaluation.runs.trial import run_trial
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult
 from agent.evaluation.runs.variant import RunFolders, Variant, make_variant
@@ -24,7 +25,7 @@ from agent.evaluation.tasks.task_folder import Task
 from agent.events import UsageRecord
 from agent.session_settings import SessionSettings
 from sandbox.errors import UserError
-from tests.agent.evaluation.suites import EDIT, make_home, make_task, write_script
+from tests.agent.evaluation.suites import EDIT, make_home, make_order, make_task, write_script
 
 pytestmark = pytest.mark.slow
 
@@ -176,6 +177,29 @@ def test_a_worker_that_does_not_end_is_killed_with_its_children(
     assert result.seconds < 5
     for pid in pids.read_text().split() if pids.exists() else ():
         assert is_dead(pid)
+
+
+def test_an_agent_that_does_not_end_at_its_time_is_killed_before_the_checkers_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local_executor, "GRACE", 0.1)
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    blocked = (
+        f"""{READY} import time; os.write(1, b'{{"message":"part","seconds":0.2}}\\n'); time.sleep(600)"""
+    )
+    store = ResultStore(tmp_path / "store")
+    run_plan(plan, store, LocalExecutor(1, tmp_path, program=blocked), tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.failure, result.detail) == ("time-limit", "ended after 0.2 s, the time of the agent")
+    assert result.seconds < 30
+
+
+def test_a_trial_reports_its_parts_as_they_begin(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add", limits={"seconds": 30})
+    parts: list[float] = []
+    order = make_order(task, write_script(tmp_path / "s.json", [{"text": "Done."}]), tmp_path)
+    asyncio.run(run_trial(order, on_part=parts.append))
+    assert parts == [30.0, order.total_seconds]
 
 
 def test_no_more_run_at_once_than_the_executor_takes_and_equal_work_runs_once(tmp_path: Path) -> None:
