@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.trial_result import CLAIMS, TrialResult
 from agent.evaluation.statistics.intervals import (
     Interval,
     compute_bootstrap_interval,
@@ -19,9 +19,6 @@ from agent.evaluation.statistics.pass_rates import (
     average_pass_hat_k,
     compute_cost_of_pass,
 )
-
-CLAIMS = ("done", "no-test-runner")
-"""Outcomes by which an agent says that it did the task; the second without tests of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

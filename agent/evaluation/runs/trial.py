@@ -13,7 +13,7 @@ from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import build_limits
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
-from agent.evaluation.runs.trial_result import INVALID, FailureClass, TrialResult
+from agent.evaluation.runs.trial_result import CLAIMS, INVALID, FailureClass, TrialResult
 from agent.evaluation.tasks.task_file import TaskLimits
 from agent.evaluation.tasks.task_folder import Task, load_task
 from agent.events import (
@@ -141,11 +141,11 @@ async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend, on_par
     try:
         work = await _run_agent(task, order, place, on_spend, on_part)
         on_part(order.total_seconds)
+        patch: bytes | None = None
         try:
             patch = await asyncio.to_thread(place.build_patch)
         except (UserError, OSError) as error:  # files that cannot be read, say: the agent made them
             work.ends[-1] = replace(work.last, summary=f"its change cannot be read: {error}")
-            patch = b""
         return await _judge(task, order, place, work, patch)
     finally:
         await asyncio.to_thread(place.close)
@@ -245,7 +245,10 @@ def _subtract_spending(limits: LimitSettings, ends: Sequence[End], seconds: floa
     return LimitSettings(max_steps=steps, max_time=max(seconds, 0.0), max_cost=cost, max_tokens=tokens)
 
 
-async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, patch: bytes) -> TrialResult:
+async def _judge(
+    task: Task, order: TrialOrder, place: TrialPlace, work: _Work, patch: bytes | None
+) -> TrialResult:
+    """Return the result. patch: None if the agent left files that cannot be read, which is a change"""
     end = work.last
     result = TrialResult(
         key=order.key,
@@ -268,13 +271,14 @@ async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, 
         tool_failures=work.failures,
         session=work.session,
         sandbox=work.sandbox,
-        patch=patch.decode("utf-8", "replace"),
+        patch=(patch or b"").decode("utf-8", "replace"),
         language=task.file.language,
         tags=task.file.tags,
     )
     if not result.is_valid or result.failure == "crashed":
         return result
-    if task.file.expect == "refuse" and (problem := _find_missing_refusal(end, patch, order.settings.model)):
+    is_changed = patch is None or bool(patch.strip())
+    if task.file.expect == "refuse" and (problem := _find_missing_refusal(task, end, result, is_changed)):
         return replace(result, detail=problem)
     found = CheckOutcome(ended="passed", score=1.0)
     if task.file.check.strip():
@@ -283,7 +287,7 @@ async def _judge(task: Task, order: TrialOrder, place: TrialPlace, work: _Work, 
         result,
         solved=found.passed,
         score=found.score,
-        failure="" if found.passed else _name_failure(found, result, patch),
+        failure="" if found.passed else _name_failure(found, result, is_changed),
         detail="" if found.passed else found.detail or result.detail,
     )
 
@@ -308,19 +312,24 @@ def _classify_end(end: End, model: str) -> FailureClass:
     return _BY_EXIT.get(end.exit_code, "wrong")
 
 
-def _find_missing_refusal(end: End, patch: bytes, model: str) -> str:
-    """Return why a turn is no refusal, "" if it is one: no change, and an answer of the agent's own."""
-    if patch.strip():
+def _find_missing_refusal(task: Task, end: End, result: TrialResult, is_changed: bool) -> str:
+    """Return why a turn is no refusal, "" if it is one: no change, and an answer of the agent's own.
+
+    Whether an answer claims success, a checker says, which reads it; without one, the outcome.
+    """
+    if is_changed:
         return "files were changed where a refusal was expected"
-    if _classify_end(end, model) not in HONEST or not end.summary.strip():
+    if result.failure not in HONEST or not end.summary.strip():
         return "no answer where a refusal was expected"
+    if result.outcome in CLAIMS and not task.file.check.strip():
+        return "a claim of success where a refusal was expected"
     return ""
 
 
-def _name_failure(found: CheckOutcome, result: TrialResult, patch: bytes) -> FailureClass:
+def _name_failure(found: CheckOutcome, result: TrialResult, is_changed: bool) -> FailureClass:
     if found.ended == "timeout":
         return "checker-time"
-    return "no-change" if result.failure == "wrong" and not patch.strip() else result.failure
+    return "no-change" if result.failure == "wrong" and not is_changed else result.failure
 
 
 def _lower_limits(own: LimitSettings, task: TaskLimits, left: float | None) -> LimitSettings:

@@ -36,6 +36,9 @@ INVALID: frozenset[str] = frozenset(
 )
 """Failures that say nothing about the agent: reported, counted in no rate, and tried again by the next run."""
 
+CLAIMS = ("done", "no-test-runner")
+"""Outcomes by which an agent says that it did the task; the second without tests of its own."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:

@@ -164,6 +164,23 @@ def test_a_refusal_changes_nothing_and_says_why(tmp_path: Path) -> None:
     assert (acting.solved, acting.detail) == (False, "files were changed where a refusal was expected")
 
 
+def test_a_claim_of_success_is_no_refusal(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add", expect="refuse", check="", reference=None, failures={})
+    false = run(task, tmp_path, {"text": "I fixed it, all tests pass."})
+    assert (false.solved, false.outcome) == (False, "done")
+    assert false.detail == "a claim of success where a refusal was expected"
+
+
+def test_a_change_that_cannot_be_read_is_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: object) -> bytes:
+        raise OSError("unreadable")
+
+    monkeypatch.setattr("agent.evaluation.runs.trial_place.TrialPlace.build_patch", fail)
+    task = make_task(tmp_path / "suite/add", expect="refuse", check="true", reference=None, failures={})
+    result = run(task, tmp_path, {"text": "This is ambiguous."})
+    assert (result.solved, result.detail) == (False, "files were changed where a refusal was expected")
+
+
 def test_a_scripted_user_answers_and_changes_their_mind(tmp_path: Path) -> None:
     task = make_task(
         tmp_path / "suite/add",
