@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import median
 
 from agent.evaluation.runs.trial_result import CLAIMS, TrialResult
@@ -45,7 +46,8 @@ class VariantSummary:
     """Figures of a variant. Rates are of valid trials; None where nothing can be said.
 
     planned: trials of the run; trials: those with a valid result
-    interval: of the rate, 95 %: Wilson's for one trial of each task, else a bootstrap over the tasks
+    interval: of the rate, 95 %: Wilson's over the tasks where each was tried once or all rates are equal, over
+        the trials of a single task; else a bootstrap over the tasks
     pass_at, pass_hat: pass@k and pass^k by k
     precision: share of the trials in which the agent claimed success that were solved
     score: mean, with partial credit; cost_of_pass: dollars for one solved trial; unpriced: trials of unknown cost
@@ -133,10 +135,14 @@ def count_solved(results: Sequence[TrialResult]) -> Counts:
 def _compute_interval(counts: Sequence[Counts], seed: int) -> Interval | None:
     if not counts:
         return None
-    full = [solved == trials for trials, solved in counts]
-    if all(trials == 1 for trials, _ in counts) or all(full) or not any(solved for _, solved in counts):
-        return compute_wilson_interval(len(counts), sum(full))  # a bootstrap of equal values has no width
-    return compute_bootstrap_interval([solved / trials for trials, solved in counts], seed=seed)
+    if len(counts) == 1:
+        return compute_wilson_interval(*counts[0])
+    rates = [Fraction(solved, trials) for trials, solved in counts]
+    if all(trials == 1 for trials, _ in counts):
+        return compute_wilson_interval(len(counts), sum(solved for _, solved in counts))
+    if len(set(rates)) == 1:  # a bootstrap of equal values has no width
+        return compute_wilson_interval(len(counts), float(sum(rates)))
+    return compute_bootstrap_interval([float(each) for each in rates], seed=seed)
 
 
 def _collect_rates(rates: Iterable[float | None]) -> dict[int, float]:

@@ -13,7 +13,7 @@ RESAMPLES = 2_000
 """Of a bootstrap: the ends of a 95 % interval then vary by less than a tenth of its width."""
 
 
-def compute_wilson_interval(trials: int, solved: int, level: float = 0.95) -> Interval:
+def compute_wilson_interval(trials: int, solved: float, level: float = 0.95) -> Interval:
     """Return the score interval of a proportion. Source: Wilson 1927. Raises ValueError without trials."""
     if not (trials > 0 and 0 <= solved <= trials):
         raise ValueError(f"no interval for {solved} of {trials}")

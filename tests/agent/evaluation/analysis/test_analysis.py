@@ -193,3 +193,17 @@ def test_a_report_is_read_back_and_results_are_named_by_run_and_label(tmp_path: 
     path.write_text('{"format": 99}')
     with pytest.raises(UserError, match="no report of an evaluation: not a report of this version"):
         read_report_file(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([[1, 1, 1] + [0] * 7], (0.108, 0.603)),  # one task: its trials
+        ([[1, 0]] * 4, (0.15, 0.85)),  # equal rates: the tasks
+        ([[1, 1]] * 4, (0.51, 1.0)),
+    ],
+)
+def test_an_interval_has_a_width_where_all_rates_are_equal(
+    rows: list[list[int]], expected: tuple[float, float]
+) -> None:
+    assert summarize_variant("a", 8, make_results(rows)).interval == pytest.approx(expected, abs=0.002)
