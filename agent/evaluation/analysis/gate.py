@@ -45,18 +45,28 @@ def judge_results(
     )
     reasons = []
     if len(regressed) > allowed:
-        names = ", ".join(regressed[:10]) + (", …" if len(regressed) > 10 else "")
-        reasons.append(f"no longer solved: {names} ({len(regressed)}, allowed {allowed})")
+        reasons.append(f"no longer solved: {_list_names(regressed)} ({len(regressed)}, allowed {allowed})")
     if comparison.verdict == "worse":
         reasons.append(
             f"{comparison.rates[1]:.1%} are solved, {comparison.rates[0]:.1%} in the baseline"
             f" (p = {comparison.p_value:.3f})"
         )
-    missing = sorted(before.keys() - after.keys())
-    if missing:
-        reasons.append(
-            f"without a valid result: {', '.join(missing[:10])}{', …' if len(missing) > 10 else ''}"
-        )
+    common = before.keys() & after.keys()
+    gaps = {
+        "without a valid result": before.keys() - after.keys(),
+        "not in the baseline": after.keys() - before.keys(),
+        "changed since the baseline": {
+            task for task in common if before[task][0].digest != after[task][0].digest
+        },
+        "with fewer valid trials than in the baseline": {
+            task for task in common if len(after[task]) < len(before[task])
+        },
+    }
+    reasons += [f"{what}: {_list_names(sorted(names))}" for what, names in gaps.items() if names]
     return GateDecision(
         passed=not reasons, comparison=comparison, regressed=regressed, reasons=tuple(reasons)
     )
+
+
+def _list_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (", …" if len(names) > 10 else "")

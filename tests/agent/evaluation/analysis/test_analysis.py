@@ -161,6 +161,21 @@ def test_the_gate_stops_regressions_lower_rates_and_missing_results() -> None:
     assert short.reasons == ("without a valid result: t8, t9",)
 
 
+def test_no_task_leaves_the_gate_in_silence() -> None:
+    baseline = make_results([[1, 1]] * 4)
+    changed = [make_result("t1", trial, True, digest="other") for trial in range(2)]
+    results = [each for each in make_results([[1, 1]] * 5) if each.task not in ("t0", "t1", "t2")]
+    results += [*changed, make_result("t2", 0, True)]
+    decision = judge_results("now", baseline, results)
+    assert not decision.passed
+    assert decision.reasons == (
+        "without a valid result: t0",
+        "not in the baseline: t4",
+        "changed since the baseline: t1",
+        "with fewer valid trials than in the baseline: t2",
+    )
+
+
 def test_a_report_is_read_back_and_results_are_named_by_run_and_label(tmp_path: Path) -> None:
     store = ResultStore(tmp_path / "store")
     results = [*make_results([[1], [0]], "one"), *make_results([[1], [1]], "two")]
