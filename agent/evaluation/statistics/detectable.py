@@ -14,12 +14,12 @@ def compute_detectable_difference(
     """Return the difference of two solving rates that a paired test finds with this power; 1 if even all is not enough.
 
     rate: of solved trials around which both agents lie; a half is the worst case. Each trial counts as drawn anew, so
-    that tasks which both agents always solve, or never, make the true figure smaller. Never less than the fewest
-    one-sided pairs that an exact test needs.
+    that tasks which both agents always solve, or never, make the true figure smaller.
+    The exact test permutes tasks: 1 with fewer of them than it needs on one side, however many trials they have, and
+    never less than that share of them.
     """
-    pairs = tasks * trials
     normal = NormalDist()
     reach = normal.inv_cdf(1 - level / 2) + normal.inv_cdf(power)
-    by_noise = reach * sqrt(2 * rate * (1 - rate) / pairs)
+    by_noise = reach * sqrt(2 * rate * (1 - rate) / (tasks * trials))
     fewest = next(count for count in range(1, 64) if compute_mcnemar_p(count, 0) < level)
-    return min(1.0, max(by_noise, fewest / pairs))
+    return min(1.0, max(by_noise, fewest / tasks))

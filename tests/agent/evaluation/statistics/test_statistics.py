@@ -141,6 +141,27 @@ def test_the_detectable_difference_is_found_with_the_promised_power() -> None:
     assert 0.70 < found / 400 < 0.9
 
 
+@pytest.mark.parametrize(("tasks", "trials"), [(8, 5), (20, 3), (40, 4)])
+def test_the_power_holds_with_several_trials_of_each_task(tasks: int, trials: int) -> None:
+    draw = random.Random(3)
+    half = compute_detectable_difference(tasks, trials) / 2
+    found = 0
+    for _ in range(100):
+        first, second = (
+            [sum(draw.random() < rate for _ in range(trials)) for _ in range(tasks)]
+            for rate in (0.5 - half, 0.5 + half)
+        )
+        differences = [Fraction(two - one, trials) for one, two in zip(first, second, strict=True)]
+        found += compute_permutation_p(differences) < 0.05
+    assert found >= 70
+
+
+def test_trials_do_not_make_up_for_tasks() -> None:
+    assert compute_detectable_difference(3, 10) == 1.0
+    assert compute_permutation_p([Fraction(1)] * 3) == 0.25
+    assert compute_detectable_difference(5, 1000) == 1.0
+
+
 def test_a_small_suite_can_show_only_large_differences() -> None:
     assert compute_detectable_difference(3, 1) == 1.0
     assert compute_detectable_difference(12, 1) >= 0.5
