@@ -86,6 +86,7 @@ def make_plan(
         for task in tasks
         for trial in range(trials)
     ]
+    _refuse_equal_variants(planned)
     keys = tuple(each.key for each in planned)
     ranks = {task.name: rank for rank, task in enumerate(_shuffle(tasks, seed))}
     planned.sort(key=lambda each: (each.trial, ranks[each.task.name]))
@@ -127,6 +128,19 @@ def check_repositories(tasks: Iterable[Task], allowed: Iterable[Path]) -> None:
                 Fault.DENIED,
                 f"task {task.name!r} begins with files of {str(named)!r}, which is not the suite's",
                 f"If you want that: -C {named}",
+            )
+
+
+def _refuse_equal_variants(planned: Iterable[PlannedTrial]) -> None:
+    """Raise UserError for two labels of the same trials, which would be counted twice, as if drawn anew."""
+    labels: dict[tuple[str, str, int], str] = {}
+    for each in planned:
+        label = each.variant.label
+        if (first := labels.setdefault((each.key, each.task.name, each.trial), label)) != label:
+            raise UserError(
+                Fault.USAGE,
+                f"{first!r} and {label!r} are the same trials, whose results would be counted twice",
+                "For other draws of the same: a run with another --seed.",
             )
 
 

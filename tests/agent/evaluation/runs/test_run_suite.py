@@ -205,16 +205,23 @@ def test_a_trial_reports_its_parts_as_they_begin(tmp_path: Path) -> None:
 def test_no_more_run_at_once_than_the_executor_takes_and_equal_work_runs_once(tmp_path: Path) -> None:
     tasks = [make_task(tmp_path / f"suite/{name}") for name in ("a", "b", "c")]
     variants = make_variants(tmp_path)
-    twin = make_variant("twin", variants[0].settings)
     executor = FakeExecutor(slots=3)
     store = ResultStore(tmp_path / "store")
-    plan = plan_run(tasks, [variants[0], twin])
+    plan = plan_run(tasks, variants[:1])
     progress = run_plan(plan, store, executor, tmp_path)
-    # The tasks have equal content, and the variants equal settings: two trials are left of twelve.
+    # The tasks have equal content: two trials are left of six.
     assert (executor.most, len(executor.orders), progress.total) == (2, 2, 2)
-    assert len(store.read_results(plan.record)) == 12
+    assert len(store.read_results(plan.record)) == 6
     more = plan_run(tasks, variants, seed=1)
     assert not {*more.record.keys} & {*plan.record.keys}
+
+
+def test_two_labels_of_the_same_trials_are_refused(tmp_path: Path) -> None:
+    variant = make_variants(tmp_path)[0]
+    twin = make_variant("twin", variant.settings)
+    with pytest.raises(UserError, match="'good' and 'twin' are the same trials") as caught:
+        plan_run([make_task(tmp_path / "suite/add")], [variant, twin])
+    assert "--seed" in caught.value.hint
 
 
 def test_first_trials_come_first_and_the_seed_orders_the_tasks(tmp_path: Path) -> None:
