@@ -48,17 +48,11 @@ def write_report(store: ResultStore, run: RunRecord, output: ReportFormat, to: P
     """Print a report, or write it to a file. Raises UserError."""
     from agent.evaluation.analysis.run_report import build_report
     from cli.output.evaluation.report_table import print_comparison, print_report
-    from sandbox.errors import Fault, UserError, translate_write_errors
+    from sandbox.errors import translate_write_errors
 
     found = build_report(store, run)
     if to is not None:
-        kind = SUFFIXES.get(to.suffix.lower())
-        if kind is None:
-            raise UserError(
-                Fault.USAGE,
-                f"no format for {to.name!r}",
-                f"Let the name end with one of: {', '.join(SUFFIXES)}.",
-            )
+        kind = find_format(to)
         with translate_write_errors(str(to)):
             to.write_text(render_report(found, kind), "utf-8", errors="replace")
     if output is ReportFormat.text:
@@ -67,6 +61,18 @@ def write_report(store: ResultStore, run: RunRecord, output: ReportFormat, to: P
             print_comparison(each)
     else:
         print(render_report(found, output), end="")
+
+
+def find_format(to: Path) -> ReportFormat:
+    """Return the format of a report file by its suffix. Raises UserError."""
+    from sandbox.errors import Fault, UserError
+
+    kind = SUFFIXES.get(to.suffix.lower())
+    if kind is None:
+        raise UserError(
+            Fault.USAGE, f"no format for {to.name!r}", f"Let the name end with one of: {', '.join(SUFFIXES)}."
+        )
+    return kind
 
 
 def render_report(report: RunReport, kind: ReportFormat) -> str:

@@ -154,12 +154,14 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     from agent.evaluation.runs.variant import RunFolders
     from agent.exit_codes import Exit
     from cli.commands.evaluation.executor_choice import create_executor
-    from cli.commands.evaluation.report import write_report
+    from cli.commands.evaluation.report import find_format, write_report
     from cli.output.evaluation.progress_line import ProgressLine
     from cli.output.standard_streams import write_error
     from patchwright.version import VERSION
     from sandbox.sanitize import sanitize_text
 
+    if request.to is not None:
+        find_format(request.to)  # before anything is paid for
     plan = make_plan(
         setup.suite.name,
         setup.tasks,
