@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from mcp import MCPError, UrlElicitationRequiredError
@@ -26,6 +27,7 @@ class ServerRequests:
 
     def __init__(self, at: Surroundings, name: str, ask: Callable[[], Ask | None]) -> None:
         self._limits: set[TimeLimit] = set()
+        self._open: set[asyncio.Task[ElicitResult]] = set()
         self._asked = 0
         self._at = at
         self._name = name
@@ -38,8 +40,14 @@ class ServerRequests:
         self._limits.add(limit)
 
     def end_request(self, limit: TimeLimit) -> None:
-        """Note that a request has ended."""
+        """Note that a request has ended; with the last one its questions end.
+
+        Left open, they would take the person's next prompt for their answer.
+        """
         self._limits.discard(limit)
+        if not self._limits:
+            for each in self._open:
+                each.cancel()
 
     async def open_addresses(self, error: MCPError) -> bool:
         """Show the addresses that a call needs opened first; return whether the person has opened all."""
@@ -63,6 +71,16 @@ class ServerRequests:
         self._asked += 1
         if ask is None or not self._limits or self._asked > MOST_QUESTIONS:
             return ElicitResult(action="decline")
+        asking = asyncio.create_task(self._put_question(ask, params))
+        self._open.add(asking)
+        try:
+            await asyncio.wait([asking])
+        finally:
+            self._open.discard(asking)
+            asking.cancel()
+        return ElicitResult(action="cancel") if asking.cancelled() else asking.result()
+
+    async def _put_question(self, ask: Ask, params: ElicitRequestParams) -> ElicitResult:
         for each in self._limits:
             each.pause()
         try:
