@@ -2,7 +2,7 @@
 
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes something else than messages;
 "dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more;
-"whole" has a resource and a prompt, too
+"asks" asks the person while its tools are listed; "whole" has a resource and a prompt, too
 """
 
 from __future__ import annotations
@@ -100,6 +100,14 @@ def main() -> None:
         elif method == "tools/list":
             first, page = int(parameters.get("cursor", 0)), 60 if HOW == "many" else 1
             more = {"nextCursor": str(first + page)} if first + page < len(TOOLS) else {}
+            if HOW == "asks":
+                form = {"type": "object", "properties": {"name": {"type": "string"}}}
+                send(
+                    id="mine",
+                    method="elicitation/create",
+                    params={"message": "Who?", "requestedSchema": form},
+                )
+                TOOLS[first]["description"] = receive()["result"]["action"]
             send(id=number, result={"tools": TOOLS[first : first + page], **more})
         elif method == "resources/list":
             send(id=number, result={"resources": RESOURCES})

@@ -134,6 +134,23 @@ def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> 
     played(at, {"calc": line("dies")}, story)
 
 
+def test_a_server_asks_nothing_while_its_tools_are_listed(at: Workspace) -> None:
+    asked: list[str] = []
+
+    async def ask(question: str, options: object) -> str:
+        asked.append(question)
+        return "Ada"
+
+    async def story(servers: McpServers) -> list[str]:
+        servers.let_ask(ask)
+        assert await servers.start_all() == []
+        return [each.description for each in servers.tools]
+
+    told = played(at, {"calc": line("asks")}, story)
+    assert told == ["(of the MCP server calc) decline"] * 3
+    assert asked == []
+
+
 def test_a_call_is_asked_about_unless_a_rule_says_otherwise(at: Workspace) -> None:
     async def story(servers: McpServers) -> Tool:
         await servers.start_all()

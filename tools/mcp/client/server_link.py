@@ -215,7 +215,7 @@ class ServerLink:
                 first = await send(None, None)
             return await self._resolve_input(client, first, send)
 
-        result = await self.run(call, seconds)
+        result = await self.run(call, seconds, may_ask=True)
         return CallResult(text=format_result(result), failed=bool(result.is_error))
 
     async def read_resource(self, uri: str, seconds: float) -> str:
@@ -224,7 +224,7 @@ class ServerLink:
         async def read(client: Client) -> str:
             return format_resource(await client.read_resource(uri))
 
-        return await self.run(read, seconds)
+        return await self.run(read, seconds, may_ask=True)
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str], seconds: float) -> str:
         """Return the text of a prompt."""
@@ -232,16 +232,22 @@ class ServerLink:
         async def get(client: Client) -> str:
             return format_prompt(await client.get_prompt(name, dict(arguments)))
 
-        return await self.run(get, seconds)
+        return await self.run(get, seconds, may_ask=True)
 
-    async def run(self, make: Callable[[Client], Awaitable[T]], seconds: float) -> T:
-        """Run requests within a time limit; cancelled ones are cancelled at the server, too."""
+    async def run(
+        self, make: Callable[[Client], Awaitable[T]], seconds: float, *, may_ask: bool = False
+    ) -> T:
+        """Run requests within a time limit; cancelled ones are cancelled at the server, too.
+
+        may_ask: the server may ask the person meanwhile. It may not while its lists are requested: it causes that.
+        """
         client = await asyncio.shield(self._ready)
         if isinstance(self._transport, HttpTransport):
             self._transport.status = 0
         try:
             async with TimeLimit(seconds) as limit:
-                self._requests.begin_request(limit)
+                if may_ask:
+                    self._requests.begin_request(limit)
                 try:
                     return await make(client)
                 finally:
