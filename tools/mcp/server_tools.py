@@ -71,8 +71,8 @@ class McpServers:
         """Start all servers concurrently, once; return one line for each that failed."""
         if self._joined:
             return []
-        self._joined = True
         told = await asyncio.gather(*(_start_server(each) for each in self))
+        self._joined = True  # only now: after Ctrl-C in between, the next turn starts them
         return [each for each in told if each]
 
     @property

@@ -151,6 +151,20 @@ def test_a_server_asks_nothing_while_its_tools_are_listed(at: Workspace) -> None
     assert asked == []
 
 
+def test_servers_whose_start_was_cancelled_are_started_by_the_next(at: Workspace) -> None:
+    async def story(servers: McpServers) -> None:
+        first = asyncio.create_task(servers.start_all())
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+        assert first.cancelled()
+        assert servers.tools == []
+        assert await servers.start_all() == []
+        assert len(servers.tools) == 3
+
+    played(at, {"calc": line()}, story)
+
+
 def test_a_call_is_asked_about_unless_a_rule_says_otherwise(at: Workspace) -> None:
     async def story(servers: McpServers) -> Tool:
         await servers.start_all()
