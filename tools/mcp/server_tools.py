@@ -115,11 +115,12 @@ async def _start_server(server: McpServer) -> str:
 
 def _make_tool(server: McpServer, described: ToolDescription) -> Tool:
     async def run(arguments: Mapping[str, Any], *, at: Workspace) -> Observation:
+        about = f" server={json.dumps(server.name)}"
         try:
             result = await server.call(described, arguments)
-        except ServerGone as gone:
-            raise ToolFailure(f"the mcp server {server.name} has no answer: {gone}") from None
-        about = f" server={json.dumps(server.name)}"
+        except ServerGone as gone:  # parts of the reason are the server's own words
+            reason = enclose_in_tag("mcp-result", str(gone), about)
+            raise ToolFailure(f"the mcp server {server.name} has no answer:\n{reason}") from None
         return Observation(text=enclose_in_tag("mcp-result", result.text, about), failed=result.failed)
 
     def effect_of(arguments: Mapping[str, Any], at: Workspace) -> Effect:

@@ -53,7 +53,8 @@ async def _read(server: McpServer, uri: str) -> str:
     try:
         text = redact(await server.read_resource(uri))
     except ServerGone as gone:
-        return format_note(f"the resource {uri} of the MCP server {server.name} was not read: {gone}")
+        note = format_note(f"the resource {uri} of the MCP server {server.name} was not read")
+        return f"{note}\n{enclose_in_tag('mcp-resource', str(gone), about)}"  # partly the server's own words
     note = ""
     if len(text) > LONGEST_RESOURCE:
         note = "\n" + format_note(f"{len(text) - LONGEST_RESOURCE:,} more characters are left out")

@@ -120,10 +120,12 @@ def test_a_server_that_ends_is_started_again_by_the_next_call(at: Workspace) -> 
         assert await servers.start_all() == []
         add = next(each for each in servers.tools if each.name == "mcp__calc__add")
         for _ in range(2):
-            with pytest.raises(
-                ToolFailure, match="the mcp server calc has no answer: it ended with exit status 3"
-            ):
+            with pytest.raises(ToolFailure) as raised:
                 await call(add, at, a=1, b=1)
+            assert str(raised.value) == (
+                "the mcp server calc has no answer:\n"
+                '<mcp-result server="calc">\nit ended with exit status 3\n</mcp-result>'
+            )
         await servers.close()
         server = servers.get("calc")
         assert server is not None

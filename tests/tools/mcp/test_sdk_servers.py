@@ -72,7 +72,7 @@ async def use_everything(servers: McpServers, at: Workspace, revision: str) -> N
     assert "three" in await call(servers, at, "count")
     assert lines == ["at 1 (1 of 3)", "at 2 (2 of 3)", "at 3 (3 of 3)"]
     assert at.root.as_uri() in await call(servers, at, "roots")
-    with pytest.raises(ToolFailure, match=r"has no answer: it refused|ampling"):
+    with pytest.raises(ToolFailure, match=r"has no answer:\n.*\nit refused|ampling"):
         raise ToolFailure(await call(servers, at, "poem"))
     refusal = "declin" if has_elicitation else "Method not found"
     with pytest.raises(ToolFailure, match=refusal):

@@ -56,7 +56,8 @@ def test_mentioned_resources_follow_the_prompt_as_untrusted_text(
         )
         assert "buy milk" not in prompts[1]
         assert (
-            "[… the resource x://y of the MCP server gone was not read: it cannot be reached:" in prompts[1]
+            "[… the resource x://y of the MCP server gone was not read …]\n"
+            '<mcp-resource server="gone" uri="x://y">\nit cannot be reached:' in prompts[1]
         )
 
     play_session(tmp_path, settings, story)
