@@ -8,6 +8,7 @@ from typing import Any
 
 from cli.importing.foreign_rules import add_rule
 from cli.importing.import_plan import ImportPlan, add_servers, format_toml, read_json
+from cli.settings.settings_files import SERVER_FILE
 from sandbox.policy.rules import PERMISSIONS
 
 _TAKEN = {"permissions", "model", "hooks", "$schema", "mcpServers"}
@@ -44,11 +45,11 @@ def read_claude(root: Path) -> ImportPlan:
     if (folder / "CLAUDE.md").is_file():
         plan.left.append(f"{folder / 'CLAUDE.md'}: put what holds for a project into its AGENTS.md")
     servers = (
-        read_json(root / ".mcp.json", plan).get("mcpServers") if (root / ".mcp.json").is_file() else None
+        read_json(root / SERVER_FILE, plan).get("mcpServers") if (root / SERVER_FILE).is_file() else None
     )
     if isinstance(servers, dict) and servers:
         plan.left.append(
-            f".mcp.json of this project ({', '.join(map(str, servers))}): patchwright import mcp takes its servers"
+            f"{SERVER_FILE} of this project ({', '.join(map(str, servers))}): patchwright import mcp takes its servers"
         )
     return plan
 

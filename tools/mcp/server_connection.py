@@ -70,11 +70,6 @@ class McpServer:
         """Its name, version and revision while it is connected."""
         return self._link.identity if self._link is not None else None
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether it is behind an address, and not a program of ours."""
-        return isinstance(self._place, HttpPlace)
-
     async def start(self) -> None:
         """Start the server if needed, and list what it offers. Raises ServerGone."""
         async with self._starting:

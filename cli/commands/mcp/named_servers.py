@@ -10,7 +10,7 @@ from agent.app_dirs import Home
 from agent.session_settings import SessionSettings
 from cli.settings.environment import build_variable_name
 from cli.settings.layers import load_settings
-from cli.settings.settings_files import FILE, PROJECT_FILE, locate_setting, read_settings_file
+from cli.settings.settings_files import FILE, PROJECT_FILE, SERVER_FILE, locate_setting, read_settings_file
 from sandbox.errors import Fault, UserError
 from tools.mcp.server_settings import McpServerSettings, normalize_server
 
@@ -54,7 +54,7 @@ def find_servers(home: Home, root: Path, flags: Mapping[str, object] = {}) -> Na
     try:
         settings = load_settings(home, root, flags)
         places = [root / PROJECT_FILE, home.config / FILE]
-        left = "; ".join(each for each in settings.notices if "MCP server" in each or _SHARED_FILE in each)
+        left = "; ".join(each for each in settings.notices if "MCP server" in each or SERVER_FILE in each)
     except UserError as error:
         settings = load_settings(home, None, flags)  # raises again if it is the user's own
         places, left = [home.config / FILE], error.message
@@ -70,9 +70,5 @@ def _find_source(places: Sequence[Path], root: Path, name: str) -> str:
     for file in places:
         if name in read_settings_file(file).get("mcp", {}):
             return locate_setting(file, f"mcp.{name}")
-    shared = root / _SHARED_FILE
+    shared = root / SERVER_FILE
     return f"{str(shared)!r}" if shared.is_file() else build_variable_name("mcp")
-
-
-_SHARED_FILE = ".mcp.json"
-"""Servers of a project that other agents read, too."""
