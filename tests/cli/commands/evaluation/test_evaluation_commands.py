@@ -20,6 +20,9 @@ from tests.support.cli import PATCHWRIGHT, environment, git, run
 
 pytestmark = pytest.mark.slow
 
+MARK = "STARTED_BY_TESTS_IN"
+"""Variable by which workers of these tests are known: a worker whose run was killed has another parent."""
+
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,7 +45,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return {"PATCHWRIGHT_HOME": str(tmp_path_factory.mktemp("home"))}
+    folder = str(tmp_path_factory.mktemp("home"))
+    return {"PATCHWRIGHT_HOME": folder, MARK: folder}
 
 
 class Outline(HTMLParser):
@@ -148,11 +152,13 @@ def wait_for(pattern: str, folder: Path, seconds: float = 90) -> list[Path]:
     raise AssertionError(f"no {pattern} below {folder}")
 
 
-def list_workers() -> Iterator[int]:
-    """Workers of the executor that this user's processes have begun and that live."""
+def list_workers(home: dict[str, str]) -> Iterator[int]:
+    """Live workers of the executor of runs that these tests have begun."""
+    own = f"{MARK}={home[MARK]}".encode()
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"agent.evaluation.executors.worker_process" in place.read_bytes():
+            words, variables = place.read_bytes(), place.with_name("environ").read_bytes()
+            if b"agent.evaluation.executors.worker_process" in words and own in variables.split(b"\0"):
                 yield int(place.parent.name)
         except OSError:
             continue
@@ -171,13 +177,12 @@ def test_a_killed_run_goes_on_with_each_trial_once(suite: Path, home: dict[str, 
         "--store",
         "killed",
     )
-    others = set(list_workers())
     process = start(suite, home, *arguments)
     before = wait_for("results/*/*.json", suite / "killed")
     process.kill()
     process.communicate()
     ends = time.monotonic() + 30
-    while set(list_workers()) - others:  # none goes on without its run
+    while list(list_workers(home)):  # none goes on without its run
         assert time.monotonic() < ends
         time.sleep(0.05)
     kept = {each.name: each.read_bytes() for each in before}
@@ -195,14 +200,14 @@ def test_a_killed_run_goes_on_with_each_trial_once(suite: Path, home: dict[str, 
 
 
 def test_an_interrupt_ends_all_trials_and_says_how_to_go_on(suite: Path, home: dict[str, str]) -> None:
-    workers = set(list_workers())
     process = start(suite, home, "-m", f"scripted:{suite}/slow.json", "-j", "2", "--store", "cut")
     wait_for("sessions/*/log.jsonl", suite / "cut")
+    assert list(list_workers(home))
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
     assert re.search(rb"interrupted; the same command goes on with run [0-9a-f]{12}", told), told
-    assert not (set(list_workers()) - workers)
+    assert not list(list_workers(home))
     assert not list((Path(home["PATCHWRIGHT_HOME"]) / "cache/evaluation").glob("*/trials/*"))
 
 
