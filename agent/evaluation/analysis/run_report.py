@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,16 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run. summaries: of its variants, in their order"""
+    """A run. summaries: of its variants, in their order
+
+    invalid: results that say nothing of the agent, of a run that has just ended; the store keeps none
+    """
 
     record: RunRecord
     results: tuple[TrialResult, ...]
     summaries: tuple[VariantSummary, ...]
     spending: Spending
+    invalid: tuple[TrialResult, ...] = ()
 
     @property
     def missing(self) -> int:
@@ -37,7 +41,7 @@ class RunReport:
         return [each for each in self.results if each.variant == label]
 
 
-def build_report(store: ResultStore, run: RunRecord) -> RunReport:
+def build_report(store: ResultStore, run: RunRecord, invalid: Iterable[TrialResult] = ()) -> RunReport:
     """Return the report of a run as far as it has results."""
     results = tuple(store.read_results(run))
     planned = len(run.tasks) * run.trials
@@ -54,6 +58,7 @@ def build_report(store: ResultStore, run: RunRecord) -> RunReport:
             for variant in run.variants
         ),
         spending=store.read_spending(run),
+        invalid=tuple(invalid),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from agent.evaluation.analysis.comparison import Comparison
     from agent.evaluation.analysis.run_report import RunReport
     from agent.evaluation.runs.result_store import ResultStore, RunRecord
+    from agent.evaluation.runs.trial_result import TrialResult
 
 SUFFIXES = {
     ".json": ReportFormat.json,
@@ -44,13 +46,19 @@ def report(
     write_report(found, select_run(found.list_runs(), run), output, to)
 
 
-def write_report(store: ResultStore, run: RunRecord, output: ReportFormat, to: Path | None) -> None:
-    """Print a report, or write it to a file. Raises UserError."""
+def write_report(
+    store: ResultStore,
+    run: RunRecord,
+    output: ReportFormat,
+    to: Path | None,
+    invalid: Iterable[TrialResult] = (),
+) -> None:
+    """Print a report, or write it to a file. Raises UserError. invalid: see `RunReport`"""
     from agent.evaluation.analysis.run_report import build_report
     from cli.output.evaluation.report_table import print_comparison, print_report
     from sandbox.errors import translate_write_errors
 
-    found = build_report(store, run)
+    found = build_report(store, run, invalid)
     if to is not None:
         kind = find_format(to)
         with translate_write_errors(str(to)):

@@ -198,7 +198,7 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
         write_error(
             sanitize_text(f"no result: {each.task}, {each.variant}: {each.failure}: {each.detail}") + "\n"
         )
-    write_report(setup.store, plan.record, request.output, request.to)
+    write_report(setup.store, plan.record, request.output, request.to, suite_run.invalid)
     if progress.stopped:
         write_error(f"patchwright: stopped: {progress.stopped}\n")
         return int(Exit.LIMIT)

@@ -15,22 +15,24 @@ _FORBIDDEN = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def render_junit(report: RunReport) -> str:
     """Return the XML. A trial without a result is skipped, one that says nothing of the agent an error."""
-    found = {(each.variant, each.task, each.trial): each for each in report.results}
+    results = (*report.invalid, *report.results)
+    found = {(each.variant, each.task, each.trial): each for each in results}
     parts = ['<?xml version="1.0" encoding="utf-8"?>', "<testsuites>"]
     for variant in report.record.variants:
-        cases, failures, skipped, seconds = [], 0, 0, 0.0
+        cases, failures, errors, skipped, seconds = [], 0, 0, 0, 0.0
         for each, task, trial, _ in iterate_trials(report.record):
             if each.label != variant.label:
                 continue
             result = found.get((variant.label, task.name, trial))
             name = f"{task.name}[{trial + 1}]" if report.record.trials > 1 else task.name
             cases.append(_render_case(f"{report.record.suite}.{variant.label}", name, result))
-            failures += result is not None and not result.solved
+            failures += result is not None and result.is_valid and not result.solved
+            errors += result is not None and not result.is_valid
             skipped += result is None
             seconds += result.seconds if result else 0.0
         parts.append(
             f'<testsuite name={_quote(variant.label)} tests="{len(cases)}" failures="{failures}"'
-            f' errors="0" skipped="{skipped}" time="{seconds:.3f}">'
+            f' errors="{errors}" skipped="{skipped}" time="{seconds:.3f}">'
         )
         parts += [*cases, "</testsuite>"]
     return "\n".join([*parts, "</testsuites>", ""])
@@ -44,7 +46,8 @@ def _render_case(suite: str, name: str, result: TrialResult | None) -> str:
     if result.solved:
         return f"{head}/>"
     message = _quote(result.detail or result.failure)
-    return f"{head}><failure type={_quote(result.failure)} message={message}/></testcase>"
+    kind = "failure" if result.is_valid else "error"
+    return f"{head}><{kind} type={_quote(result.failure)} message={message}/></testcase>"
 
 
 def _quote(text: str) -> str:
