@@ -142,8 +142,15 @@ _SPARED = re.compile(
     r"|\bjust (?:looking|asking|curious)\b",
     re.IGNORECASE,
 )
-_ABOUT_TESTS = re.compile(r"\btests?\b(?:[^.!?]|\.(?=\w))*$", re.IGNORECASE)
-"""Before a pronoun: "the tests have to pass; leave them as they are" forbids nothing but changed tests."""
+_ABOUT_TESTS = re.compile(
+    r"(?:^|(?<=[.!?]\s)|\n|[;:,]\s)\s*(?:all |both )?(?:the |my |our |its |these |those )?(?:\w+ )?tests?"
+    r"(?:\s+(?:in|of)\s+[`\"']?\w*test\w*(?:\.\w+)?[`\"']?)?"
+    r"\s+(?:is|are|has|have|must|should|need|needs)\b(?P<rest>(?:[^.!?]|\.(?=\w))*)[.!?]?\s*$",
+    re.IGNORECASE,
+)
+"""Before a pronoun that stands for the tests: "the tests have to pass; leave them as they are" forbids nothing but
+changed tests."""
+_OF_CODE = re.compile(r"\bcode\b|\b\w+\.[a-z]\w*", re.IGNORECASE)
 LONG = 80
 """Words from which on a prompt is likely to hold a report, whose middle is no part of the request."""
 _CURIOUS = re.compile(r"\b(?:understand|know|explain|why|how)\b", re.IGNORECASE)
@@ -200,9 +207,15 @@ def forbids_changes(prompt: str) -> bool:
 
 def _spares_code(text: str) -> bool:
     return any(
-        match["pronoun"] is None or not _ABOUT_TESTS.search(text[: match.start()])
+        match["pronoun"] is None or not _speaks_of_tests(text[: match.start()])
         for match in _SPARED.finditer(text)
     )
+
+
+def _speaks_of_tests(text: str) -> bool:
+    """Return whether tests, and no code, are the subject of the sentence at the end of a text."""
+    subject = _ABOUT_TESTS.search(text)
+    return subject is not None and not _OF_CODE.search(subject["rest"])
 
 
 def _split_sentences(text: str) -> Iterator[_Sentence]:

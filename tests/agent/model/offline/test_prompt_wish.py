@@ -165,3 +165,16 @@ def test_a_long_description_that_ends_in_an_order_is_work_for_a_model() -> None:
 def test_sparing_the_tests_forbids_no_repair() -> None:
     assert classify_prompt("Fix cart.py. The tests are right, leave them alone.") == "repair"
     assert classify_prompt("Fix the total, but leave it alone.") == "question"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "cart.py fails its tests, leave it as it is.",
+        "Find the bug in cart.py that makes the tests fail but leave it alone.",
+        "Run the code and its tests, but leave them as they are.",
+        "The tests are for cart.py, leave it alone.",
+    ],
+)
+def test_a_word_on_tests_lifts_no_ban_on_changes_of_code(prompt: str) -> None:
+    assert forbids_changes(prompt)
