@@ -24,9 +24,11 @@ from agent.strategy.failure_classes import (
     classify_failure,
 )
 from agent.strategy.strategy_turn import StrategyTurn
+from agent.verify.prompt_intent import list_wanted_tests
 from sandbox.secrets.child_environment import redact
 from tools.core.text import clip, join_names
 from tools.core.untrusted_output import enclose_in_tag
+from tools.testing.failure_signature import FailureSignature, collect_signatures
 
 MOST_SHOWN, MOST_DETAIL = 3, 1_200
 """Failing tests whose details a retry sees, and characters of each."""
@@ -82,16 +84,24 @@ class Refinement:
 
     turn: StrategyTurn
     _before: Mapping[str, Any] | None = field(default=None)
+    _excused: frozenset[FailureSignature] = frozenset()
 
     async def diagnose(self, candidate: Candidate, line: Sequence[Step] = ()) -> Failure | None:
         """Return why a candidate failed; None if nothing fails. line: the failed ones that it goes on from
 
-        A test that failed before the change is part of the task, even where the attempt itself was excused for it.
+        A test that failed before the change is part of the task where the prompt is about it, even where the attempt
+        itself was excused for it.
         """
         workspace = self.turn.runtime.workspace
-        report = await asyncio.to_thread(self.read_report, candidate)
         before = await self.read_base_report()
-        passes = candidate.exit_code == Exit.DONE and candidate.patch and not report.get("failures")
+        report = await asyncio.to_thread(self.read_report, candidate)
+        ended_well = candidate.exit_code == Exit.DONE or (
+            candidate.exit_code == Exit.TESTS_FAIL  # its own check may not know that they are old
+            and bool(self._excused)
+            and report.get("outcome") == "failed"
+            and not candidate.weakened_tests
+        )
+        passes = ended_well and candidate.patch and not report.get("failures")
         if passes and (report or not before.get("failures")):
             return None
         return classify_failure(
@@ -117,14 +127,34 @@ class Refinement:
         return await self.diagnose(candidate) is None
 
     async def read_base_report(self) -> Mapping[str, Any]:
-        """Return the report of the suite without any change: run once a turn, and found in its log afterwards."""
+        """Return the report of the suite without any change: run once a turn, and found in its log afterwards.
+
+        It is without the failures that the prompt is not about; those stay out of the reports of attempts, too.
+        """
         if self._before is None:
-            self._before = _find_base_report(self.turn)
-        if self._before is None:
-            ran = await self.turn.runtime.run_harness_action("run_tests", {})
-            found = ran.data.get("report")
-            self._before = found if isinstance(found, dict) else {}
+            found = _find_base_report(self.turn)
+            if found is None:
+                ran = await self.turn.runtime.run_harness_action("run_tests", {})
+                report = ran.data.get("report")
+                found = report if isinstance(report, dict) else {}
+            self._excused = self._find_excused(found)
+            self._before = self._leave_out_excused(found)
         return self._before
+
+    def _find_excused(self, report: Mapping[str, Any]) -> frozenset[FailureSignature]:
+        signatures = collect_signatures(report, self.turn.runtime.workspace.root)
+        wanted = list_wanted_tests(self.turn.prompt, {each.id for each in signatures})
+        return frozenset(each for each in signatures if each.id not in wanted)
+
+    def _leave_out_excused(self, report: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not self._excused:
+            return report
+        root, kept = self.turn.runtime.workspace.root, []
+        for each in report.get("failures", ()):
+            signatures = collect_signatures({"failures": [each]}, root)
+            if not signatures or signatures - self._excused:
+                kept.append(each)
+        return {**report, "failures": kept}
 
     def plan_retry(
         self, line: Sequence[Step], beside: Sequence[Step] = (), *, has_progress: bool = True
@@ -180,7 +210,8 @@ class Refinement:
         return enclose_in_tag("earlier-attempt", "\n".join(lines))
 
     def read_report(self, candidate: Candidate) -> Mapping[str, Any]:
-        """Return the report of the last check of an attempt, {} if there was none."""
+        """Return the report of the last check of an attempt, without failures that the prompt is not about; {} if there
+        was none."""
         if not candidate.child:
             return {}
         found: Mapping[str, Any] = {}
@@ -190,7 +221,7 @@ class Refinement:
                     found = event.report
         except OSError:  # its log was deleted since
             return {}
-        return found
+        return self._leave_out_excused(found)
 
 
 def choose_remedy(failure: Failure, earlier: Sequence[Failure]) -> Remedy | None:

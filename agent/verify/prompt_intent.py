@@ -7,7 +7,7 @@ the user's code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 _FOREIGN = re.compile(r"<stdin>.*?</stdin>|```.*?(?:```|\Z)|^  \| [^\n]*", re.DOTALL | re.MULTILINE)
 """Piped input, code blocks and quoted output: material, not part of the request."""
@@ -109,6 +109,9 @@ _WRONG_TEST = re.compile(
 )
 
 
+_TEST_NAME = re.compile(r"\b(?:test_\w+|\w+_test(?=\.py\b))(?:\.py\b)?")
+
+
 def asks_for_repair(prompt: str) -> bool:
     """Return whether the prompt clearly asks to fix code: an order to repair, or a report of a bug; never a
     question."""
@@ -135,6 +138,21 @@ def asks_for_passing_tests(prompt: str) -> bool:
     return fixes_tests or _asks_to_make_pass(text) or bool(_SO_THAT_PASS.search(text) and "?" not in text)
 
 
+def list_named_tests(prompt: str, tests: Collection[str]) -> set[str] | None:
+    """Return those of some tests, by their ids, that a prompt names by file, class or function; None if it names no
+    test."""
+    named = set(_TEST_NAME.findall(prompt))
+    return {each for each in tests if named & _split_test_id(each)} if named else None
+
+
+def list_wanted_tests(prompt: str, failing: Collection[str]) -> set[str]:
+    """Return those of the failing tests, by their ids, that a prompt is about: the named ones, or all of them where
+    it wants tests to pass or orders a repair."""
+    if (named := list_named_tests(prompt, failing)) is not None:
+        return named
+    return set(failing) if asks_for_passing_tests(prompt) or asks_for_repair(prompt) else set()
+
+
 def asks_to_change_nothing(prompt: str) -> bool:
     """Return whether the prompt forbids changes. Forbidding changes to tests only does not count."""
     for match in _NO_CHANGE.finditer(remove_quoted_text(prompt)):
@@ -158,6 +176,11 @@ def asks_to_change_tests(prompts: Sequence[str]) -> bool:
 def remove_quoted_text(prompt: str) -> str:
     """Return a prompt without piped input, code blocks and quoted output, which are no part of the request."""
     return _FOREIGN.sub("\n", prompt).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+
+
+def _split_test_id(name: str) -> set[str]:
+    """Return the file, class and function names of a test's id, without its parameters."""
+    return set(re.split(r"::|/|\.(?!py\b)", name.partition("[")[0]))
 
 
 def _split_clauses(text: str) -> Iterator[str]:

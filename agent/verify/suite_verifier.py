@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -126,20 +125,12 @@ class SuiteVerifier:
 
     def _is_excusable(self, prompt: str, old: Collection[str]) -> bool:
         """Return whether the old failures are no concern of the prompt: it wants no tests to pass, or others."""
-        from agent.verify.prompt_intent import asks_for_passing_tests
+        from agent.verify.prompt_intent import asks_for_passing_tests, list_named_tests
 
         if not old or not asks_for_passing_tests(prompt):
             return True
-        named = set(_TEST_NAME.findall(prompt))
-        return bool(named) and not any(named & _split_test_id(each) for each in old)
-
-
-_TEST_NAME = re.compile(r"\btest_\w+(?:\.py\b)?")
-
-
-def _split_test_id(name: str) -> set[str]:
-    """Return the file, class and function names of a test's id, without its parameters."""
-    return set(re.split(r"::|/|\.(?!py\b)", name.partition("[")[0]))
+        named = list_named_tests(prompt, old)
+        return named is not None and not named
 
 
 def _make_unneeded() -> Verification:

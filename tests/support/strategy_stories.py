@@ -48,7 +48,9 @@ class Story:
         return cls(repo)
 
 
-def tell_story(story: Story, model: str, strategy: StrategySettings, **more: Any) -> End:
+def tell_story(
+    story: Story, model: str, strategy: StrategySettings, prompt: str = "mend the total", **more: Any
+) -> End:
     """Take one turn by a strategy; what is right is committed."""
     tools = ToolSettings()
     tools = replace(tools, tests=replace(tools.tests, command="python3 -m unittest"))
@@ -63,7 +65,7 @@ def tell_story(story: Story, model: str, strategy: StrategySettings, **more: Any
 
     async def play(runtime: Runtime) -> End:
         story.log = runtime.session.folder
-        return await runtime.run_turn("mend the total", choose_work(runtime, strategy, "mend the total"))
+        return await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
 
     return play_session(story.repo.root, settings, play)  # type: ignore[no-any-return]
 

@@ -10,6 +10,7 @@ from agent.verify.prompt_intent import (
     asks_not_to_commit,
     asks_to_change_nothing,
     asks_to_change_tests,
+    list_wanted_tests,
 )
 
 REPAIRS = [
@@ -183,3 +184,12 @@ def test_a_forbidden_commit_is_no_forbidden_change() -> None:
     assert asks_not_to_commit("fix the tests, but don’t commit")
     assert not asks_to_change_nothing("fix the tests, but do not commit")
     assert not asks_not_to_commit("fix the tests and commit")
+
+
+def test_failing_tests_are_wanted_where_the_prompt_is_about_them() -> None:
+    failing = {"test_old.py::test_a", "test_cart.Test.test_total"}
+    assert list_wanted_tests("add a comment", failing) == set()
+    assert list_wanted_tests("mend the total", failing) == failing
+    assert list_wanted_tests("make the tests pass", failing) == failing
+    assert list_wanted_tests("make test_total pass", failing) == {"test_cart.Test.test_total"}
+    assert list_wanted_tests("make test_other pass", failing) == set()

@@ -60,6 +60,26 @@ def test_the_most_promising_attempt_is_gone_on_from(tmp_path: Path) -> None:
     assert choice.attempt == 2
 
 
+OLD = """import unittest
+
+
+class Old(unittest.TestCase):
+    def test_old(self):
+        self.assertEqual(1, 2)
+"""
+
+
+def test_an_old_failure_that_the_prompt_is_not_about_needs_no_attempt(tmp_path: Path) -> None:
+    right = {"cart.py": "def total(prices):\n    return sum(prices)\n", "test_old.py": OLD}
+    shop = Story.create(tmp_path, right)
+    comment = {"calls": [call("edit", path="cart.py", old="def total", new="# Sums.\ndef total")]}
+    model = script(tmp_path, [comment, {"text": "It has a comment.", "repeat": 3}])
+    end = tell_story(shop, model, StrategySettings(name="tree", attempts=2), "add a comment")
+    assert end.outcome == "done"
+    begun = read_events_of(shop, AttemptEvent)
+    assert [each.after for each in begun] == [0] * len(begun), "none goes on from a failure"
+
+
 def test_changes_that_mend_different_tests_are_put_together_without_a_model(tmp_path: Path) -> None:
     """No model here mends both faults, and none is asked for the whole."""
     shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
