@@ -41,6 +41,9 @@ async def race_attempts(
             task.cancel()
         await finish_anyway(asyncio.ensure_future(_wait_for_all(running)))
         turn.surplus = ""
+    for task, number in running.items():  # one that ended meanwhile counts: its candidate is in the log
+        if not task.cancelled() and task.exception() is None:
+            done[number] = task.result()
     if why and len(done) < len(order):
         _log_once(turn, f"{len(done)} of {len(order)} attempts are enough: {why}")
     return _list_ended(order, done)

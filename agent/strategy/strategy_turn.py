@@ -194,8 +194,12 @@ class StrategyTurn:
         return self._read_patch(candidate.patch)
 
     def find_choice(self, candidates: Sequence[Candidate]) -> Candidate | None:
-        """Return the one that was chosen among these before a kill."""
+        """Return the one that was chosen among these before a kill, or whose patch was applied then."""
         numbers = {each.attempt for each in candidates}
+        for known in reversed(self._log.choices):
+            chosen = [each for each in candidates if each.attempt == known.attempt]
+            if chosen and chosen[0].patch in self._log.applied:
+                return chosen[0]
         for known in self._log.choices:
             if set(known.order) == numbers:
                 return next(each for each in candidates if each.attempt == known.attempt)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent, Signal
+from agent.strategy import strategy_turn
 from agent.strategy.race import STOP
 from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import call, script
@@ -19,8 +20,9 @@ WRONG = {"calls": [call("edit", path="cart.py", old="-sum(prices)", new="sum(pri
 DONE = {"text": "It adds up.", "repeat": 3}
 
 
-def test_attempts_that_agree_make_others_needless(tmp_path: Path) -> None:
+def test_attempts_that_agree_make_others_needless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`single` fails with the first model; three of the others agree, and the last one under way is cancelled."""
+    monkeypatch.setattr(strategy_turn, "_count_processors", lambda: 2)
     shop = Story.create(tmp_path)
     slow = {"text": "I have to think.", "delay": 120, "calls": [call("list")]}
     models = [
