@@ -169,8 +169,9 @@ class Refinement:
         remedy = choose_remedy(last.failure, [each.failure for each in earlier])
         if remedy in (None, "ask"):
             return None
-        kind = last.failure.kind if remedy != "restart" else "wrong approach"
         goes_on = remedy in ("mend", "fix the environment") and has_progress
+        is_left = remedy == "restart" or (remedy == "mend" and not goes_on)  # nothing is there to be mended
+        kind = "wrong approach" if is_left else last.failure.kind
         told = [*beside, last] if goes_on else [*line, *beside]
         facts, advice = redact("\n\n".join(map(self._describe_step, told))), _ADVICE[kind]
         state = _KEPT if goes_on else _GONE
@@ -179,7 +180,7 @@ class Refinement:
             facts=facts,
             advice=advice,
             patch=self.turn.read_patch(last.candidate) if goes_on else b"",
-            hint=f"{remedy}: {last.failure.kind}: {clip(last.failure.evidence, 120)}",
+            hint=f"{'restart' if is_left else remedy}: {last.failure.kind}: {clip(last.failure.evidence, 120)}",
         )
 
     def word_recombination(self, steps: Sequence[Step], other: bytes) -> str:
@@ -208,6 +209,10 @@ class Refinement:
                 f"{each.get('id')}: {clip(str(each.get('detail') or each.get('message')), MOST_DETAIL)}"
             )
         return enclose_in_tag("earlier-attempt", "\n".join(lines))
+
+    def list_failing(self, candidate: Candidate) -> frozenset[str]:
+        """Return the ids of the tests that fail with a candidate, none where no report names them."""
+        return frozenset(str(each.get("id")) for each in self.read_report(candidate).get("failures", ()))
 
     def read_report(self, candidate: Candidate) -> Mapping[str, Any]:
         """Return the report of the last check of an attempt, without failures that the prompt is not about; {} if there

@@ -16,6 +16,7 @@ from agent.monitor.answers import TurnEnd
 from agent.strategy.best_candidate import apply_best
 from agent.strategy.candidate import Candidate
 from agent.strategy.race import race_attempts
+from agent.strategy.refinement import Refinement
 from agent.strategy.sampling.diversity import Variation, list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
 from agent.strategy.strategy_settings import StrategySettings
@@ -43,8 +44,12 @@ class Sample:
             for each in numbers
         }
 
+        refinement = Refinement(turn)
+
         async def find_stop(made: Sequence[Candidate]) -> str:
-            return explain_stop([read_outcome(each, turn.read_patch(each)) for each in made])
+            return explain_stop(
+                [read_outcome(each, turn.read_patch(each), refinement.list_failing(each)) for each in made]
+            )
 
         return await apply_best(turn, await race_attempts(turn, attempts, find_stop))
 

@@ -72,10 +72,13 @@ def explain_stop(outcomes: Sequence[Outcome], rule: StopRule = SUITE) -> str:
     return rule.explain_stop(list(groups.values()), leader)
 
 
-def read_outcome(candidate: Candidate, patch: bytes) -> Outcome:
+def read_outcome(candidate: Candidate, patch: bytes, failing: frozenset[str] = frozenset()) -> Outcome:
     """Return the outcome of an attempt: of one that passes its lines count, whatever blank ones lie between; of one
-    that fails, which tests did."""
-    lines = [line.split() for line in patch.splitlines() if line[:1] in (b"+", b"-") and line[1:].strip()]
+    that fails, which tests did. failing: their ids, none where no report names them
+    """
+    lines = [line.rstrip() for line in patch.splitlines() if line[:1] in (b"+", b"-") and line[1:].strip()]
     passes = bool(candidate.patch) and candidate.exit_code == 0 and not candidate.weakened_tests
-    same = tuple(b" ".join(line) for line in lines)
-    return Outcome(behaviour=same if passes or not same else candidate.verification or same, passes=passes)
+    same = tuple(lines)
+    return Outcome(
+        behaviour=same if passes or not same else failing or candidate.verification or same, passes=passes
+    )

@@ -146,6 +146,8 @@ class SearchWork:
         """Whether attempts agree so far that no test has to tell which is right; asked where none failed before."""
         if self.before.get("failures"):
             return False
-        return bool(
-            explain_stop([read_outcome(each, self.turn.read_patch(each)) for each in self.candidates])
-        )
+        made = [
+            read_outcome(each, self.turn.read_patch(each), self.list_failing(each.attempt))
+            for each in self.candidates
+        ]
+        return bool(explain_stop(made))

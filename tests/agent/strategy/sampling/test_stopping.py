@@ -54,9 +54,17 @@ def test_changes_are_the_same_whatever_blank_lines_lie_between() -> None:
         return read_outcome(given, patch.encode())
 
     one = read("+a = 1\n+\n", Exit.DONE)
-    assert one == read("+a =  1\n", Exit.DONE)
+    assert one == read("+a = 1  \n", Exit.DONE)
+    assert one != read("+    a = 1\n", Exit.DONE), "indentation is behaviour"
     assert one != read("+a = 2\n", Exit.DONE)
     assert read("+a = 1\n", Exit.TESTS_FAIL) == read("+a = 2\n", Exit.TESTS_FAIL), (
         "they failed in the same way"
     )
     assert not read("+a = 1\n", Exit.DONE, weakened_tests=1).passes
+
+
+def test_failures_are_the_same_by_the_tests_that_fail() -> None:
+    given = Candidate(attempt=1, exit_code=1, patch="out:1", verification="failed: 1 failed, 1 passed")
+    one, other = (read_outcome(given, b"+1\n", frozenset({name})) for name in ("test_a", "test_b"))
+    assert one != other
+    assert one == read_outcome(given, b"+2\n", frozenset({"test_a"}))
