@@ -24,6 +24,7 @@ FailureClass = Literal[
     "broke others",
     "wrong approach",
     "environment",
+    "cut off",
 ]
 
 Remedy = Literal["mend", "replan", "restart", "fix the environment", "ask"]
@@ -40,6 +41,7 @@ REMEDIES: Mapping[FailureClass, Remedy] = {
     "wrong place": "replan",
     "wrong approach": "restart",
     "environment": "fix the environment",
+    "cut off": "restart",
 }
 
 _OBSTACLES = (
@@ -56,6 +58,9 @@ _OBSTACLES = (
 
 _PERSONAL = (Exit.DENIED, Exit.CREDENTIALS, Exit.STORAGE_FULL, Exit.READ_ONLY)
 """Obstacles that only a person can remove."""
+
+_CUT_OFF = (Exit.LIMIT, Exit.INTERRUPTED, Exit.INTERNAL)
+"""Ends of an attempt before it was done: where no test ran, nothing is known of its change."""
 
 _PARSE = re.compile(
     r"\b(?:SyntaxError|IndentationError|TabError|ParseError|ParserError)\b"
@@ -154,6 +159,11 @@ def _find_obstacle(found: FailureEvidence, runs: _Runs) -> str:
     return ""
 
 
+def _find_cut(found: FailureEvidence, runs: _Runs) -> str:
+    cut = found.exit_code in _CUT_OFF and not found.report
+    return f"the attempt ended as {Exit(found.exit_code).label}" if cut else ""
+
+
 def _find_no_change(found: FailureEvidence, runs: _Runs) -> str:
     return "" if found.files or found.report else "it changed no file"
 
@@ -193,6 +203,7 @@ def _find_misbehaviour(found: FailureEvidence, runs: _Runs) -> str:
 
 _STAGES: Sequence[tuple[FailureClass, Callable[[FailureEvidence, _Runs], str]]] = (
     ("environment", _find_obstacle),
+    ("cut off", _find_cut),
     ("wrong approach", _find_no_change),
     ("does not parse", _find_parse_error),
     ("does not import", _find_import_error),

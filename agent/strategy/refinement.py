@@ -44,6 +44,7 @@ _ADVICE: Mapping[FailureClass, str] = {
     "wrong place": "The tests failed with it as they do without it. Find out which code the failing tests run, and "
     "change that.",
     "wrong approach": "Take another way than the ones above.",
+    "cut off": "It was cut off before it was done: take a shorter way.",
     "environment": "Do without what is missing, or finish and say what has to be there.",
 }
 
@@ -171,7 +172,7 @@ class Refinement:
             return None
         goes_on = remedy in ("mend", "fix the environment") and has_progress
         is_left = remedy == "restart" or (remedy == "mend" and not goes_on)  # nothing is there to be mended
-        kind = "wrong approach" if is_left else last.failure.kind
+        kind = "wrong approach" if is_left and last.failure.kind != "cut off" else last.failure.kind
         told = [*beside, last] if goes_on else [*line, *beside]
         facts, advice = redact("\n\n".join(map(self._describe_step, told))), _ADVICE[kind]
         state = _KEPT if goes_on else _GONE

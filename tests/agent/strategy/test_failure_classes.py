@@ -52,6 +52,8 @@ def test_each_stage_has_its_class_and_remedy(after: dict[str, Any], kind: str, r
 def test_an_obstacle_says_nothing_about_the_change() -> None:
     assert classify({}, Exit.NO_TEST_RUNNER).remedy == "fix the environment"
     assert classify({}, Exit.DENIED).remedy == "ask"
+    assert classify({}, Exit.LIMIT).kind == classify({}, Exit.INTERRUPTED).kind == "cut off"
+    assert classify(report(test_total="assert 4 == 3"), Exit.LIMIT).kind == "wrong behaviour", "tests ran"
     assert classify({}, Exit.NOT_ACHIEVED, files=[]).kind == "wrong approach"
 
 
