@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from agent.children.gather import finish_anyway
 from agent.events import Signal
+from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_turn import SURPLUS, StrategyTurn
 
@@ -51,7 +52,12 @@ async def race_attempts(
 
 def _list_ended(order: Sequence[int], done: Mapping[int, Candidate]) -> list[Candidate]:
     made = [done[number] for number in order if number in done]
-    return [each for each in made if not each.report.startswith(SURPLUS)]
+    return [each for each in made if not _is_surplus(each)]
+
+
+def _is_surplus(candidate: Candidate) -> bool:
+    """Whether an attempt was cancelled; a model may write the same words, but ends otherwise."""
+    return candidate.exit_code == Exit.INTERRUPTED and candidate.report.startswith(SURPLUS)
 
 
 async def _wait_for_all(tasks: Iterable[asyncio.Future[Candidate]]) -> None:

@@ -75,7 +75,10 @@ class SearchWork:
         """Return an attempt at the whole task that begins in its own way."""
         self._starts += 1
         given = vary_attempt(self._starts, self.settings, self._places)
-        spec = self.build_spec(self.turn.prompt, model=given.model, temperature=given.temperature)
+        model = vary_attempt(
+            self._last + 1, self.settings, ()
+        ).model  # by the attempt's number, as in `sample`
+        spec = self.build_spec(self.turn.prompt, model=model, temperature=given.temperature)
         return Plan(spec=replace(spec, instructions=given.hint), hint=given.hint)
 
     def plan_retry(self, line: Sequence[int], beside: Sequence[int] = ()) -> Plan | None:
@@ -93,7 +96,9 @@ class SearchWork:
             return None
         given = vary_attempt(self._last + 1, self.settings, ())
         spec = self.build_spec(retry.prompt, model=given.model, temperature=given.temperature)
-        return Plan(spec=replace(spec, patch=retry.patch), hint=retry.hint, after=line[-1])
+        return Plan(
+            spec=replace(spec, patch=retry.patch), hint=retry.hint, after=line[-1] if retry.patch else 0
+        )
 
     def build_spec(self, prompt: str, *, model: str = "", temperature: float | None = None) -> ChildSpec:
         """Return the spec of an attempt at the whole task in a worktree."""

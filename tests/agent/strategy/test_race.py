@@ -39,7 +39,7 @@ def test_an_attempt_that_ends_while_the_stop_is_decided_is_kept() -> None:
                 await decided.wait()
             if number == 3:
                 await asyncio.Event().wait()
-            return Candidate(attempt=number)
+            return Candidate(attempt=number, report="not needed any more: the model says so")
 
         async def find_stop(made: Sequence[Candidate]) -> str:
             decided.set()

@@ -53,6 +53,7 @@ def test_the_most_promising_attempt_is_gone_on_from(tmp_path: Path) -> None:
     assert "return sum(prices)\n" in fixed
     begun = {each.number: each for each in read_events_of(shop, AttemptEvent)}
     assert [begun[number].after for number in sorted(begun)] == [0, 1, 0]
+    assert [begun[number].model for number in sorted(begun)] == models, "by the number of the attempt"
     assert begun[2].hint.startswith("mend: wrong behaviour: test_cart.Test.test_total: ")
     ended = {each.attempt: each.exit_code for each in read_events_of(shop, CandidateEvent)}
     assert (ended[1], ended[2]) == (1, 0)
