@@ -28,10 +28,14 @@ Connection: close\r
 
 
 class RedirectListener:
-    """Waits for one request to `address`, and keeps its parameters."""
+    """Waits for one request to `address` with the state of this sign-in, and keeps its parameters.
+
+    state: of the page that was opened, "" before: any page of the browser can send requests here
+    """
 
     def __init__(self) -> None:
         self.address = ""
+        self.state = ""
         self._host = ""
         self._found: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
 
@@ -46,14 +50,18 @@ class RedirectListener:
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection."""
-        with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
-            async with asyncio.timeout(_SECONDS):
-                head = await reader.readuntil(b"\r\n\r\n")
-                status, text = self._take_redirect(head.decode("latin-1"))
-                page = _PAGE.format(status=status.value, phrase=status.phrase, text=text)
-                writer.write(page.encode())
-                await writer.drain()
-        writer.close()
+        try:
+            with suppress(
+                OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+            ):
+                async with asyncio.timeout(_SECONDS):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    status, text = self._take_redirect(head.decode("latin-1"))
+                    page = _PAGE.format(status=status.value, phrase=status.phrase, text=text)
+                    writer.write(page.encode())
+                    await writer.drain()
+        finally:
+            writer.close()
 
     def _take_redirect(self, head: str) -> tuple[HTTPStatus, str]:
         first, *lines = head.split("\r\n")
@@ -65,6 +73,8 @@ class RedirectListener:
         found = parse_qs(target.query, max_num_fields=32)
         if self._found.done() or any(len(values) > 1 for values in found.values()):
             return HTTPStatus.BAD_REQUEST, "This sign-in has ended already."
+        if not self.state or found.get("state") != [self.state]:
+            return HTTPStatus.BAD_REQUEST, "This is no answer to the sign-in."
         self._found.set_result({key: values[0] for key, values in found.items()})
         return HTTPStatus.OK, "Patchwright has the answer. Close this page and return to the terminal."
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import httpx2
 from mcp.client.auth import (
@@ -175,6 +176,7 @@ class _SignInFlow:
         """Open the page of the authorization server, whose address may have a query of its own."""
         await self._check_metadata()
         page, _, query = address.partition("?")
+        [self._listener.state] = parse_qs(query.replace("?", "&")).get("state", [""])[-1:]
         await self._request.open_page(f"{page}?{query.replace('?', '&', 1)}" if "?" in query else address)
 
     async def _wait_for_code(self) -> AuthorizationCodeResult:

@@ -223,8 +223,6 @@ REFUSED = {
         {"redirect": {"iss": None}, "metadata": {"authorization_response_iss_parameter_supported": True}},
         "missing iss parameter",
     ),
-    "another state": ({"redirect": {"state": "guessed"}}, "State parameter mismatch"),
-    "no state": ({"redirect": {"state": None}}, "State parameter mismatch"),
     "no code": ({"redirect": {"code": None}}, "No authorization code received"),
     "a user that says no": (
         {"redirect": {"code": None, "error": "access_denied", "error_description": "not\x1b[2Jyou\nhere"}},
