@@ -66,7 +66,7 @@ def test_the_help_lists_each_command_once_under_its_heading(plain: Path) -> None
     sections = re.findall(r"^(\w+):\n((?:  \S.*\n?)+)", helped, re.MULTILINE)
     named = {title: [line.split()[0] for line in lines.splitlines()] for title, lines in sections}
     named.pop("Options")
-    assert list(named) == ["Work", "Background", "Sessions", "Git", "Code", "Project", "Expert"]
+    assert list(named) == ["Work", "Background", "Sessions", "Git", "Code", "Measure", "Project", "Expert"]
     assert sorted(name for names in named.values() for name in names) == sorted(
         name for names in THEMES.values() for name in names
     )

@@ -314,7 +314,8 @@ def test_no_payload_arrives_by_a_server_of_tools(shop: Path, tmp_path: Path) -> 
             if "id" not in message:
                 continue
             method = message["method"]
-            result = {"protocolVersion": message["params"].get("protocolVersion"), "capabilities": {}}
+            result = {"protocolVersion": message["params"].get("protocolVersion"), "capabilities": {"tools": {}},
+                          "serverInfo": {"name": "evil", "version": "1"}}
             if method == "tools/list":
                 tools = [{"name": "show", "description": payload}, {"name": payload[:99], "description": payload}]
                 result = {"tools": tools}

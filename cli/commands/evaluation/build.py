@@ -18,9 +18,9 @@ class HalfOption(StrEnum):
     test = "test"
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(build)
+    group.command()(build)
 
 
 Output = Annotated[

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from cli.commands.evaluation.evaluation_setup import EvaluationSetup
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(check)
+    group.command()(check)
 
 
 def check(

@@ -11,9 +11,9 @@ from cli.commands.evaluation.evaluation_options import Level, Store
 _NAMED = "RUN, LABEL, RUN/LABEL, or a file of `eval report -o json`."
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(compare)
+    group.command()(compare)
 
 
 def compare(

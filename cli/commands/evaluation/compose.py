@@ -12,9 +12,9 @@ from cli.commands.evaluation.build import Output
 from cli.commands.evaluation.evaluation_options import Filters, SuiteFolder
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(compose)
+    group.command()(compose)
 
 
 def compose(

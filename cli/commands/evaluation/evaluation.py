@@ -31,5 +31,5 @@ def add(app: typer.Typer) -> None:
         help="Measure models, prompts and strategies on suites of tasks.",
     )
     for each in _MODULES:
-        each.add(group)
+        each.add_to(group)
     app.add_typer(group, name="eval")

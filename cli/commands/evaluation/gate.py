@@ -10,9 +10,9 @@ import typer
 from cli.commands.evaluation.evaluation_options import Level, Store
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(gate)
+    group.command()(gate)
 
 
 def gate(

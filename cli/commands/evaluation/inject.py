@@ -12,9 +12,9 @@ from cli.commands.evaluation.build import Output
 from cli.commands.evaluation.mine import Attempts, Seconds, TestSeconds
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(inject)
+    group.command()(inject)
 
 
 def inject(

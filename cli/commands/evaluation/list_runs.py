@@ -10,9 +10,9 @@ import typer
 from cli.commands.evaluation.evaluation_options import Filters, Store
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command("list")(list_)
+    group.command("list")(list_)
 
 
 def list_(

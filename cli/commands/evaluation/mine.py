@@ -11,9 +11,9 @@ from agent.exit_codes import Exit
 from cli.commands.evaluation.build import HalfOption, Output
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(mine)
+    group.command()(mine)
 
 
 Attempts = Annotated[

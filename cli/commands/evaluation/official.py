@@ -10,9 +10,9 @@ import typer
 from agent.exit_codes import Exit
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(official)
+    group.command()(official)
 
 
 def official(

@@ -24,9 +24,9 @@ SUFFIXES = {
 }
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(report)
+    group.command()(report)
 
 
 def report(

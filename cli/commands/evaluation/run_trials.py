@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from cli.commands.evaluation.evaluation_setup import EvaluationSetup
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command("run")(run)
+    group.command("run")(run)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

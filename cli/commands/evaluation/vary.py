@@ -22,9 +22,9 @@ class VariantKind(StrEnum):
     withheld = "withheld"
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(vary)
+    group.command()(vary)
 
 
 def vary(

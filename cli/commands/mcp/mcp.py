@@ -29,7 +29,7 @@ def add(app: typer.Typer) -> None:
     mcp_app.command()(login)
     mcp_app.command()(logout)
     mcp_app.command("test")(try_)
-    serve.add(mcp_app)
+    serve.add_to(mcp_app)
 
 
 mcp_app = typer.Typer(rich_markup_mode=None, help="Servers of the Model Context Protocol.")

@@ -30,9 +30,9 @@ THREADS = 64
 """Threads for files, the index and snapshots: calls that wait for a lock must not keep others from releasing it."""
 
 
-def add(app: typer.Typer) -> None:
+def add_to(group: typer.Typer) -> None:
     """Add the command to the group."""
-    app.command()(serve)
+    group.command()(serve)
 
 
 def serve(

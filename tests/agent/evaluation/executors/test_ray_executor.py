@@ -28,7 +28,7 @@ from agent.session_settings import SessionSettings
 from patchwright.version import VERSION
 from sandbox.errors import UserError
 from tests.agent.evaluation.runs.test_run_suite import PRICED, make_variants, plan_run
-from tests.agent.evaluation.suites import make_home, make_task, write_script
+from tests.support.evaluation_trials import make_home, make_task, write_script
 from tests.support.ray_cluster import NODE, list_descendants, list_trial_actors, read_command, start_cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -25,7 +25,7 @@ from agent.evaluation.tasks.task_folder import Task
 from agent.events import UsageRecord
 from agent.session_settings import SessionSettings
 from sandbox.errors import UserError
-from tests.agent.evaluation.suites import EDIT, make_home, make_order, make_task, write_script
+from tests.support.evaluation_trials import EDIT, make_home, make_order, make_task, write_script
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,8 @@ from agent.evaluation.tasks.task_folder import Task
 from agent.events import ObservationEvent, SessionStart, UsageRecord
 from agent.session.log import read_events
 from sandbox.backends import selection
-from tests.agent.evaluation.suites import EDIT, make_order, make_task, write_script
 from tests.support.cli import git
+from tests.support.evaluation_trials import EDIT, make_order, make_task, write_script
 
 pytestmark = pytest.mark.slow
 

@@ -34,7 +34,7 @@ def test_a_plugin_is_shown_added_checked_updated_and_removed(tmp_path: Path) -> 
     [listed] = json.loads(run("plugin", "list", "--json").stdout)
     assert (listed["name"], listed["source"]) == ("guard", str(source))
     parts = json.loads(run("plugin", "show", "guard", "--json").stdout)["parts"]
-    assert {each["kind"] for each in parts} == {"skill", "command", "agent", "hook"}
+    assert {each["kind"] for each in parts} == {"skill", "command", "agent", "hook", "server"}
     assert "guard: as you accepted it" in run("plugin", "check").stdout
 
     assert "guard: up to date" in run("plugin", "update").stdout
@@ -63,7 +63,7 @@ def test_a_plugin_is_shown_added_checked_updated_and_removed(tmp_path: Path) -> 
 def test_a_plugin_that_one_writes_is_checked(tmp_path: Path) -> None:
     source = make_neutral(tmp_path / "calc")
     checked = run("plugin", "check", str(source))
-    assert (checked.exit_code, checked.stdout.splitlines()[-1]) == (2, "2 parts, 2 not used")
+    assert (checked.exit_code, checked.stdout.splitlines()[-1]) == (2, "3 parts, 1 not used")
     (source / "mcp.json").unlink()
     assert run("plugin", "check", str(source)).exit_code == 0
     assert not (Home.from_environment().data / "plugins").exists()

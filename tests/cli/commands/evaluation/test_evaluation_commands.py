@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.agent.evaluation.suites import EDIT, FIX, make_task, write_script
 from tests.support.cli import PATCHWRIGHT, environment, git, run
+from tests.support.evaluation_trials import EDIT, FIX, make_task, write_script
 
 pytestmark = pytest.mark.slow
 
