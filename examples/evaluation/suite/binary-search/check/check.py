@@ -1,3 +1,7 @@
+import sys
+
+sys.path.append(".")  # python3 -I looks there last, behind its own modules
+
 from search import find
 
 for size in range(9):

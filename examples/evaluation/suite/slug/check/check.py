@@ -1,3 +1,7 @@
+import sys
+
+sys.path.append(".")  # python3 -I looks there last, behind its own modules
+
 from slug import make_slug
 
 assert make_slug("Hello, World!") == "hello-world"
