@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.children.process import wire
 from agent.evaluation.executors.artifact_store import ArtifactStore
-from agent.evaluation.executors.executor import WorkerLost
+from agent.evaluation.executors.executor import GRACE, WorkerLost
 from agent.evaluation.executors.ray_cluster import RayCluster
 from agent.evaluation.executors.ray_host import HostSpec
 from agent.evaluation.executors.trial_parcel import ParcelPacker, unpack_folder
@@ -26,6 +26,12 @@ _LOOK_SECONDS = 1.0
 
 _NODE_PATIENCE = 120.0
 """Seconds for a node to come where none can run trials: a spot machine is replaced meanwhile."""
+
+_START_SECONDS = 600.0
+"""For an actor to start and to fetch the files of its trial."""
+
+_SLACK = 180.0
+"""Beyond a trial's time until its node is given up: a worker starts there before it, and logs are stored after it."""
 
 _END_SECONDS = 20.0
 """For an actor to end its trial, and for a node to remove its files, before it is left alone."""
@@ -68,6 +74,10 @@ class _Host:
     actor: Any
 
 
+class _NodeRefuses(Exception):
+    """A node cannot run a trial; another one may. str(): why"""
+
+
 class RayExecutor:
     """Runs trials on the nodes of a cluster. Implements `TrialExecutor`.
 
@@ -107,7 +117,8 @@ class RayExecutor:
         parcel = await asyncio.to_thread(self._packer.pack, order)
         host = await self._take_host()
         try:
-            result = await self._follow_trial(host, parcel, order, on_spend)
+            async with asyncio.timeout(_START_SECONDS) as limit:
+                result = await self._follow_trial(host, parcel, order, on_spend, limit)
         except self._cluster.errors as error:
             self._retire(host)
             is_blamed = self._cluster.has_run_out_of_memory(error)
@@ -116,6 +127,12 @@ class RayExecutor:
         except WorkerLost:
             self._give_back(host)
             raise
+        except TimeoutError:
+            self._retire(host)
+            raise WorkerLost(f"did not answer in time on node {host.node.name}") from None
+        except _NodeRefuses as refusal:
+            self._refuse_node(host, str(refusal))
+            raise WorkerLost(f"was refused by its node: {refusal}", blames_trial=False) from None
         except BaseException:  # cancelled, or refused: the trial there must end, too
             self._retire(host)
             raise
@@ -145,25 +162,38 @@ class RayExecutor:
         parcel: Mapping[str, Any],
         order: TrialOrder,
         on_spend: Callable[[UsageRecord], None],
+        limit: asyncio.Timeout,
     ) -> TrialResult:
         async for reference in host.actor.run.options(num_returns="streaming").remote(parcel):
             kind, value = await reference
             try:
                 match kind:
+                    case "started":
+                        ends = asyncio.get_running_loop().time() + order.total_seconds + GRACE + _SLACK
+                        limit.reschedule(ends)
                     case "spend":
                         on_spend(wire.decode_usage(value))
                     case "result":
                         result = decode_result(value["result"])
-                        await asyncio.to_thread(self._fetch_logs, value["logs"], order.folders.sessions)
+                        await self._keep_logs(value, order.folders.sessions)
                         return result
                     case "refused":
-                        message = f"node {host.node.name}: {value['text']}"
-                        raise UserError(Fault(value["fault"]), message, value["hint"])
+                        raise _NodeRefuses(value["text"])
                     case _:
                         raise WorkerLost(str(value))
             except ValueError as error:
                 raise WorkerLost(f"sent no result: {error}") from None
         raise WorkerLost("ended without a result")
+
+    async def _keep_logs(self, value: Mapping[str, Any], sessions: Path) -> None:
+        """Fetch the logs of a trial. Without them its result counts all the same: it is paid for."""
+        problem = value.get("logs_problem", "")
+        try:
+            await asyncio.to_thread(self._fetch_logs, value["logs"], sessions)
+        except (UserError, OSError) as error:
+            problem = str(error)
+        if problem:
+            self._on_notice(f"logs of a trial are lost: {problem}")
 
     def _fetch_logs(self, name: str, sessions: Path) -> None:
         """Move the logs of a trial from the artifacts to the store's sessions."""
@@ -212,7 +242,19 @@ class RayExecutor:
         self._hosts.add(host)
         return host
 
+    def _refuse_node(self, host: _Host, problem: str) -> None:
+        """Give a node no further trial; where every node refuses, the next trial says so for all of them."""
+        if not host.node.problem:
+            host.node.problem = problem
+            self._on_notice(f"node {host.node.name} gets no trial: {problem}")
+        for idle in [each for each in self._idle if each.node is host.node]:
+            self._retire(idle)
+        self._retire(host)
+
     def _give_back(self, host: _Host) -> None:
+        if host.node.problem:
+            self._retire(host)
+            return
         self._idle.append(host)
         self._changed.set()
 

@@ -76,14 +76,14 @@ class TrialHost:
         self._executor = LocalExecutor(1, self._root, env={**kept, **spec.env})
 
     async def run(self, values: Mapping[str, Any]) -> AsyncIterator[tuple[str, Any]]:
-        """Run one trial. Yields "spend" for each call of a model, at last one of "result", "lost", "refused"."""
+        """Run one trial. Yields "started", "spend" for each call of a model, last "result", "lost" or "refused"."""
         messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         running = asyncio.create_task(self._run_trial(values, messages))
         try:
             while True:
                 kind, value = await messages.get()
                 yield kind, value
-                if kind != "spend":
+                if kind not in ("started", "spend"):
                     return
         finally:
             running.cancel()
@@ -102,9 +102,16 @@ class TrialHost:
         own = self._root / "sessions" / uuid.uuid4().hex
         try:
             order = await asyncio.to_thread(self._unpacker.unpack, values, own)
+            messages.put_nowait(("started", None))
             result = await self._executor.run(order, report)
-            logs = await asyncio.to_thread(self._store_logs, order)
-            messages.put_nowait(("result", {"result": result.encode(), "logs": logs}))
+            logs, problem = "", ""
+            try:
+                logs = await asyncio.to_thread(self._store_logs, order)
+            except (UserError, OSError) as error:  # the result is paid for: it counts without its logs
+                problem = str(error)
+            messages.put_nowait(
+                ("result", {"result": result.encode(), "logs": logs, "logs_problem": problem})
+            )
         except WorkerLost as lost:
             messages.put_nowait(("lost", str(lost)))
         except UserError as error:

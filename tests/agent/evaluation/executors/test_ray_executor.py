@@ -57,7 +57,12 @@ class Killing(RayExecutor):
     kill: Callable[[Any], None]
 
     async def _follow_trial(
-        self, host: Any, parcel: Any, order: TrialOrder, on_spend: Callable[[UsageRecord], None]
+        self,
+        host: Any,
+        parcel: Any,
+        order: TrialOrder,
+        on_spend: Callable[[UsageRecord], None],
+        limit: asyncio.Timeout,
     ) -> TrialResult:
         def follow(usage: UsageRecord) -> None:
             on_spend(usage)
@@ -65,7 +70,7 @@ class Killing(RayExecutor):
                 self.deaths -= 1
                 self.kill(host)
 
-        return await super()._follow_trial(host, parcel, order, follow)
+        return await super()._follow_trial(host, parcel, order, follow, limit)
 
 
 def open_executor(cluster: Any, plan: RunPlan, store: ResultStore, **options: Any) -> Killing:
@@ -175,6 +180,45 @@ def test_trials_have_the_variables_that_the_user_names_only(
         names = {line.partition(b"=")[0].decode() for line in each.split(b"\0") if line}
         assert "NAMED" in names
         assert names <= {"NAMED", *PASSED_ON}
+
+
+def test_a_result_counts_without_its_logs(cluster: Any, tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    executor = open_executor(cluster, plan, store)
+    (store.folder / "artifacts").mkdir(parents=True, exist_ok=True)
+    (store.folder / "artifacts" / "sessions").write_text("in the way of the logs")
+    told: list[str] = []
+    executor._on_notice = told.append
+    assert run_on(executor, plan, store, tmp_path) is not None
+    assert list_results(store, plan) == [("good", 0, True)]
+    assert [each.split(":")[0] for each in told] == ["logs of a trial are lost"]
+
+
+def test_a_run_ends_only_when_every_node_refuses(cluster: Any, tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    executor = open_executor(cluster, plan, store)
+    pack = executor._packer.pack
+    executor._packer.pack = lambda order: {**pack(order), "files": {"task": "tasks/none.tgz"}}  # type: ignore[method-assign]
+    told: list[str] = []
+    executor._on_notice = told.append
+    with pytest.raises(UserError, match="no node of the cluster can run trials"):
+        run_on(executor, plan, store, tmp_path)
+    assert len(told) == 2
+
+
+def test_a_node_that_does_not_answer_in_time_is_given_up(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.evaluation.executors.ray_executor._START_SECONDS", 0.01)
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    progress = run_on(open_executor(cluster, plan, store), plan, store, tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert progress is not None
+    assert (result.failure, progress.lost_workers) == ("crashed", 3)
+    assert "did not answer in time" in result.detail
 
 
 def test_a_node_without_the_sandbox_gets_no_trial(cluster: Any, tmp_path: Path) -> None:
