@@ -61,7 +61,8 @@ async def find_challenge(requests: JudgedRequests, url: str) -> tuple[httpx2.Req
 
 
 def add_scope(challenge: httpx2.Response, scope: str) -> httpx2.Response:
-    """Return the challenge with more rights to ask for; "" for no more."""
+    """Return the challenge with more rights to ask for; "" for no more. Words that are no scope are left out."""
+    scope = " ".join(each for each in scope.split() if _SCOPE_WORD.fullmatch(each))
     if not scope:
         return challenge
     address = extract_resource_metadata_from_www_auth(challenge)
@@ -82,6 +83,7 @@ def read_demanded_scope(response: httpx2.Response) -> str | None:
     return found[1] if found else ""
 
 
+_SCOPE_WORD = re.compile(r"[!#-\[\]-~]+")
 _SCOPE = re.compile(r'\bscope="([!#-\[\]-~ ]{1,1000})"')
 """Only characters that a scope may have (RFC 6749, 3.3)."""
 
