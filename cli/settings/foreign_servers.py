@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.mcp.server_settings import McpServerSettings, check_server
 
-_REFERENCE = re.compile(r"\$\{?[A-Za-z_][A-Za-z0-9_]*\}?")
+_REFERENCE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][A-Za-z0-9_]*\})")
 _REMOTE_TYPES = ("", "http", "streamable-http", "streamable_http")
 
 
