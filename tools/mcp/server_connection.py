@@ -21,6 +21,9 @@ from tools.shell.server_pipes import ServerGone
 if TYPE_CHECKING:
     from tools.mcp.client.server_link import CallResult, ServerLink
 
+LIST_SECONDS = 5.0
+"""For the list of resources, and for that of prompts."""
+
 RELIST_SECONDS = 1.0
 """Between two requests for the lists of a server that says again and again that they have changed."""
 
@@ -80,7 +83,8 @@ class McpServer:
                 async with asyncio.timeout(self._start_seconds):
                     link = self._link = await self._create_link()
                     await link.connect()
-                    await self._take_lists(link)
+                    self.tools = await link.list_tools(self._start_seconds)
+                await self._take_other_lists(link)
             except TimeoutError:
                 await self._fail_start(f"it told no tools within {self._start_seconds:g} s")
             except ServerGone as gone:
@@ -133,12 +137,12 @@ class McpServer:
         )
         return link
 
-    async def _take_lists(self, link: ServerLink) -> None:
-        """Take the lists of a connection. Raises ServerGone if its tools cannot be listed."""
-        self.tools = await link.list_tools(self._start_seconds)
-        with suppress(ServerGone):  # only its tools are worth a failure
-            self.resources = await link.list_resources(self._start_seconds)
-            self.prompts = await link.list_prompts(self._start_seconds)
+    async def _take_other_lists(self, link: ServerLink) -> None:
+        """Take the lists of resources and prompts; only tools are worth a failure, or a long wait."""
+        with suppress(ServerGone):
+            self.resources = await link.list_resources(LIST_SECONDS)
+        with suppress(ServerGone):
+            self.prompts = await link.list_prompts(LIST_SECONDS)
 
     async def _use(self, make: Callable[[ServerLink], Awaitable[T]]) -> T:
         assert self._link is not None
@@ -159,7 +163,8 @@ class McpServer:
         while self._has_changed and (link := self._link) is not None and link.is_alive:
             self._has_changed = False
             with suppress(ServerGone):
-                await self._take_lists(link)
+                self.tools = await link.list_tools(self._start_seconds)
+                await self._take_other_lists(link)
             await asyncio.sleep(RELIST_SECONDS)
 
     async def _fail_start(self, why: str) -> None:

@@ -2,7 +2,7 @@
 
 HOW: "deaf" answers nothing; "old" speaks a version that nobody knows; "noise" writes something else than messages;
 "dies" ends at its first call; "tells" answers each call with its environment; "many" has 120 tools more;
-"asks" asks the person while its tools are listed; "whole" has a resource and a prompt, too
+"asks" asks the person while its tools are listed; "hangs" lists no resources; "whole" has a resource and a prompt, too
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if HOW == "many":
     ]
 
 
-CAPABILITIES = {"tools": {}, "resources": {}, "prompts": {}} if HOW == "whole" else {"tools": {}}
+CAPABILITIES = {"tools": {}, "resources": {}, "prompts": {}} if HOW in ("whole", "hangs") else {"tools": {}}
 RESOURCES = [{"uri": "rate://eur", "name": "rate of the euro"}]
 PROMPTS = [
     {"name": "explain", "description": "Explain a sum", "arguments": [{"name": "sum", "required": True}]}
@@ -109,6 +109,8 @@ def main() -> None:
                 )
                 TOOLS[first]["description"] = receive()["result"]["action"]
             send(id=number, result={"tools": TOOLS[first : first + page], **more})
+        elif method == "resources/list" and HOW == "hangs":
+            continue
         elif method == "resources/list":
             send(id=number, result={"resources": RESOURCES})
         elif method == "resources/read":

@@ -19,6 +19,7 @@ from tests.tools.workspaces import workspace
 from tools.core.action import ToolFailure
 from tools.core.registry import Tool
 from tools.core.workspace import Workspace
+from tools.mcp import server_connection
 from tools.mcp.server_settings import McpServerSettings, ServerSetting
 from tools.mcp.server_tools import McpServers
 
@@ -165,6 +166,20 @@ def test_servers_whose_start_was_cancelled_are_started_by_the_next(at: Workspace
         assert len(servers.tools) == 3
 
     played(at, {"calc": line()}, story)
+
+
+def test_a_server_that_lists_no_resources_has_its_tools(
+    at: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_connection, "LIST_SECONDS", 0.2)
+
+    async def story(servers: McpServers) -> None:
+        assert await servers.start_all() == []
+        server = servers.get("calc")
+        assert server is not None
+        assert (len(server.tools), len(server.resources), len(server.prompts)) == (3, 0, 1)
+
+    played(at, {"calc": McpServerSettings(command=line("hangs"), start_timeout=20)}, story)
 
 
 def test_a_call_is_asked_about_unless_a_rule_says_otherwise(at: Workspace) -> None:
