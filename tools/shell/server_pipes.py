@@ -95,8 +95,10 @@ class ServerPipes:
             )
             self._running = asyncio.create_task(self._run(command))
             waiting = asyncio.create_task(ready.wait())
-            await asyncio.wait([self._running, waiting], return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
+            try:
+                await asyncio.wait([self._running, waiting], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                waiting.cancel()
         finally:  # copies of the server's pipe ends: left open, its exit would go unnoticed
             os.close(theirs_in)
             os.close(theirs_out)
