@@ -96,17 +96,19 @@ class Child:
         try:
             end = await asyncio.shield(self._turn)
         except asyncio.CancelledError:
-            await self._stop_turn()
-            self._record(
-                ChildEvent(
-                    child=self.id,
-                    state="ended",
-                    outcome=Exit.INTERRUPTED.label,
-                    exit_code=Exit.INTERRUPTED,
-                    report="cancelled",
-                    seconds=round(time.monotonic() - started, 3),
+            try:
+                await self._stop_turn()
+            finally:  # a second cancellation loses no event
+                self._record(
+                    ChildEvent(
+                        child=self.id,
+                        state="ended",
+                        outcome=Exit.INTERRUPTED.label,
+                        exit_code=Exit.INTERRUPTED,
+                        report="cancelled",
+                        seconds=round(time.monotonic() - started, 3),
+                    )
                 )
-            )
             raise
         finally:
             self._turn = None
@@ -168,7 +170,12 @@ class Child:
         if turn is None:
             return
         self._execution.stop()
-        try:
-            await asyncio.wait([turn], timeout=PATIENCE)
-        finally:
-            turn.cancel()  # nothing, where it is done
+        # A second cancellation is raised when the turn has ended: its processes and its last events are whole then.
+        await finish_anyway(asyncio.create_task(_wait_or_cancel(turn)))
+
+
+async def _wait_or_cancel(turn: asyncio.Task[End]) -> None:
+    await asyncio.wait([turn], timeout=PATIENCE)
+    if not turn.done():
+        turn.cancel()
+        await asyncio.wait([turn], timeout=PATIENCE)

@@ -285,6 +285,30 @@ def test_cancelling_the_parents_wait_ends_the_child(
     assert [each for each in read_events(sessions / child) if each.kind == "end"]
 
 
+def test_a_second_cancellation_loses_no_end_of_a_child(
+    shop: Path, tmp_path: Path, parent: SessionSettings
+) -> None:
+    model = script(tmp_path, [{"calls": [call("shell", command="touch begun; sleep 30")]}])
+
+    async def story(runtime: Runtime, children: Children) -> None:
+        child = await children.start(ChildSpec(prompt="x", model=model, place="lease"))
+        waiting = asyncio.create_task(child.run())
+        while not (shop / "begun").exists():
+            await asyncio.sleep(0.02)
+        for _ in range(2):
+            waiting.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await child.close()
+        logged = [each for each in read_events(runtime.session.folder) if isinstance(each, ChildEvent)]
+        assert [each.outcome for each in logged if each.state == "ended"] == ["interrupted"]
+        ended = [each.kind for each in read_events(runtime.session.folder.parent / child.id)]
+        assert ended[-1] == "end"
+
+    play(shop, parent, story)
+
+
 def test_a_killed_parent_leaves_whole_logs_and_finds_its_children(shop: Path, tmp_path: Path) -> None:
     """kill -9 amid an action of a child: nothing is repeated silently when both are opened again."""
     child = script(
