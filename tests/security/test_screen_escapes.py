@@ -314,14 +314,15 @@ def test_no_payload_arrives_by_a_server_of_tools(shop: Path, tmp_path: Path) -> 
             if "id" not in message:
                 continue
             method = message["method"]
-            result = {"protocolVersion": message["params"].get("protocolVersion"), "capabilities": {"tools": {}},
-                          "serverInfo": {"name": "evil", "version": "1"}}
+            asked = message.get("params") or {}
+            result = {"protocolVersion": asked.get("protocolVersion"), "capabilities": {"tools": {}},
+                      "serverInfo": {"name": "evil", "version": "1"}}
             if method == "tools/list":
                 tools = [{"name": "show", "description": payload}, {"name": payload[:99], "description": payload}]
                 result = {"tools": tools}
             elif method == "tools/call":
                 result = {"content": [{"type": "text", "text": payload}, {"type": payload, "mimeType": payload}]}
-            reply = {"error": {"message": payload}} if message["params"].get("arguments") else {"result": result}
+            reply = {"error": {"message": payload}} if asked.get("arguments") else {"result": result}
             print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **reply}), flush=True)
     """
     import textwrap
