@@ -162,8 +162,9 @@ def test_a_call_that_is_answered_with_an_attack_is_one_result_or_one_line(how: s
         if how in FAILS:
             with pytest.raises(ToolFailure) as failure:
                 await asyncio.wait_for(ask(tool, at), 20)
-            assert str(failure.value).startswith("the mcp server evil has no answer: ")
-            assert "\n" not in str(failure.value)
+            first, opened, reason, closed = str(failure.value).split("\n")  # the server's words have one line
+            assert (first, opened) == ("the mcp server evil has no answer:", '<mcp-result server="evil">')
+            assert (bool(reason), closed) == (True, "</mcp-result>")
             assert len(str(failure.value)) < LONGEST_REASON
             return
         text = await asyncio.wait_for(ask(tool, at), 20)

@@ -93,8 +93,9 @@ def test_attacks_on_a_call_are_one_line_each(hostile: HostileServers, at: Worksp
 
     for how in CALLS:
         said = asyncio.run(run(how))
-        assert said.startswith(f"the mcp server {clean(how)} has no answer: "), said
-        assert "\n" not in said
+        first, opened, reason, closed = said.split("\n")  # the server's words have one line
+        assert (first, bool(reason)) == (f"the mcp server {clean(how)} has no answer:", True), said
+        assert (opened, closed) == (f'<mcp-result server="{clean(how)}">', "</mcp-result>"), said
     assert measure_memory("VmHWM") - before < MOST_MEMORY
 
 

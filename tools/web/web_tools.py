@@ -119,8 +119,9 @@ async def _ask_server(query: str, at: Workspace) -> Observation:
         raise ToolFailure(f"web_search: there is no tool {at.settings.web.search_tool!r} of a server")
     try:
         result = await server.call(described, {"query": query})
-    except ServerGone as gone:
-        raise ToolFailure(f"web_search: the mcp server {name} has no answer: {gone}") from None
+    except ServerGone as gone:  # parts of the reason are the server's own words
+        reason = enclose_in_tag("web-results", str(gone))
+        raise ToolFailure(f"web_search: the mcp server {name} has no answer:\n{reason}") from None
     text = enclose_in_tag("web-results", result.text, f" query={json.dumps(query)}")
     return Observation(text=text, failed=result.failed)
 
