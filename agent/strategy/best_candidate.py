@@ -42,8 +42,10 @@ async def finish_unchanged(turn: StrategyTurn, candidates: Sequence[Candidate]) 
     for fault, code in BY_FAULT.items():
         if best.exit_code == code:
             raise UserError(fault, f"no attempt finished: {best.report}")
-    if best.exit_code == Exit.LIMIT:
-        return TurnEnd(reason="limit", detail=best.report)
+    if all(each.exit_code == Exit.LIMIT for each in candidates):
+        return TurnEnd(
+            reason="limit", detail=f"every attempt reached its limit; attempt {best.attempt}: {best.report}"
+        )
     status = {Exit.DONE: "done", Exit.NOTHING_TO_DO: "nothing to do"}.get(
         Exit(best.exit_code), "not achieved"
     )
