@@ -245,14 +245,14 @@ def test_a_killed_server_leaves_a_session_that_goes_on(shop: Repo, tmp_path: Pat
 
 @pytest.mark.slow
 def test_mistakes_of_the_command_line_are_one_line(shop: Repo, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.write_text("x" * 40)
+    shared.chmod(0o644)
     for options, code, error in (
         (["-C", "no-such"], 2, "patchwright: no such folder: 'no-such'"),
         (["--port", "80"], 2, "patchwright: invalid value: --port and --token-file need --http"),
-        (
-            ["--http", "--token-file", str(tmp_path)],
-            6,
-            "patchwright: the file of the token is open to others",
-        ),
+        (["--http", "--token-file", str(tmp_path)], 2, f"patchwright: cannot read '{tmp_path}'"),
+        (["--http", "--token-file", str(shared)], 6, "patchwright: the file of the token is open to others"),
     ):
         done = run("mcp", "serve", *options, cwd=shop.root)
         assert (done.code, done.out) == (code, "")
