@@ -14,4 +14,5 @@ def test_a_spent_budget_is_a_limit_and_no_failed_attempt() -> None:
     turn: Any = None  # nothing is asked of it
     spent = Candidate(attempt=1, exit_code=int(Exit.LIMIT), report="the limit on cost is reached")
     end = asyncio.run(finish_unchanged(turn, [spent]))
-    assert (end.reason, end.detail) == ("limit", "the limit on cost is reached")
+    assert end.reason == "limit"
+    assert end.detail == "every attempt reached its limit; attempt 1: the limit on cost is reached"
