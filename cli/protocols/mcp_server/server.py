@@ -178,7 +178,7 @@ class RepositoryServer:
             text = (await _get_result(call)).text
         except UserError as error:
             raise MCPError(INVALID_PARAMS, redact(error.message)) from None
-        except BaseException:
+        except BaseException:  # a lost connection, too: no work goes on unseen; raised again
             with anyio.CancelScope(shield=True):
                 await call.end()
             raise

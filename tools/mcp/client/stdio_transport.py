@@ -43,7 +43,7 @@ class StdioTransport:
         """Start the program. Raises ServerGone."""
         try:
             await self._pipes.start(self._line)
-        except BaseException:
+        except BaseException:  # a cancellation, too: no program stays behind; raised again
             await self._pipes.close()
             raise
         return StdioReader(self._pipes, self._bounds), StdioWriter(self._pipes, self._bounds)
