@@ -30,6 +30,8 @@ class CommitStore:
     @classmethod
     def open(cls, folder: Path) -> CommitStore:
         """Open the repository, which is made if it is missing. Raises UserError."""
+        # git resolves a relative path from its own working folder, which is this one.
+        folder = folder.absolute()
         create_private_folder(folder)
         store = cls(folder)
         if not (folder / "HEAD").is_file():
