@@ -80,19 +80,29 @@ def sign_in_to_server(
 
 def sign_out_of_server(name: str) -> int:
     """Remove the tokens of a server, after telling its authorization server. Returns the exit code."""
-    store = TokenStore(Home.from_environment().sign_ins)
-    known = store.read(name)
-    if known is None:
-        store.delete(name)  # what is damaged
+    try:
+        said = asyncio.run(_sign_out(TokenStore(Home.from_environment().sign_ins), name))
+    except SignInError as error:
+        raise UserError(Fault.CREDENTIALS, f"not signed out of {name}: {error}") from None
+    if said is None:
         print(sanitize_text(f"you are not signed in to {name}"), file=sys.stderr)
         return int(Exit.NOTHING_TO_DO)
-    from tools.mcp.oauth.token_refresh import revoke_tokens
-
-    is_revoked = asyncio.run(revoke_tokens(known))
-    store.delete(name)
-    told = "" if is_revoked else f"; {known.issuer} was not told: end the sign-in there, if that matters"
-    print(sanitize_text(f"Signed out of {name}{told}"))
+    print(sanitize_text(f"Signed out of {name}{said}"))
     return int(Exit.DONE)
+
+
+async def _sign_out(store: TokenStore, name: str) -> str | None:
+    """Return a remark, None without a sign-in. Locked: a session that renews the tokens would store them anew."""
+    async with store.lock(name):
+        known = store.read(name)
+        if known is None:
+            store.delete(name)  # what is damaged
+            return None
+        from tools.mcp.oauth.token_refresh import revoke_tokens
+
+        is_revoked = await revoke_tokens(known)
+        store.delete(name)
+    return "" if is_revoked else f"; {known.issuer} was not told: end the sign-in there, if that matters"
 
 
 def _has_browser() -> bool:

@@ -31,16 +31,19 @@ def write_entry(name: str, text: str) -> bool:
         return False
 
 
-def delete_entry(name: str) -> None:
-    """Remove an entry, if there is one."""
+def delete_entry(name: str) -> bool:
+    """Remove an entry, if there is one; return whether none is left, as far as a keyring can say."""
     keyring = _import_keyring()
     if keyring is None:
-        return
+        return True
     try:
         if keyring.get_password(SERVICE, name) is not None:
             keyring.delete_password(SERVICE, name)
-    except keyring.errors.KeyringError:
-        return
+    except keyring.errors.NoKeyringError:
+        return True
+    except keyring.errors.KeyringError:  # it is locked, or the user refused
+        return False
+    return True
 
 
 def _import_keyring() -> Any:

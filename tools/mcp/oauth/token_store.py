@@ -70,12 +70,17 @@ class TokenStore:
         return saved
 
     def delete(self, name: str) -> None:
-        """Remove the sign-in of a server from all places. Raises UserError."""
+        """Remove the sign-in of a server from all places. Raises UserError, also where the keyring keeps its part."""
         paths = [self._find(name, ending) for ending in ("json", "new")]
-        delete_entry(name)
         with translate_write_errors(str(self.folder)):
             for each in paths:
                 each.unlink(missing_ok=True)
+        if not delete_entry(name):
+            raise UserError(
+                Fault.CREDENTIALS,
+                f"the keyring does not give up the sign-in of {name}",
+                f"Unlock it, then: patchwright mcp logout {name}",
+            )
 
     @asynccontextmanager
     async def lock(self, name: str) -> AsyncIterator[None]:

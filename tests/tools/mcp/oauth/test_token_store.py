@@ -18,6 +18,9 @@ from keyring.backends.fail import Keyring as NoKeyring
 from keyring.backends.null import Keyring as DeafKeyring
 from keyring.errors import KeyringLocked
 
+from agent.app_dirs import Home
+from agent.exit_codes import Exit
+from cli.commands.mcp.server_sign_in import sign_out_of_server
 from sandbox.errors import UserError
 from tests.support.cli import CHECKOUT, environment
 from tools.mcp.oauth import token_store
@@ -90,6 +93,42 @@ def test_a_keyring_keeps_the_tokens_and_no_file_does(desktop: MemoryKeyring, tmp
     assert desktop.entries == {}
     assert store.read("tickets", URL) is None
     store.delete("tickets")
+
+
+def test_a_locked_keyring_is_not_taken_for_a_sign_out(
+    desktop: MemoryKeyring,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PATCHWRIGHT_HOME", str(tmp_path))
+    store = TokenStore(Home.from_environment().sign_ins)
+    store.save(make_sign_in())
+    desktop.is_locked = True
+    with pytest.raises(UserError, match="the keyring does not give up the sign-in of tickets"):
+        sign_out_of_server("tickets")
+    desktop.is_locked = False
+    assert sign_out_of_server("tickets") == Exit.DONE
+    assert desktop.entries == {}
+    assert sign_out_of_server("tickets") == Exit.NOTHING_TO_DO
+    assert "Signed out of tickets" in capsys.readouterr().out
+
+
+def test_a_sign_out_waits_for_the_process_that_renews_the_tokens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATCHWRIGHT_HOME", str(tmp_path))
+    monkeypatch.setattr(token_store, "LOCK_SECONDS", 0.05)
+    store = TokenStore(Home.from_environment().sign_ins)
+    store.save(make_sign_in())
+
+    async def renew() -> None:
+        async with store.lock("tickets"):
+            with pytest.raises(UserError, match="another process has been changing its sign-in"):
+                await asyncio.to_thread(sign_out_of_server, "tickets")
+
+    asyncio.run(renew())
+    assert store.read("tickets", URL) is not None
 
 
 def test_a_file_keeps_them_where_no_keyring_works(desktop: MemoryKeyring, tmp_path: Path) -> None:
