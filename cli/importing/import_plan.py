@@ -105,6 +105,9 @@ def add_servers(plan: ImportPlan, servers: object, source: str) -> None:
             plan.left.append(f"{source}: the MCP server {name!r}: its name has letters, digits, - and _ only")
             continue
         entry = each if isinstance(each, dict) else {}
+        if _is_own_server(entry):
+            plan.left.append(f"{source}: the MCP server {name!r} is Patchwright itself")
+            continue
         variables = list(entry["env"]) if isinstance(entry.get("env"), dict) else []
         try:
             setting = read_foreign_server({**entry, "env": {each: f"${each}" for each in variables}})
@@ -123,6 +126,14 @@ def add_servers(plan: ImportPlan, servers: object, source: str) -> None:
                 f"{source}: {entry['command']} of the MCP server {name!r} downloads it at each start, which the "
                 "sandbox prevents: install it and name its program"
             )
+
+
+def _is_own_server(entry: Mapping[str, object]) -> bool:
+    """Return whether the entry is `patchwright mcp serve`, which another agent uses: our tools are here already."""
+    command, arguments = entry.get("command"), entry.get("args")
+    words = [command, *arguments] if isinstance(arguments, list) else [command]
+    names = [Path(each).name for each in words if isinstance(each, str)]
+    return any(names[at : at + 3] == ["patchwright", "mcp", "serve"] for at in range(len(names)))
 
 
 def describe_plan(plan: ImportPlan, home: Home) -> Iterator[str]:

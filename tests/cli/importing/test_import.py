@@ -138,6 +138,21 @@ def test_servers_of_a_project(home: Path, tmp_path: Path) -> None:
     assert "leads outside" in run("mcp", "-C", str(tmp_path)).stdout
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "patchwright", "args": ["mcp", "serve", "-C", "."]},
+        {"command": "/opt/bin/python3", "args": ["-m", "patchwright", "mcp", "serve"]},
+        {"command": "uvx", "args": ["--offline", "patchwright", "mcp", "serve"]},
+    ],
+)
+def test_our_own_server_is_not_taken(home: Path, tmp_path: Path, entry: dict[str, Any]) -> None:
+    servers = {"ours": entry, "tickets": {"command": "tickets-mcp", "args": ["mcp", "serve"]}}
+    write(tmp_path / ".mcp.json", json.dumps({"mcpServers": servers}))
+    assert "the MCP server 'ours' is Patchwright itself" in run("mcp", "--yes", "-C", str(tmp_path)).stdout
+    assert list(read_settings()["mcp"]) == ["tickets"]
+
+
 def test_codex(home: Path, tmp_path: Path) -> None:
     write(
         home / ".codex/config.toml",
