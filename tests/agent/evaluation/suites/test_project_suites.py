@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import os
 from pathlib import Path
 
 import pytest
@@ -12,57 +12,18 @@ from agent.evaluation.suites.projects.dockerfile import Obstacle, parse_dockerfi
 from agent.evaluation.suites.projects.swebench import read_instances
 from agent.evaluation.suites.projects.swebench_report import read_report
 from sandbox.errors import UserError
-from tests.support.evaluation_tasks import build, open_checkers, write_tree
+from tests.support.evaluation_tasks import build, write_tree
+from tests.support.suite_sources import write_harbor, write_swebench
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
-    done = subprocess.run(
-        ["git", "-C", folder, *identity, *arguments], capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
-
-
-def make_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """Return a file of five instances and the folder with their project's clone; uv is on the PATH."""
-    clone = write_tree(
-        tmp_path / "clones/shop", {"shop.py": "".join(f"def f{n}():\n    return 0\n\n\n" for n in range(5))}
-    )
-    git(clone, "init", "-q")
-    git(clone, "add", "-A")
-    git(clone, "commit", "-qm", "Begin")
-    base = git(clone, "rev-parse", "HEAD")
-    rows = []
-    for number in range(5):
-        (clone / "shop.py").write_text((clone / "shop.py").read_text().replace(
-            f"def f{number}():\n    return 0", f"def f{number}():\n    return {number + 1}"))  # fmt: skip
-        patch = git(clone, "diff") + "\n"
-        test = f"from shop import f{number}\n\n\ndef test_it():\n    assert f{number}() == {number + 1}\n"
-        (clone / f"test_f{number}.py").write_text(test)
-        git(clone, "add", "-N", f"test_f{number}.py")
-        test_patch = git(clone, "diff", "--", f"test_f{number}.py") + "\n"
-        git(clone, "reset", "-q", "--hard")
-        (clone / f"test_f{number}.py").unlink(missing_ok=True)
-        rows.append({
-            "instance_id": f"acme__shop-{number}", "repo": "acme/shop", "base_commit": base,
-            "problem_statement": f"f{number} is wrong", "patch": patch, "test_patch": test_patch,
-            "FAIL_TO_PASS": json.dumps([f"test_f{number}.py::test_it"]), "PASS_TO_PASS": "[]",
-        })  # fmt: skip
-    file = tmp_path / "instances.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "uv").symlink_to("/bin/true")
-    monkeypatch.setenv("PATH", f"{programs}:{__import__('os').environ['PATH']}")
-    return file, clone.parent
 
 
 def test_swebench_tasks_have_the_fixs_tests_in_their_checker_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file, clones = make_instances(tmp_path, monkeypatch)
+    monkeypatch.setenv("PATH", os.environ["PATH"])
+    written = write_swebench(tmp_path / "data")
+    file, clones = written.source, written.options["repositories"]
     summary, tasks = build("swebench", file, tmp_path / "suite", repositories=clones)
     assert summary.written == 5
     task = tasks[2]
@@ -111,39 +72,8 @@ def test_reports_of_the_official_harness_are_read(tmp_path: Path) -> None:
         read_report(tmp_path / "else.json")
 
 
-DOCKERFILE = """\
-FROM python:3.12-slim
-# a comment
-RUN apt-get update && apt-get install -y --no-install-recommends \\
-    git && rm -rf /var/lib/apt/lists/*
-ENV A=1
-WORKDIR /app
-COPY . /app
-RUN echo start > /app/state.txt
-"""
-VERIFY = "#!/bin/bash\nif grep -q done{n} /app/state.txt; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n"
-
-
 def test_harbor_tasks_run_without_their_container(tmp_path: Path) -> None:
-    source = tmp_path / "tasks"
-    for number in range(4):
-        write_tree(source / f"state-{number}", {
-            "task.toml": '[metadata]\ntags = ["files"]\n[agent]\ntimeout_sec = 77.0\n',
-            "instruction.md": f"Append done{number} to `/app/state.txt`.",
-            "environment/Dockerfile": DOCKERFILE,
-            "environment/notes.txt": "see /app/state.txt",
-            "tests/test.sh": VERIFY.replace("{n}", str(number)),
-            "solution/solve.sh": f"echo done{number} >> /app/state.txt\n",
-        })  # fmt: skip
-    write_tree(source / "old-style", {
-        "task.yaml": "instruction: |-\n  Write 5 into /app/five.txt\ntags: [files]\n",
-        "Dockerfile": "FROM ubuntu\nWORKDIR /app\n",
-        "solution.sh": "echo 5 > five.txt\n",
-        "run-tests.sh": "curl https://example.invalid\n",
-        "tests/test_outputs.py": "from pathlib import Path\n\n\ndef test_five():\n"
-        "    assert Path('/app/five.txt').read_text() == '5\\n'\n",
-    })  # fmt: skip
-    write_tree(source / "image-only", {"task.toml": "", "instruction.md": "Do it.", "tests/test.sh": "true"})
+    source = write_harbor(tmp_path / "tasks").source
     summary, tasks = build("harbor", source, tmp_path / "suite")
     assert (summary.written, list(summary.missing)) == (
         5,
@@ -153,12 +83,6 @@ def test_harbor_tasks_run_without_their_container(tmp_path: Path) -> None:
     assert named["state-1"].prompt == "Append done1 to `./state.txt`."
     assert named["state-1"].file.limits.seconds == 77
     assert (named["state-1"].base_folder / "state.txt").read_text() == "start\n"
-    with open_checkers() as checkers:
-        for task in tasks:
-            assert checkers.run(task).code != 0, task.name
-            assert task.reference is not None, task.name
-            solved = checkers.run(task, task.reference)
-            assert solved.code == 0, (task.name, solved.output)
 
 
 @pytest.mark.parametrize(
