@@ -23,6 +23,10 @@ async def apply_best(
 
     is_right: asked for the best one, where failing tests are the task: what is not right is said to be not achieved
     """
+    candidates = [each for each in candidates if not each.is_refused]
+    if not candidates:
+        reason = turn.runtime.purse.find_stop_reason() or "nothing is left for an attempt"
+        return TurnEnd(reason="limit", detail=reason)
     ranking = rank_candidates(candidates)
     if not ranking.best.patch:
         return await finish_unchanged(turn, candidates)

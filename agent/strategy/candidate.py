@@ -37,6 +37,16 @@ class Candidate:
     seconds: float = 0.0
     verdicts: tuple[Verdict, ...] = ()
 
+    @classmethod
+    def create_refused(cls, attempt: int, reason: str) -> Candidate:
+        """Return the result of an attempt that the budget did not pay for: nothing began, and no log keeps it."""
+        return cls(attempt=attempt, outcome=Exit.LIMIT.label, exit_code=int(Exit.LIMIT), report=reason)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the budget did not pay for its start."""
+        return not self.child and self.exit_code == Exit.LIMIT
+
     def count_tests(self, kind: str) -> int:
         """Return how many tests "passed", "failed", were "skipped" … at its end, if known."""
         said = self.verification.partition(";")[0]

@@ -24,7 +24,7 @@ async def race_attempts(
     """Make attempts until their evidence is enough; those under way are cancelled then, and logged as such.
 
     attempts: by number, each started as soon as a processor is free. Returns the candidates in this order, without
-    those that were cancelled before the turn was resumed.
+    those that were cancelled before the turn was resumed, and those that the budget did not pay for.
     """
     running = {asyncio.ensure_future(begin()): number for number, begin in attempts.items()}
     order = list(attempts)
@@ -45,14 +45,15 @@ async def race_attempts(
     for task, number in running.items():  # one that ended meanwhile counts: its candidate is in the log
         if not task.cancelled() and task.exception() is None:
             done[number] = task.result()
+    made = _list_ended(order, done)
     if why and len(done) < len(order):
-        _log_once(turn, f"{len(done)} of {len(order)} attempts are enough: {why}")
-    return _list_ended(order, done)
+        _log_once(turn, f"{len(made)} of {len(order)} attempts are enough: {why}")
+    return made
 
 
 def _list_ended(order: Sequence[int], done: Mapping[int, Candidate]) -> list[Candidate]:
     made = [done[number] for number in order if number in done]
-    return [each for each in made if not _is_surplus(each)]
+    return [each for each in made if not (each.is_refused or _is_surplus(each))]
 
 
 def _is_surplus(candidate: Candidate) -> bool:

@@ -138,7 +138,9 @@ class StrategyTurn:
         checks: Sequence[Check] = (),
         equip: Equip | None = None,
     ) -> Candidate:
-        """Let a child session make an attempt, or return what it came to before a kill.
+        """Let a child session make an attempt, or return its candidate of before a kill.
+
+        Where nothing is left of the budget, the candidate `is_refused`, and the log knows nothing of it.
 
         number: names it in the log; a strategy gives the same to the same attempt whenever it is run
         hint: for the log; after: the attempt that it goes on from, for the log, too
@@ -165,9 +167,11 @@ class StrategyTurn:
                 seconds=ended.seconds,
             )
         else:
+            if reason := self._runtime.purse.find_stop_reason():
+                return Candidate.create_refused(number, reason)  # not logged: a larger budget may pay for it
             try:
                 child = await self.children.start(replace(spec, role=spec.role or ATTEMPT))
-            except UserError as error:  # nothing is left of the budget, or the model's name is wrong
+            except UserError as error:  # the model's name is wrong, say
                 return self._record_failure(number, error)
             async with child:
                 self._record_start(number, child.id, spec, hint, after)

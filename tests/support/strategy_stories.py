@@ -48,13 +48,11 @@ class Story:
         return cls(repo)
 
 
-def tell_story(
-    story: Story, model: str, strategy: StrategySettings, prompt: str = "mend the total", **more: Any
-) -> End:
-    """Take one turn by a strategy; what is right is committed."""
+def build_settings(model: str, strategy: StrategySettings, **more: Any) -> SessionSettings:
+    """Return settings of a session in the shop, which commits right turns."""
     tools = ToolSettings()
     tools = replace(tools, tests=replace(tools.tests, command="python3 -m unittest"))
-    settings = SessionSettings(
+    return SessionSettings(
         model=model,
         access=AccessSettings(approval=Approval.NEVER, sandbox="unconfined"),
         tools=tools,
@@ -62,6 +60,13 @@ def tell_story(
         strategy=strategy,
         **more,
     )
+
+
+def tell_story(
+    story: Story, model: str, strategy: StrategySettings, prompt: str = "mend the total", **more: Any
+) -> End:
+    """Take one turn by a strategy; what is right is committed."""
+    settings = build_settings(model, strategy, **more)
 
     async def play(runtime: Runtime) -> End:
         story.log = runtime.session.folder

@@ -64,7 +64,7 @@ class Pipeline:
             made += await race_attempts(turn, attempts, find_stop)
             if await find_stop(made):
                 return await apply_best(turn, made, refinement.is_right)
-        if most > 1 and (again := await self._word_retry(refinement, made)) is not None:
+        if most > 1 and made and (again := await self._word_retry(refinement, made)) is not None:
             prompt, hint = again
             made.append(await self._ask(turn, most, base, prompt, hint))
         return await apply_best(turn, made, refinement.is_right)

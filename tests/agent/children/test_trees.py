@@ -7,9 +7,8 @@ import os
 import random
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import pytest
 from agent.events import ActionEvent, Event, MessageEvent, ObservationEvent, SessionStart
 from agent.session.log import INTERRUPTED, Session, read_events
 from tests.support.cli import CHECKOUT, git, script
+from tests.support.processes import wait_until_gone
 
 TREES = 4
 """In the usual tests; with PATCHWRIGHT_STRESS=N, fifty for each of the N."""
@@ -111,27 +111,6 @@ def start_driver(errors: Path) -> Iterator[Driver]:
         yield Driver(process)
         assert process.stdin is not None
         process.stdin.close()
-
-
-def find_processes(folder: Path) -> list[str]:
-    """Processes that work in a folder, or name it."""
-    found = []
-    for each in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if each.joinpath("stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                continue
-            line = each.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode()
-            if str(folder) in line or str(each.joinpath("cwd").readlink()).startswith(str(folder)):
-                found.append(line)
-    return found
-
-
-def wait_until_gone(folder: Path) -> list[str]:
-    """The processes that are still there after a moment, which the watchdog's shell takes."""
-    until = time.monotonic() + 10
-    while (found := find_processes(folder)) and time.monotonic() < until:
-        time.sleep(0.02)
-    return found
 
 
 def check_log(folder: Path, marks: Path) -> tuple[list[Event], float]:
