@@ -40,7 +40,7 @@ def make_task(folder: Path, **fields: Any) -> Task:
         for name in ("reference", "failures", "checker_files", "base_files", "other_files")
         if name in fields
     }
-    file = TaskFile.model_validate({"base": {"folder": "repo"}, "check": "python3 check.py", **fields})
+    file = TaskFile.model_validate({"base": {"folder": "repo"}, "check": '"$PYTHON" check.py', **fields})
     parts: dict[str, Any] = {
         "reference": FIX,
         "failures": {"product.patch": WRONG},

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
-import os
 from functools import partial
 from typing import TYPE_CHECKING
+
+from agent.children.process.process_start import take_pipes
 
 if TYPE_CHECKING:
     from agent.children.process.served_session import ParentLines
@@ -14,13 +15,7 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Serve trials one after the other. Standard input and output are kept from everything else that runs here."""
-    gc.disable()
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"  # as the launcher does
-    read_end, write_end = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(2, 1)
-    os.close(null)
+    read_end, write_end = take_pipes()
     import asyncio
 
     asyncio.run(_serve_trials(read_end, write_end))

@@ -117,7 +117,7 @@ class KillingExecutor(LocalExecutor):
 
 
 def test_a_killed_worker_costs_its_spending_and_no_result(tmp_path: Path) -> None:
-    task = make_task(tmp_path / "suite/add")
+    task = make_task(tmp_path / "suite/add", check='"$PYTHON" -c "import pytest" && "$PYTHON" check.py')
     plan = plan_run([task], make_variants(tmp_path))
     store = ResultStore(tmp_path / "store")
     executor = KillingExecutor(1, tmp_path, deaths=2)
