@@ -36,14 +36,19 @@ TARGETS = (
 
 
 def write_task_folder(folder: Path) -> Task:
-    """Write a task whose checker imports the changed module."""
+    """Write a task whose checker imports the changed module.
+
+    It names its Python by `$PYTHON`: `python3` may be a script of a version manager, pyenv's starts 40 processes.
+    """
     return write_task(
         folder,
         TaskDraft(
-            file=TaskFile.model_validate({"base": {"folder": "repo"}, "check": "python3 check.py"}),
+            file=TaskFile.model_validate({"base": {"folder": "repo"}, "check": '"$PYTHON" -I -B check.py'}),
             prompt="Fix add.",
             base_files={"add.py": b"def add(a, b):\n    return a - b\n"},
-            checker_files={"check.py": b"from add import add\nassert add(1, 2) == 3\n"},
+            checker_files={
+                "check.py": b"import sys\nsys.path.append('.')\nfrom add import add\nassert add(1, 2) == 3\n"
+            },
         ),
     )
 
@@ -72,7 +77,7 @@ def measure_bare(task: Task, model: str, folder: Path, count: int) -> float:
         command = [sys.executable, "-m", "patchwright", "run", task.prompt, "--model", model, "--no-commit"]
         subprocess.run(command, cwd=place, env=environment, capture_output=True, check=False)
         shutil.copy2(task.folder / "check" / "check.py", place)
-        subprocess.run(["python3", "check.py"], cwd=place, check=True)
+        subprocess.run([sys.executable, "-I", "-B", "check.py"], cwd=place, check=True)
         seconds += time.perf_counter() - started
         shutil.rmtree(place)
     return seconds

@@ -24,6 +24,7 @@ from sandbox.policy.decision import Mode
 
 if TYPE_CHECKING:
     from sandbox.process.command import Completed, Sandbox
+    from tools.git.git_process import Git
 
 WORK = "work"
 """Name of the folder that the agent works in: it says nothing about the task."""
@@ -68,7 +69,7 @@ class TrialPlace:
         self._access = access
         self._base = "HEAD"
         self._sandbox: Sandbox | None = None
-        self._objects = folder
+        self._git: Git | None = None
 
     @classmethod
     async def open(
@@ -214,19 +215,23 @@ class TrialPlace:
         make_git_folder(self.folder / "own.git")
         shutil.copy2(base / ".git" / "index", self.folder / "own.git" / "index")
         shutil.copytree(base / ".git" / "refs", self.folder / "own.git" / "refs", dirs_exist_ok=True)
-        self._objects = base / ".git" / "objects"
+        self._git = self._open_git(base / ".git" / "objects")
 
-    def _run_git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+    def _open_git(self, objects: Path) -> Git:
+        """Return git on the worktree with our own git folder. One for all commands: it asks for filters only once."""
         from tools.git.git_process import Git
 
-        own = self.folder / "own.git"
         places = {
             **ENVIRONMENT,
-            "GIT_DIR": str(own),
+            "GIT_DIR": str(self.folder / "own.git"),
             "GIT_WORK_TREE": str(self.work),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(self._objects),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
         }
-        return Git(self.work, alone=True, extra=places).run(*arguments, stdin=stdin)
+        return Git(self.work, alone=True, extra=places)
+
+    def _run_git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        assert self._git is not None
+        return self._git.run(*arguments, stdin=stdin)
 
 
 def _find_last_line(text: str) -> str:
