@@ -158,6 +158,7 @@ class ModelSelection:
             keep_cache=models.cache == "long",
             service=models.service,
             listings={each: _build_listing(given) for each, given in models.catalog.items()},
+            limits=models.limits,
             apply_doubtful=apply_doubtful,
         )
 

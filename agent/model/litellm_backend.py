@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import os
 import re
 import threading
@@ -16,7 +17,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.model.http.error_responses import is_overflow, mask_key, parse_prompt_size, parse_window
 from agent.model.http.retry import PASSING, TRIES, RetryBudget, parse_retry_after
@@ -25,6 +26,9 @@ from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
 from agent.model.wire_formats.chat_messages import ChatAssembler, message_to_json, tool_to_json
 from agent.model.wire_formats.wire_protocol import Assembler, Json, find_last_permanent_message
 from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.model.rate_limits.rate_gate import Admission, RateGate
 
 _ENVIRONMENT = {
     # Price tables and headers from the package, not fetched from the network.
@@ -53,6 +57,7 @@ class LiteLLMModel:
     listing: looks up the model's price; temperature: None for the provider's default
     effort, service: reasoning effort, class of service, "" for the provider's default
     on_notice: receives one line for every wait before a retry
+    gate: that each request passes before it is sent; None: no limit
     """
 
     def __init__(
@@ -69,6 +74,7 @@ class LiteLLMModel:
         effort: str = "",
         service: str = "",
         on_notice: Callable[[str], None] = lambda text: None,
+        gate: RateGate | None = None,
     ) -> None:
         self.name = name
         self.window = window or DEFAULT_WINDOW
@@ -90,6 +96,7 @@ class LiteLLMModel:
         self._litellm: ModuleType | None = None
         self._trouble: Exception | None = None
         self._used = False
+        self._gate = gate
         self._importer = threading.Thread(target=self._import_litellm, name="import-litellm", daemon=True)
         self._importer.start()
 
@@ -133,18 +140,31 @@ class LiteLLMModel:
     ) -> AsyncGenerator[Delta, None]:
         self._used = True
         marks = _build_cache_marks(request) if self._marks else {}
-        response = await litellm.acompletion(**self._options, **_build_call(request), **marks)
+        call = _build_call(request)
+        admission = None if self._gate is None else await self._admit(self._gate, call)
         try:
-            async for piece in response:
-                for delta in assembler.feed(piece.model_dump(exclude_none=True)):
-                    yield delta
-        finally:
-            await response.aclose()
+            response = await litellm.acompletion(**self._options, **call, **marks)
+            try:
+                async for piece in response:
+                    for delta in assembler.feed(piece.model_dump(exclude_none=True)):
+                        yield delta
+            finally:
+                await response.aclose()
+        except Exception:  # of any provider; see `stream`
+            if admission is not None and not assembler.spoke:
+                admission.refuse()
+            raise
+        if admission is not None:
+            admission.finish(assembler.usage)
         # litellm sets a stop reason even for a broken stream, but it raises then.
         usage = assembler.usage
         if usage.cost is None and usage.input:
             usage = replace(usage, cost=self.price(usage))
         yield assembler.build_reply(usage)
+
+    async def _admit(self, gate: RateGate, call: Json) -> Admission:
+        size = len(json.dumps([call["messages"], call.get("tools")], default=str))
+        return await gate.admit(size, self.on_notice)
 
     async def _wait_for_import(self) -> ModuleType:
         while self._importer.is_alive():

@@ -13,7 +13,9 @@ from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from agent.model.http.http_model import ModelAddress
+    from agent.model.model_settings import RateLimitSettings
     from agent.model.providers.model_catalog import Listing
+    from agent.model.rate_limits.rate_gate import RateGate
     from agent.model.wire_formats.wire_protocol import Wire
 
 Notice = Callable[[str], None]
@@ -34,6 +36,7 @@ class ModelConfig:
     keep_cache: the provider keeps its cache for long (an hour, a day)
     service: class of its service: "standard", "flex", "priority", or "" for the account's
     listings: the user's entries for models, by name
+    limits: of calls and tokens a minute, by provider or name of a model
     apply_doubtful: the offline engine writes changes of low confidence, too
     """
 
@@ -46,6 +49,7 @@ class ModelConfig:
     keep_cache: bool = False
     service: str = ""
     listings: Mapping[str, Listing] = field(default_factory=dict)
+    limits: Mapping[str, RateLimitSettings] = field(default_factory=dict)
     apply_doubtful: bool = False
 
 
@@ -158,6 +162,7 @@ def _create_http_model(name: str, provider: str, model: str, context: ModelConfi
             listing=lambda: catalog.find(names),
             on_notice=context.on_notice,
             instead=(lambda: _create_responses_wire(model, endpoint, context)) if wire == "chat" else None,
+            gate=_open_gate(name, context),
         )
         if wire != "chat" or endpoint.listed == "openai":
             return made
@@ -205,6 +210,7 @@ def _create_server_model(
         instead=lambda: _create_responses_wire(place.model, ENDPOINTS["openai"], context),
         ask_server=ask_server,
         on_learned=remember,
+        gate=_open_gate(place.name, context),
     )
     if facts.window and known is None:
         made.window = facts.window  # until the server is asked, or if it does not say
@@ -333,8 +339,23 @@ def _create_litellm_model(name: str, model: str, provider: str, context: ModelCo
         effort=context.effort,
         service=context.service,
         on_notice=context.on_notice,
+        gate=_open_gate(name, context),
     )
     return TextTools(made, on_notice=context.on_notice)  # it may serve models that write their calls as text
+
+
+def _open_gate(name: str, context: ModelConfig) -> RateGate | None:
+    """Return the gate of a model: by its name, and by its provider; None without a limit for either."""
+    if not context.limits:
+        return None
+    from agent.model.rate_limits.rate_gate import open_gate
+
+    provider, model = _parse_model_name(name, context.api_base)
+    if provider == "litellm":
+        provider = model.partition("/")[0]
+    # Anthropic's limits leave out what is read from its cache.
+    is_uncached = provider in ENDPOINTS and ENDPOINTS[provider].wire == "anthropic"
+    return open_gate((name, provider), context.limits, context.cache, counts_cached=not is_uncached)
 
 
 def _find_key(variables: tuple[str, ...], env: Mapping[str, str]) -> tuple[str, str]:

@@ -24,6 +24,16 @@ class CatalogSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RateLimitSettings:
+    """Limit of a provider or a model. calls, tokens: at most so many a minute; None: no such limit"""
+
+    __pydantic_config__ = FORBID_UNKNOWN
+
+    calls: int | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
     """Models beside the main one, by role; "" leaves a role to the main one.
 
@@ -36,6 +46,7 @@ class ModelSettings:
     service: class of a provider's service, "" for the account's
     temperature: of the sampling; None leaves it to the provider
     catalog: window and prices of models by name, where ours are wrong or missing
+    limits: of calls and tokens a minute, by provider or name of the model; all sessions of this machine share them
     profile: how much of instructions, tools and outputs the main model is given; auto: by its window and name
     """
 
@@ -55,3 +66,4 @@ class ModelSettings:
     temperature: float | None = None
     profile: Literal["auto", "generic", "small", "tiny"] = "auto"
     catalog: dict[str, CatalogSettings] = field(default_factory=dict)
+    limits: dict[str, RateLimitSettings] = field(default_factory=dict)

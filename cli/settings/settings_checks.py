@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent.model.model_settings import RateLimitSettings
 from agent.monitor.discipline_settings import Level
 from agent.monitor.workflow_rules import RULES
 from agent.strategy.strategy_table import STRATEGIES, is_known_strategy
@@ -85,6 +86,7 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         _check_servers(session.tools.language_servers, format_place)
         _check_mcp(session.tools.mcp, format_place)
         _check_web(session.tools.web, format_place)
+        _check_rate_limits(session.models.limits, format_place)
         resolve_visible_paths(session.access.visible_paths)
         return settings
     except ValidationError as error:
@@ -151,6 +153,20 @@ def _check_web(web: WebSettings, where: Callable[[str], str]) -> None:
     else:
         return
     raise UserError(Fault.CONFIGURATION, f"setting {name!r}{where(name)}: {problem}")
+
+
+def _check_rate_limits(limits: Mapping[str, RateLimitSettings], where: Callable[[str], str]) -> None:
+    """Raise UserError for a limit that lets nothing go, or limits nothing."""
+    for name, limit in limits.items():
+        for kind, most in (("calls", limit.calls), ("tokens", limit.tokens)):
+            if most is not None and most < 1:
+                key = f"models.limits.{name}.{kind}"
+                message = f"setting {key!r}{where(key)}: has to be 1 or more (got {most!r})"
+                raise UserError(Fault.CONFIGURATION, message)
+        if limit.calls is None and limit.tokens is None:
+            key = f"models.limits.{name}"
+            message = f"setting {key!r}{where(key)}: it limits nothing"
+            raise UserError(Fault.CONFIGURATION, message, "Give calls = N or tokens = N, each a minute.")
 
 
 def _check_command(name: str, command: str, where: Callable[[str], str]) -> None:

@@ -186,6 +186,7 @@ VALUES: dict[str, Any] = {
     "max_tokens": 1000,
     "mcp": {"tickets": "tickets-mcp"},
     "models.catalog": {"openai/local": {"window": 8000}},
+    "models.limits": {"openai": {"calls": 60}},
     "models.temperature": 0.5,
     "sandbox": "landlock",
     "strategy.name": "sample",

@@ -13,12 +13,11 @@ from typing import Any
 
 from agent.evaluation.executors.artifact_store import EXTRA
 from agent.evaluation.executors.ray_host import HostSpec
+from agent.evaluation.executors.ray_rates import NAMESPACE
 from sandbox.errors import Fault, UserError
 
 AUTO = "auto"
 """Address of the cluster that this machine belongs to."""
-
-_NAMESPACE = "patchwright"
 
 _CONNECT_SECONDS = 5.0
 """For the head to answer: Ray itself waits for a minute."""
@@ -45,7 +44,7 @@ class RayCluster:
             with _enter_empty_folder():
                 ray.init(
                     address=address,
-                    namespace=_NAMESPACE,
+                    namespace=NAMESPACE,
                     log_to_driver=False,
                     configure_logging=False,
                     logging_level="error",

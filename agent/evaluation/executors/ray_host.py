@@ -74,6 +74,7 @@ class TrialHost:
         self._unpacker = ParcelUnpacker(self._artifacts, self._run_folder, self._root)
         kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         self._executor = LocalExecutor(1, self._root, env={**kept, **spec.env})
+        self._leasing: asyncio.Task[None] | None = None
 
     async def run(self, values: Mapping[str, Any]) -> AsyncIterator[tuple[str, Any]]:
         """Run one trial. Yields "started", "spend" for each call of a model, last "result", "lost" or "refused"."""
@@ -92,6 +93,9 @@ class TrialHost:
     async def close(self, *, removes_all: bool) -> None:
         """End the trial that runs, and remove its files. removes_all: those of the whole run on this node, too"""
         await self._executor.close()
+        if self._leasing is not None:
+            self._leasing.cancel()
+            await asyncio.gather(self._leasing, return_exceptions=True)
         folder = self._run_folder if removes_all else self._root
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
@@ -102,6 +106,8 @@ class TrialHost:
         own = self._root / "sessions" / uuid.uuid4().hex
         try:
             order = await asyncio.to_thread(self._unpacker.unpack, values, own)
+            if order.settings.models.limits:
+                self._lease_calls(order.folders.home.cache)
             messages.put_nowait(("started", None))
             result = await self._executor.run(order, report)
             logs, problem = "", ""
@@ -122,6 +128,14 @@ class TrialHost:
             messages.put_nowait(("lost", f"failed: {type(error).__name__}: {error}"[:300]))
         finally:
             await asyncio.to_thread(shutil.rmtree, own, ignore_errors=True)
+
+    def _lease_calls(self, cache_folder: Path) -> None:
+        """Let the trials of this run on this node lease their calls of models from the cluster."""
+        from agent.evaluation.executors.ray_rates import prepare_node, serve_node
+
+        prepare_node(cache_folder)
+        if self._leasing is None or self._leasing.done():
+            self._leasing = asyncio.create_task(serve_node(cache_folder))
 
     def _store_logs(self, order: TrialOrder) -> str:
         """Send the logs of a trial's sessions; return the artifact's name, "" if there are none."""

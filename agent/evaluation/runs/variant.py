@@ -64,7 +64,9 @@ def compute_trial_key(variant: Variant, task: str, digest: str, trial: int, vers
     if settings.model.startswith(SCRIPTED):
         script = _compute_script_digest(Path(settings.model.removeprefix(SCRIPTED)))
         settings = replace(settings, model=SCRIPTED)
-    parts = [digest, trial, seed, version, script, variant.instructions, asdict(settings)]
+    decisive = asdict(settings)
+    del decisive["models"]["limits"]  # they change when a call is sent, not which
+    parts = [digest, trial, seed, version, script, variant.instructions, decisive]
     content = json.dumps(parts, sort_keys=True, default=str, separators=(",", ":"))
     return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
 

@@ -7,8 +7,9 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.model.http.error_responses import (
     RequestTarget,
@@ -33,6 +34,9 @@ from agent.model.providers.model_catalog import DEFAULT_WINDOW, Listing
 from agent.model.servers.server_facts import ServerFacts
 from agent.model.wire_formats.wire_protocol import Assembler, EventParser, Wire
 from sandbox.errors import Fault, UserError
+
+if TYPE_CHECKING:
+    from agent.model.rate_limits.rate_gate import RateGate
 
 _ERROR_BYTES = 1 << 16
 """Bytes of an error page that are read: its first words are shown, the connection is kept if that was all."""
@@ -66,6 +70,7 @@ class HttpModel:
     on_learned: receives facts that a request or an answer has shown
     idle_timeout: seconds of silence after which an answer is given up
     patience: number and length of waits for one request
+    gate: that each request passes before it is sent; None: no limit
     """
 
     def __init__(
@@ -81,6 +86,7 @@ class HttpModel:
         on_learned: Callable[[ServerFacts], None] = lambda facts: None,
         idle_timeout: float = IDLE_TIMEOUT,
         patience: Callable[[], RetryBudget] = RetryBudget,
+        gate: RateGate | None = None,
     ) -> None:
         self.name = place.name
         self.window = window or DEFAULT_WINDOW
@@ -99,6 +105,7 @@ class HttpModel:
         self.program = ""
         self._idle_timeout = idle_timeout
         self._patience = patience
+        self._gate = gate
         self._use_wire(wire)
 
     def _use_wire(self, wire: Wire) -> None:
@@ -128,9 +135,12 @@ class HttpModel:
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`. Retries up to three times, while no part of an answer can have been shown."""
         patience = self._patience()
+        attempt = self._attempt_request
+        if self._gate is not None:
+            attempt = partial(self._attempt_admitted, self._gate)
         while True:
             try:
-                async with aclosing(self._attempt_request(request)) as deltas:
+                async with aclosing(attempt(request)) as deltas:
                     async for delta in deltas:
                         yield delta
                 return
@@ -154,6 +164,22 @@ class HttpModel:
         """Return the US dollars of a call with this usage; None if the model's price is not known. Looks it up once."""
         self._look_up_listing()
         return self._listing.compute_cost(usage, self._wire.tier) if self._listing else None
+
+    async def _attempt_admitted(self, gate: RateGate, request: Request) -> AsyncGenerator[Delta, None]:
+        """Attempt a request as soon as its limits allow."""
+        admission = await gate.admit(len(self._wire.body(request)), self.on_notice)
+        is_answered = False
+        try:
+            async with aclosing(self._attempt_request(request)) as deltas:
+                async for delta in deltas:
+                    is_answered = True
+                    if isinstance(delta, Reply):
+                        admission.finish(delta.usage)
+                    yield delta
+        except (TransientError, UserError, _Concession):
+            if not is_answered:
+                admission.refuse()
+            raise
 
     async def _attempt_request(self, request: Request) -> AsyncGenerator[Delta, None]:
         assembler = self._wire.create_assembler()

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from agent.model.litellm_backend import LiteLLMModel
-from agent.model.model_factory import resolve_model
+from agent.model.model_factory import ModelConfig, create_model, resolve_model
+from agent.model.model_settings import RateLimitSettings
 from agent.model.protocol import (
     ContextOverflow,
     CutOff,
@@ -104,6 +105,27 @@ def test_a_passing_failure_is_tried_again_with_a_notice(trouble: Trouble) -> Non
         assert len(server.requests) == 2
     assert len(notices) == 1
     assert "openai/gpt-4o" in notices[0]
+
+
+def test_each_attempt_passes_the_limits_of_its_provider(tmp_path: Path) -> None:
+    limits = {"groq": RateLimitSettings(tokens=12_000), "groq/llama": RateLimitSettings(calls=1000)}
+    told: list[str] = []
+    turn = {"text": "ok", "usage": {"input": 800, "output": 100}, "repeat": 9}
+    with Loopback([turn], troubles=[Trouble(status=503)]) as server:
+        config = ModelConfig(
+            api_base=server.url, env={}, cache=tmp_path, limits=limits, on_notice=told.append
+        )
+        made = create_model("litellm/groq/llama", config)
+        assert isinstance(made, TextTools)
+        assert isinstance(made.inner, LiteLLMModel)
+        model = through(server, notice=told.append)
+        model._gate = made.inner._gate
+        for _ in range(2):
+            ask(model, [user("hi")])
+        times = [each.arrived for each in server.requests]
+    assert len(times) == 3
+    assert times[2] - times[1] > 1.4
+    assert "groq has 12,000 tokens a minute: the next call waits for its turn" in told
 
 
 def test_the_server_s_wish_to_wait_is_heard() -> None:

@@ -24,11 +24,13 @@ from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult
 from agent.evaluation.runs.variant import RunFolders, make_variant
 from agent.events import UsageRecord
+from agent.model.model_settings import ModelSettings, RateLimitSettings
 from agent.session_settings import SessionSettings
 from patchwright.version import VERSION
 from sandbox.errors import UserError
 from tests.agent.evaluation.runs.test_run_suite import PRICED, make_variants, plan_run
 from tests.support.evaluation_trials import make_home, make_task, write_script
+from tests.support.loopback import Loopback
 from tests.support.ray_cluster import NODE, list_descendants, list_trial_actors, read_command, start_cluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -180,6 +182,23 @@ def test_trials_have_the_variables_that_the_user_names_only(
         names = {line.partition(b"=")[0].decode() for line in each.split(b"\0") if line}
         assert "NAMED" in names
         assert names <= {"NAMED", *PASSED_ON}
+
+
+def test_all_nodes_share_a_rate_limit(cluster: Any, tmp_path: Path) -> None:
+    limits = {"openai": RateLimitSettings(calls=60)}  # a burst of 3, then 58 a minute
+    with Loopback() as server:
+        settings = SessionSettings(
+            model="openai/local", api_base=server.url, models=ModelSettings(limits=limits)
+        )
+        plan = plan_run([make_task(tmp_path / "suite/add")], [make_variant("calls", settings)], trials=6)
+        store = ResultStore(tmp_path / "store")
+        assert run_on(open_executor(cluster, plan, store), plan, store, tmp_path) is not None
+        times = [each.arrived for each in server.requests]
+    assert len(times) == 6
+    for first, start in enumerate(times):
+        for calls, end in enumerate(times[first:], 1):
+            assert calls <= 3 + (end - start) * 58 / 60 + 0.5
+    assert list_files(cluster.home / "cache/evaluation/ray") == []
 
 
 def test_a_result_counts_without_its_logs(cluster: Any, tmp_path: Path) -> None:
