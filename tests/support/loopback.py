@@ -17,7 +17,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -27,9 +27,14 @@ from typing import Any
 if __name__ == "__main__":  # run as a program: the checkout is two folders up
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from agent.model.scripted.scripted_model import Failure, Script
+from agent.model.protocol import Request
+from agent.model.scripted.scripted_model import Failure, Script, Turn
 from sandbox.errors import Fault, UserError
 from tests.support.wires import WIRES
+from tools.core.action import Action
+
+Answer = Callable[[Request], Mapping[str, Any]]
+"""Turn of a script for a request that was received."""
 
 _STATUS = {Fault.CREDENTIALS: 401, Fault.DENIED: 403, Fault.CONFIGURATION: 404}
 
@@ -83,17 +88,38 @@ class Received:
     sent: int = 0
 
 
+class _AnswerScript:
+    """Script whose turns a function makes of the requests."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._number = 0
+        self._scripts: dict[int, Script] = {}
+
+    def next_turn(self, request: Request) -> tuple[int, Turn]:
+        """Return (number from 1, turn)."""
+        self._number += 1
+        made = Script.parse([{**self._answer(request), "repeat": 1_000_000}], name="loopback")
+        self._scripts[self._number] = made
+        return self._number, made.next_turn(request)[1]
+
+    def build_actions(self, number: int, turn: Turn) -> tuple[Action, ...]:
+        """Return the calls of a turn."""
+        return self._scripts.pop(number).build_actions(number, turn)
+
+
 class Loopback:
     """The server, as a context manager.
 
-    script: a file, or the turns themselves, in the format of `agent.model.scripted.scripted_model`
+    script: a file, or the turns themselves, in the format of `agent.model.scripted.scripted_model`, or a function that
+        makes a turn of each request
     keep: remember the bodies of requests (a benchmark of many steps does not want to)
     pages: JSON by path, answered beside the formats of models, as the common local servers do
     """
 
     def __init__(
         self,
-        script: Path | Sequence[Mapping[str, Any]] | None = None,
+        script: Path | Sequence[Mapping[str, Any]] | Answer | None = None,
         *,
         troubles: Sequence[Trouble | None] = (),
         keep: bool = True,
@@ -103,9 +129,13 @@ class Loopback:
     ) -> None:
         self.pages = pages or {}
         turns = script if script is not None else [{"text": "ok", "repeat": 1_000_000}]
-        self.script = (
-            Script.load(turns) if isinstance(turns, Path) else Script.parse(list(turns), name="loopback")
-        )
+        self.script: Script | _AnswerScript
+        if callable(turns):
+            self.script = _AnswerScript(turns)
+        elif isinstance(turns, Path):
+            self.script = Script.load(turns)
+        else:
+            self.script = Script.parse(list(turns), name="loopback")
         self.troubles = list(troubles)
         self.requests: list[Received] = []
         self.keep = keep

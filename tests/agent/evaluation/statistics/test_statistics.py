@@ -141,6 +141,28 @@ def test_the_detectable_difference_is_found_with_the_promised_power() -> None:
     assert 0.70 < found / 400 < 0.9
 
 
+@pytest.mark.parametrize(
+    ("tasks", "trials", "rate"), [(12, 1, 0.5), (20, 1, 0.8), (12, 3, 0.6), (25, 2, 0.3)]
+)
+def test_equals_are_told_apart_no_more_often_than_the_level_says(
+    tasks: int, trials: int, rate: float
+) -> None:
+    """Two runs of the same thing: at 5 %, at most one comparison in twenty finds a difference, within three
+    standard errors of so many draws."""
+    draw = random.Random(11)
+    draws = 400
+    found = 0
+    for _ in range(draws):
+        hardness = [min(1.0, max(0.0, rate + draw.uniform(-0.3, 0.3))) for _ in range(tasks)]
+        first, second = (
+            [sum(draw.random() < each for _ in range(trials)) for each in hardness] for _ in "AA"
+        )
+        differences = [Fraction(two - one, trials) for one, two in zip(first, second, strict=True)]
+        found += compute_permutation_p(differences) < 0.05
+    assert found / draws <= 0.05 + 3 * (0.05 * 0.95 / draws) ** 0.5
+    assert found or trials == 1  # single trials are few values: the exact test is below its level there
+
+
 @pytest.mark.parametrize(("tasks", "trials"), [(8, 5), (20, 3), (40, 4)])
 def test_the_power_holds_with_several_trials_of_each_task(tasks: int, trials: int) -> None:
     draw = random.Random(3)

@@ -71,20 +71,30 @@ def run_reference(task: Task, patch: bytes, folder: Path) -> TrialResult:
     return asyncio.run(run_trial(replace(order, settings=replace(order.settings, tools=tools))))
 
 
-def assert_five_are_solved(name: str, data: SuiteSource, folder: Path) -> None:
-    _, tasks = build(name, data.source, folder / "suite", limit=5, **data.options)
-    assert len(tasks) == 5
+def assert_five_are_solved(name: str, data: SuiteSource, folder: Path, most: int = 5) -> list[str]:
+    """Build at most `most` tasks, and run five of those that are admitted; return why the others are not."""
+    _, tasks = build(name, data.source, folder / "suite", limit=most, **data.options)
     home = make_home(folder)
+    refused: list[str] = []
+    solved = 0
     for task in tasks:
         admission = asyncio.run(task_check.check_task(task, home.cache / "check", home, AccessSettings()))
         reference = data.solutions.get(task.name, task.reference)
-        if name == "refactorbench":  # the data set has no solutions
-            assert admission.reason.startswith("no reference.patch"), admission
-        else:
-            assert admission.admitted, admission
-        if reference is not None:
-            result = run_reference(task, reference, folder)
-            assert (result.solved, result.failure) == (True, ""), (task.name, result)
+        if not admission.admitted:
+            refused.append(f"{task.name}: {admission.reason}")
+        if reference is None or not (admission.admitted or data.solutions):
+            continue
+        result = run_reference(task, reference, folder)
+        assert (result.solved, result.failure) == (True, ""), (task.name, result)
+        solved += 1
+        if solved == 5:
+            break
+    if data.solutions:  # the data set has none of its own
+        assert all("no reference.patch" in each for each in refused)
+    elif solved < 5 and all("no reference.patch" in each for each in refused):
+        pytest.skip(f"{name}: solutions of the data set that work on this machine; {refused[0]}")
+    assert solved == 5, refused
+    return refused
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -92,7 +102,8 @@ def test_five_tasks_of_a_built_in_suite_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", os.environ["PATH"])
-    assert_five_are_solved(name, WRITERS[name](tmp_path / "source"), tmp_path)
+    data = WRITERS[name](tmp_path / "source")
+    assert len(assert_five_are_solved(name, data, tmp_path)) == len(data.solutions)
 
 
 @pytest.mark.parametrize("name", SUITES)
@@ -107,4 +118,4 @@ def test_five_real_tasks_of_a_built_in_suite_run(name: str, tmp_path: Path) -> N
     source = next((each for each in places if each.is_dir()), None)
     if source is None:
         pytest.skip(f"{name} lacks its data here: {DATA} has none of {', '.join(COPIES[name])}")
-    assert_five_are_solved(name, SuiteSource(source=source), tmp_path)
+    assert_five_are_solved(name, SuiteSource(source=source), tmp_path, most=10)
