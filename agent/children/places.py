@@ -115,7 +115,7 @@ class Worktrees:
 
         if find_root(self._root) is None:
             raise UserError(Fault.USAGE, "a worktree needs a git repository", "Make one: git init")
-        return await asyncio.to_thread(_open_git, self._root, self._home)
+        return await asyncio.to_thread(open_git, self._root, self._home)
 
 
 def remove_leftover_worktrees(root: Path, home: Home) -> None:
@@ -130,11 +130,12 @@ def remove_leftover_worktrees(root: Path, home: Home) -> None:
     if find_root(root) is None:
         return
     with suppress(UserError, GitFailed):
-        for folder in remove_leftovers(_open_git(root, home), home.cache / "worktrees"):
+        for folder in remove_leftovers(open_git(root, home), home.cache / "worktrees"):
             shutil.rmtree(home.get_project_folder(folder.resolve()), ignore_errors=True)
 
 
-def _open_git(root: Path, home: Home) -> Git:
+def open_git(root: Path, home: Home) -> Git:
+    """Open git in a repository of the user, without definitions that they do not trust. Blocking. Raises UserError."""
     from sandbox.policy.trust import TrustStore
     from tools.git.broker import Broker
     from tools.git.git_process import Git

@@ -63,6 +63,7 @@ class ChoiceEvent(Event):
 
     confidence: estimated probability that it is right, None where nothing tells
     abstained: why the evidence does not carry the choice, "" if it does; the first of the order is taken anyway
+    by: "person" where a person took it in place of the one that the strategy had chosen
     """
 
     kind: Literal["choice"] = "choice"
@@ -72,3 +73,4 @@ class ChoiceEvent(Event):
     reason: str = ""
     confidence: float | None = None
     abstained: str = ""
+    by: Literal["strategy", "person"] = "strategy"

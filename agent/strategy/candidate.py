@@ -11,6 +11,12 @@ from agent.exit_codes import Exit
 from agent.verify.verdict import Verdict
 from tools.core.text import format_count
 
+SURPLUS = "not needed any more"
+"""Beginning of the report of an attempt that was cancelled since others are enough."""
+
+STOPPED = "stopped by you"
+"""Report of an attempt that a person stopped."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
@@ -63,6 +69,16 @@ class Candidate:
         """Return the candidate that an event keeps, with the verdicts logged before it."""
         values = {each.name: getattr(event, each.name) for each in fields(cls) if each.name != "verdicts"}
         return cls(**{**values, "files": tuple(event.files)}, verdicts=tuple(verdicts))
+
+    @property
+    def is_surplus(self) -> bool:
+        """Whether it was cancelled since others were enough; a model may write the same words, but ends otherwise."""
+        return self.exit_code == Exit.INTERRUPTED and self.report.startswith(SURPLUS)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a person stopped it."""
+        return self.exit_code == Exit.INTERRUPTED and self.report == STOPPED
 
 
 def read_verdict(event: VerdictEvent) -> Verdict:

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from agent.children.gather import finish_anyway
 from agent.events import Signal
 from agent.exit_codes import Exit
-from agent.strategy.candidate import Candidate
-from agent.strategy.strategy_turn import SURPLUS, StrategyTurn
+from agent.strategy.candidate import SURPLUS, Candidate
+from agent.strategy.strategy_turn import StrategyTurn
 
 STOP = "strategy"
 """Name of the signal that says why no more attempts were made."""

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from sandbox.settings_validation import FORBID_UNKNOWN
 
+TAKEN = "taken-attempt"
+"""Name of the work of a turn in which a person takes another attempt; it is no strategy."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategySettings:

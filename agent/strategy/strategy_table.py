@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.events import Prompt
-from agent.strategy.strategy_settings import StrategySettings
+from agent.strategy.strategy_settings import TAKEN, StrategySettings
 from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
@@ -150,7 +150,12 @@ def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None
     prompt: None continues the last turn, by the strategy with which it began
     """
     if prompt is None:
-        settings = _read_interrupted_strategy(runtime)
+        begun = _read_interrupted_work(runtime)
+        if begun.get("name") == TAKEN:
+            from agent.strategy.person.taken_attempt import TakenAttempt
+
+            return TakenAttempt.from_settings(runtime, begun)
+        settings = _read_strategy(begun)
     if settings.name == "single":
         return None
     from agent.strategy.strategy import StrategyWork
@@ -158,10 +163,14 @@ def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None
     return StrategyWork(runtime, make_strategy(settings), settings)
 
 
-def _read_interrupted_strategy(runtime: Runtime) -> StrategySettings:
+def _read_interrupted_work(runtime: Runtime) -> Mapping[str, Any]:
+    """Return the settings of the work that fills the last turn; {} for the loop."""
     history = runtime.session.replayed
     prompt = history.get_event(f"e{history.find_newest_place('prompt')}")
-    begun = prompt.strategy if isinstance(prompt, Prompt) else None
+    return (prompt.strategy if isinstance(prompt, Prompt) else None) or {}
+
+
+def _read_strategy(begun: Mapping[str, Any]) -> StrategySettings:
     if not begun or not is_known_strategy(str(begun.get("name"))):
         return StrategySettings()
     known = {each.name for each in fields(StrategySettings)}

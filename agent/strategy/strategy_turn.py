@@ -23,7 +23,7 @@ from agent.exit_codes import BY_FAULT, Exit
 from agent.model_selection import ModelSelection
 from agent.monitor.answers import TurnEnd
 from agent.strategy.attempt_log import AttemptLog, read_last_verification
-from agent.strategy.candidate import Candidate, create_verdict_event
+from agent.strategy.candidate import SURPLUS, Candidate, create_verdict_event
 from agent.strategy.ranking import Ranking
 from agent.team.attach import find_session_team
 from agent.turn.runtime import Runtime
@@ -43,10 +43,6 @@ Equip = Callable[[Child], None]
 
 ATTEMPT = "attempt"
 """Role of a child whose strategy names none."""
-
-
-SURPLUS = "not needed any more"
-"""Beginning of the report of an attempt that was cancelled since others are enough."""
 
 
 class StrategyTurn:

@@ -34,6 +34,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
     "offline.repair": ("repair",),
     "offline.reproduce": ("reproduce",),
     "offline.select": ("select",),
+    "attempts.attempts": ("attempts",),
     "sessions.undo": ("undo", "redo", "rewind"),
     "git.commit": ("commit",),
     "git.review": ("review",),
@@ -63,7 +64,7 @@ THEMES: Mapping[str, tuple[str, ...]] = {
 HELP_SECTIONS: Mapping[str, str] = {
     "Work": "run resume repair reproduce migrate select acp",
     "Background": "ps attach logs answer stop wait loop watch",
-    "Sessions": "sessions session undo redo rewind",
+    "Sessions": "sessions session attempts undo redo rewind",
     "Git": "commit review pr hook",
     "Code": "symbols localize map",
     "Measure": "eval",

@@ -46,6 +46,11 @@ class Artifacts:
         path = self.folder / f"out-{match[1]}"
         return path if path.exists() else None
 
+    def read(self, ref: str) -> bytes | None:
+        """Return the content of an artifact, None if there is no such one."""
+        path = self.find_file(ref)
+        return path.read_bytes() if path is not None and path.is_file() else None
+
     def _claim_reference(self) -> tuple[str, Path]:
         if self._next is None:
             create_private_folder(self.folder)
