@@ -25,7 +25,14 @@ def main() -> None:
         if options.mirrors is None:
             sys.exit("missing: --mirrors FOLDER, or MIRRORS in the environment")
         asyncio.run(
-            report_repairs(options.mirrors, options.tasks, options.attempts, options.skill, options.seeds)
+            report_repairs(
+                options.mirrors,
+                options.work / "states",
+                options.tasks,
+                options.attempts,
+                options.skill,
+                options.seeds,
+            )
         )
         return
     if options.world == "pipeline":

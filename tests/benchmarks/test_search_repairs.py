@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from random import Random
+from pathlib import Path
+from typing import Any
 
 from agent.evaluation.suites.scratch_workspace import open_scratch
-from benchmarks.search.repairs import SimulatedWork, _build_world, solve_by_tree
+from benchmarks.search.program_states import World, build_world
+from benchmarks.search.repairs import SimulatedWork, solve_by_evolution, solve_by_sampling, solve_by_tree
 
 RIGHT = "class Solution:\n    def f(self, a, b):\n        x = a + 1\n        y = 0\n        return x + b * 2 + y\n"
 RECORD = {
@@ -18,12 +20,42 @@ RECORD = {
 }
 
 
-def test_a_tree_of_right_moves_mends_both_faults() -> None:
-    async def solve() -> bool:
+def test_searches_of_right_moves_mend_both_faults_and_states_are_kept(tmp_path: Path) -> None:
+    async def solve() -> list[dict[str, Any]]:
         with open_scratch() as at:
-            world = _build_world(at, RECORD)
+            world = await build_world(at, RECORD, tmp_path)
             assert world is not None
             assert len(world.hunks) == 2
-            return await solve_by_tree(SimulatedWork(world, 2, 1.0, Random(0)))
+            for strategy in (solve_by_tree, solve_by_evolution, solve_by_sampling):
+                work = SimulatedWork(limit=2, world=world, skill=1.0, seed="0")
+                await work.begin()
+                await strategy(work)
+                (found,) = work.candidates
+                assert await world.is_right(work.states[found.attempt])
+            both = frozenset({("right", 0), ("right", 1)})
+            said = [await world.build_report(frozenset()), await world.build_report(both)]
+            await world.runner.close()
+            again = await build_world(at, RECORD, tmp_path)
+            assert again is not None
+            assert again.runner._pipes is None, "nothing runs again"
+            assert [await again.build_report(frozenset()), await again.build_report(both)] == said
+            return said
 
-    assert asyncio.run(solve())
+    broken, mended = asyncio.run(solve())
+    assert broken["outcome"] == "failed"
+    assert (mended["outcome"], mended["failures"]) == ("passed", [])
+
+
+def test_a_change_replaces_those_of_the_same_lines() -> None:
+    world = World(
+        name="",
+        problem="0",
+        runner=None,  # type: ignore[arg-type]  # nothing runs
+        faulty=["a\n", "b\n", "c\n"],
+        hunks=[(0, 1, ("A\n",)), (2, 3, ("C\n",))],
+        wrong=[(0, 2, ("x\n",)), (3, 3, ("d\n",))],
+        expected=(),
+    )
+    state = world.add_move(frozenset({("right", 0), ("right", 1)}), ("wrong", 0))
+    assert state == {("right", 1), ("wrong", 0)}
+    assert world.build_text(world.add_move(state, ("wrong", 1))) == "x\nC\nd\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.exit_codes import Exit
@@ -31,12 +31,28 @@ def measure_progress(
         return UNPARSED if failure.kind == "does not parse" else UNLOADED
     if failure.kind == "environment" or candidate.exit_code not in (Exit.DONE, Exit.TESTS_FAIL):
         return UNLOADED
+    return max(UNLOADED, measure_report(before, after))
+
+
+def measure_report(before: Mapping[str, Any], after: Mapping[str, Any]) -> float:
+    """Return the value of a state with which the tests ran: what it mended, less what it broke."""
     old = {str(each.get("id")) for each in before.get("failures", ())}
     now = {str(each.get("id")) for each in after.get("failures", ())}
     passing = int(before.get("passed") or 0)
     mended = len(old - now) / len(old) if old else 0.0
     broken = len(now - old) / (passing or len(now) or 1)
-    return max(UNLOADED, LOADED + PARTIAL * mended - BROKEN * min(1.0, broken))
+    return LOADED + PARTIAL * mended - BROKEN * min(1.0, broken)
+
+
+def find_best_run(reports: Sequence[Mapping[str, Any]], before: Mapping[str, Any]) -> int:
+    """Return the place of the run of an attempt that shows the most progress: the last one unless an earlier is better.
+
+    An earlier one has to have mended more than it broke: what is left of a change that mended nothing is not worth
+    a rewind.
+    """
+    values = [measure_report(before, each) for each in reports]
+    best = max(range(len(values)), key=lambda place: (values[place], -place))
+    return best if values[best] > max(values[-1], LOADED) else len(values) - 1
 
 
 def has_progress(value: float, failure: Failure) -> bool:

@@ -1,7 +1,9 @@
 """Tree of attempts: which one is gone on from next, by upper confidence bounds (UCT; SWE-Search, CodeTree).
 
-Below the root stand strategies, each an attempt at the whole task that begins in its own way; below each attempt its
-refinements. A node may be gone on from as often as its value deserves; a closed one is not.
+The children of the root are strategies, each an attempt at the whole task that begins in its own way; below each
+attempt are its refinements. A node may be gone on from as often as its value deserves; a closed one is not. A node that
+is no better than the one before it is a plateau, and closed. Where nothing was mended at all, half of the new
+beginnings are told how an earlier attempt failed, and half know nothing of each other.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class Node:
     """One state of the project, and what its subtree came to.
 
     number: of the attempt that made it, 0 for the root; value: of its state, from 0 to 1, None until it has one
-    closed: it is not gone on from; its children may be
+    closed: it is not gone on from; its children may be; leads_nowhere: it mended nothing
     """
 
     number: int
@@ -34,6 +36,7 @@ class Node:
     total: float = 0.0
     visits: int = 0
     closed: bool = False
+    leads_nowhere: bool = False
     children: list[Node] = field(default_factory=list)
 
     @property
@@ -85,9 +88,20 @@ class SearchTree:
             each.visits += 1
         return node
 
-    def record(self, node: Node, value: float) -> None:
-        """Give a node its value, and count it in each node above."""
+    def find_untold(self) -> Node | None:
+        """Return the newest node that mended nothing, if the next new beginning is to be told of it."""
+        dead = [each for each in self if each.leads_nowhere]
+        told = sum(bool(each.children) for each in dead)
+        waiting = [each for each in dead if not each.children]
+        newest = max(waiting, key=lambda each: each.number, default=None)
+        return newest if told < len(self.root.children) - 1 else None
+
+    def record(self, node: Node, value: float, *, is_promising: bool = True) -> None:
+        """Give a node its value, and count it in each node above. is_promising: it may be gone on from"""
         node.value = value
+        node.leads_nowhere = not is_promising
+        before = node.parent.value if node.parent is not None and not node.parent.leads_nowhere else None
+        node.closed |= not is_promising or (before is not None and value <= before)
         for each in _iterate_up(node):
             each.total += value
 

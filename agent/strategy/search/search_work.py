@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from agent.children.spec import ChildSpec
 from agent.strategy.candidate import Candidate
-from agent.strategy.refinement import Refinement, Step
+from agent.strategy.refinement import Refinement
 from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
-from agent.strategy.search.progress import has_progress, measure_progress
+from agent.strategy.search.fixed_reply import answer_without_model
+from agent.strategy.search.search_record import SearchRecord
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import Equip, StrategyTurn
+from agent.strategy.team.tree_states import build_patch, commit_changes, merge_commits
+from tools.core.text import join_names
+from tools.git.git_process import Git, GitFailed
 
-_RAN = ("wrong behaviour", "broke others", "wrong place", "wrong approach")
-"""Classes of failures with which the tests ran, so that one that does not fail has passed."""
+VERIFY = "Make all tests pass."
+"""Prompt of a session in which no model works: it lets the harness run the tests of files that it did not change."""
 
-AT_ONCE = 2
-"""Attempts of one round. Fixed, so that a resumed turn makes the same ones wherever it runs."""
+MOST_NAMED = 4
+"""Attempts that the hint of a revision names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,25 +37,22 @@ class Plan:
 
 
 @dataclass(slots=True, kw_only=True)
-class SearchWork:
-    """The attempts of one turn.
-
-    base: commit that all begin with; steps: failed ones by number; values: how far each has come, from 0 to 1
-    is_over: nothing has to be tried any more
-    """
+class SearchWork(SearchRecord[Plan]):
+    """The attempts of one turn, each a session. base: commit that all begin with"""
 
     turn: StrategyTurn
     settings: StrategySettings
     base: str
-    candidates: list[Candidate] = field(default_factory=list)
-    steps: dict[int, Step] = field(default_factory=dict)
-    values: dict[int, float] = field(default_factory=dict)
-    before: Mapping[str, Any] = field(default_factory=dict)
-    is_over: bool = False
     refinement: Refinement = field(init=False)
     _places: list[str] = field(default_factory=list)
     _starts: int = 0
-    _last: int = 0
+
+    @classmethod
+    async def open(cls, turn: StrategyTurn, settings: StrategySettings) -> SearchWork:
+        """Return the work of a turn, ready for its first attempt."""
+        work = cls(turn=turn, settings=settings, base=await turn.commit_files(), limit=settings.attempts)
+        await work.begin()
+        return work
 
     async def begin(self) -> None:
         """Run the suite once, and find the places at which attempts begin."""
@@ -61,18 +62,8 @@ class SearchWork:
         if self.settings.attempts > 2 and not self.settings.hints:
             self._places = await list_starting_places(self.turn)
 
-    @property
-    def room(self) -> int:
-        """How many attempts the next round may make: the first is made alone, since easy work gets one pass."""
-        return min(self.settings.attempts - self._last, AT_ONCE if self._last else 1)
-
-    def take_number(self) -> int:
-        """Return the number of the next attempt."""
-        self._last += 1
-        return self._last
-
     def plan_start(self) -> Plan:
-        """Return an attempt at the whole task that begins in its own way."""
+        """See `SearchRecord.plan_start`."""
         self._starts += 1
         given = vary_attempt(self._starts, self.settings, self._places)
         model = vary_attempt(
@@ -82,22 +73,45 @@ class SearchWork:
         return Plan(spec=replace(spec, instructions=given.hint), hint=given.hint)
 
     def plan_retry(self, line: Sequence[int], beside: Sequence[int] = ()) -> Plan | None:
-        """Return an attempt after the last of a line of failed ones; None if nothing new can be told.
-
-        beside: attempts that went on from the same state before
-        """
+        """See `SearchRecord.plan_retry`."""
         failed = [self.steps[number] for number in line if number in self.steps]
         if not line or line[-1] not in self.steps:
             return None
         others = [self.steps[number] for number in beside if number in self.steps]
-        keeps = has_progress(self.values[line[-1]], self.steps[line[-1]].failure)
-        retry = self.refinement.plan_retry(failed, others, has_progress=keeps)
+        retry = self.refinement.plan_retry(failed, others, has_progress=self.is_promising(line[-1]))
         if retry is None:
             return None
         given = vary_attempt(self._last + 1, self.settings, ())
         spec = self.build_spec(retry.prompt, model=given.model, temperature=given.temperature)
         return Plan(
             spec=replace(spec, patch=retry.patch), hint=retry.hint, after=line[-1] if retry.patch else 0
+        )
+
+    def plan_revision(self, numbers: Sequence[int]) -> Plan:
+        """See `SearchRecord.plan_revision`."""
+        steps = [self.steps[number] for number in numbers if number in self.steps]
+        plan = self.plan_start()
+        prompt = self.refinement.word_revision(steps)
+        told = join_names([str(number) for number in numbers], MOST_NAMED)
+        return replace(plan, spec=replace(plan.spec, prompt=prompt), hint=f"revision of {told}")
+
+    async def plan_merge(self, one: int, other: int) -> Plan | None:
+        """See `SearchRecord.plan_merge`."""
+        first, second = map(self._read_patch, (one, other))
+        git = await self.turn.children.worktrees.open_git()
+        try:
+            patch = await asyncio.to_thread(_merge_patches, git, self.base, first, second)
+        except GitFailed:
+            return None
+        spec = replace(self.build_spec(VERIFY), patch=patch)
+        return Plan(spec=spec, hint=_name_pair(one, other), after=one, equip=answer_without_model)
+
+    def plan_union(self, one: int, other: int) -> Plan:
+        """See `SearchRecord.plan_union`."""
+        first, second = map(self._read_patch, (one, other))
+        prompt = self.refinement.word_recombination([self.steps[one], self.steps[other]], second)
+        return Plan(
+            spec=replace(self.build_spec(prompt), patch=first), hint=_name_pair(one, other), after=one
         )
 
     def build_spec(self, prompt: str, *, model: str = "", temperature: float | None = None) -> ChildSpec:
@@ -112,38 +126,25 @@ class SearchWork:
         )
 
     async def make(self, planned: Mapping[int, Plan]) -> list[Candidate]:
-        """Make attempts side by side, by their numbers."""
+        """See `SearchRecord.make`."""
         return await self.turn.gather([self._attempt(number, plan) for number, plan in planned.items()])
 
     async def value(self, candidate: Candidate, line: Sequence[int]) -> float:
-        """Return how far a candidate has come. line: the failed attempts that it went on from"""
+        """See `SearchRecord.value`."""
         known = [self.steps[number] for number in line if number in self.steps]
         failure = await self.refinement.diagnose(candidate, known)
         after = self.refinement.read_report(candidate) if failure is not None else {}
-        if failure is not None:
-            self.steps[candidate.attempt] = Step(candidate=candidate, failure=failure)
-        self.candidates.append(candidate)
-        value = measure_progress(candidate, failure, self.before, after)
-        self.values[candidate.attempt] = value
         is_solved = await self.refinement.is_solved(candidate)
-        self.is_over |= is_solved or self._last >= self.settings.attempts or self._is_enough()
+        value = self.record(candidate, failure, after, is_solved=is_solved)
+        self.is_over |= self._is_enough()
         return value
 
-    def list_failing(self, number: int) -> frozenset[str]:
-        """Return the tests that fail with an attempt."""
-        step = self.steps.get(number)
-        return frozenset(each.id for each in step.failure.signatures) if step is not None else frozenset()
-
-    def list_mended(self, number: int) -> set[str]:
-        """Return the tests that failed without an attempt's change and pass with it, as far as they ran."""
-        step = self.steps.get(number)
-        if step is None or step.failure.kind not in _RAN:
-            return set()
-        return {str(each.get("id")) for each in self.before.get("failures", ())} - self.list_failing(number)
+    def _read_patch(self, number: int) -> bytes:
+        return self.turn.read_patch(next(each for each in self.candidates if each.attempt == number))
 
     async def _attempt(self, number: int, plan: Plan) -> Candidate:
         async with self.turn.slots:
-            share = self.turn.divide_budget(max(1, self.settings.attempts - number + 1))
+            share = self.turn.divide_budget(self.count_left(number))
             spec = replace(plan.spec, share=share)
             return await self.turn.attempt(number, spec, hint=plan.hint, after=plan.after, equip=plan.equip)
 
@@ -156,3 +157,13 @@ class SearchWork:
             for each in self.candidates
         ]
         return bool(explain_stop(made))
+
+
+def _merge_patches(git: Git, base: str, first: bytes, second: bytes) -> bytes:
+    """Return both changes as one. Blocking. Raises GitFailed where they conflict."""
+    commits = [commit_changes(git, base, patch, base) for patch in (first, second)]
+    return build_patch(git, base, merge_commits(git, commits))
+
+
+def _name_pair(one: int, other: int) -> str:
+    return f"attempts {one} and {other} put together"

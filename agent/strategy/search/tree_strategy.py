@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from agent.monitor.answers import TurnEnd
 from agent.strategy.best_candidate import apply_best
+from agent.strategy.search.search_record import P, SearchRecord
 from agent.strategy.search.search_tree import Node, SearchTree
-from agent.strategy.search.search_work import Plan, SearchWork
+from agent.strategy.search.search_work import SearchWork
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 
@@ -25,32 +26,34 @@ class TreeSearch:
 
     async def run(self, turn: StrategyTurn) -> TurnEnd:
         """See `Strategy.run`."""
-        work = SearchWork(turn=turn, settings=self.settings, base=await turn.commit_files())
-        await work.begin()
+        work = await SearchWork.open(turn, self.settings)
         tree = SearchTree()
         while not work.is_over and await make_round(work, tree):
             pass
         return await apply_best(turn, work.candidates, work.refinement.is_right)
 
 
-async def make_round(work: SearchWork, tree: SearchTree) -> int:
+async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:
     """Make the next attempts and value them; return how many there were."""
-    room, begun, plans = work.room, list[Node](), dict[int, Plan]()
+    room, begun, plans = work.room, list[Node](), dict[int, P]()
     while len(begun) < room and (node := tree.select()) is not None:
+        if node.parent is None:
+            node = tree.find_untold() or node
         plan = _plan(work, node)
         if plan is None:
-            node.closed = True
+            node.closed, node.leads_nowhere = True, False
             continue
         number = work.take_number()
         plans[number] = plan
         begun.append(tree.add(number, node))
     made = await work.make(plans)
     for node, candidate in zip(begun, made, strict=True):
-        tree.record(node, await work.value(candidate, [each.number for each in node.line[:-1]]))
+        value = await work.value(candidate, [each.number for each in node.line[:-1]])
+        tree.record(node, value, is_promising=work.is_promising(node.number))
     return len(begun)
 
 
-def _plan(work: SearchWork, node: Node) -> Plan | None:
+def _plan(work: SearchRecord[P], node: Node) -> P | None:
     """Return the attempt after a node: a new beginning below the root, else a retry; None if there is none."""
     if node.parent is None:
         return work.plan_start()

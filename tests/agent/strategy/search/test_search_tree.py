@@ -37,7 +37,7 @@ def test_closed_nodes_are_left_and_their_children_are_not() -> None:
     first = tree.add(1, tree.root)
     tree.record(first, 0.5)
     second = tree.add(2, first)
-    tree.record(second, 0.5)
+    tree.record(second, 0.6)
     tree.root.closed = first.closed = True
     assert tree.select() is second
     for number in range(MOST_REFINEMENTS):
@@ -45,3 +45,25 @@ def test_closed_nodes_are_left_and_their_children_are_not() -> None:
     for each in second.children:
         each.closed = True
     assert tree.select() is None
+
+
+def test_a_plateau_is_left_and_the_state_before_it_stays_open() -> None:
+    tree = SearchTree()
+    first = tree.add(1, tree.root)
+    tree.record(first, 0.5)
+    plateau = tree.add(2, first)
+    tree.record(plateau, 0.5)
+    assert plateau.closed
+    tree.root.closed = True
+    assert tree.select() is first
+
+
+def test_half_of_the_new_beginnings_are_told_of_a_change_that_mended_nothing() -> None:
+    tree = SearchTree()
+    told = []
+    for number in range(1, 7):
+        assert tree.select() is tree.root
+        node = tree.find_untold() or tree.root
+        told.append(node.number)
+        tree.record(tree.add(number, node), 0.2, is_promising=False)
+    assert told == [0, 0, 2, 0, 4, 0]
