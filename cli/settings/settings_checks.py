@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.model.model_settings import RateLimitSettings
 from agent.monitor.discipline_settings import Level
@@ -27,6 +28,9 @@ from tools.core.tool_settings import Format
 from tools.edit.format_registry import WAYS
 from tools.mcp.server_settings import ServerSetting, check_server
 from tools.web.web_settings import WebSettings
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 LEAST = {
     "max_steps": 1,
@@ -62,13 +66,13 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
     """Return settings from a file's values. Without any, pydantic is not imported (a third of a run's start)."""
     if not values:
         return Settings()
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     def format_place(key: str) -> str:
         return f" in {locate_setting(path, key)}" if path else ""
 
     try:
-        given: Any = TypeAdapter(build_file_type()).validate_python(dict(values))
+        given: Any = _build_adapter().validate_python(dict(values))
         settings = Settings()
         for key in KEYS:
             if key in values:
@@ -103,6 +107,14 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         Fault.CONFIGURATION,
         f"setting {key!r}{format_place(key)}: {first['msg']} (got {first.get('input')!r})",
     )
+
+
+@cache
+def _build_adapter() -> TypeAdapter[Any]:
+    """Return the validator of settings files. Once per process: building it takes as long as ten files."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(build_file_type())
 
 
 def _choose_error(errors: Sequence[Any]) -> Any:

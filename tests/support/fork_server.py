@@ -352,6 +352,7 @@ def main() -> None:
     tools = (module for module, _ in (*TOOLS, *UNTOLD))
     for name in (*_PRELOADED, *tools, *(_PRELOADED_ON_TERMINAL if terminal else ())):
         importlib.import_module(name)
+    _build_validators()
     os.environ.clear()
     os.environ.update(before)
     arguments, cwd, env, umask = serve(socket.socket(fileno=int(sys.argv[1])))
@@ -374,6 +375,16 @@ def main() -> None:
             raise
         status = ended.code or 0
     _end_process(status)
+
+
+def _build_validators() -> None:
+    """Build what each process builds of the types of events and settings when it reads the first of them."""
+    from agent.events.serialization import KINDS, _get_adapter
+    from cli.settings.settings_checks import _build_adapter
+
+    _build_adapter()
+    for kind in KINDS.values():
+        _get_adapter(kind)
 
 
 def _end_process(status: int) -> None:

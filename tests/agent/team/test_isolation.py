@@ -170,8 +170,8 @@ def test_a_conflict_is_left_to_the_session_with_the_work_kept(shop: Path, tmp_pa
         return runtime.session.id
 
     async def second(runtime: Runtime, team: SessionTeam) -> None:
-        await runtime.run_turn("Solve it")
-        assert (shop / "REQUIREMENTS.md").read_text() == "both\n"
+        end = await runtime.run_turn("Solve it")
+        assert (shop / "REQUIREMENTS.md").read_text() == "both\n", end.summary
         assert "merged 1 file" in show_agents(team)
 
     session = play_team(shop, settings, first)
