@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
@@ -20,11 +20,14 @@ class Home:
     """Patchwright's folders; created with mode 0700 on the first write.
 
     data: session logs, artifacts, snapshots; config: settings; cache: files that can be rebuilt
+    user_data, user_cache: those of the user, where data and cache are one session's own (`make_private`)
     """
 
     data: Path
     config: Path
     cache: Path
+    user_data: Path | None = None
+    user_cache: Path | None = None
 
     @classmethod
     def from_environment(cls, env: Mapping[str, str] = os.environ) -> Home:
@@ -62,10 +65,47 @@ class Home:
             cache=resolve_xdg_folder("XDG_CACHE_HOME", ".cache"),
         )
 
+    def make_private(self, folder: Path) -> Home:
+        """Return the home of one session that leaves nothing behind once `folder` is removed, its log apart.
+
+        Settings, plugins and sign-ins are the user's; memory and saved functions of earlier sessions are not there.
+        """
+        return Home(
+            data=folder / "data",
+            config=self.config,
+            cache=folder / "cache",
+            user_data=self.lasting_data,
+            user_cache=self.lasting_cache,
+        )
+
+    def encode(self) -> dict[str, str]:
+        """Return the folders as JSON."""
+        return {name: str(path) for name, path in asdict(self).items() if path is not None}
+
+    @classmethod
+    def decode(cls, values: Mapping[str, str]) -> Home:
+        """Return the folders from JSON."""
+        return cls(**{name: Path(path) for name, path in values.items()})
+
+    @property
+    def lasting_data(self) -> Path:
+        """Folder of what the user installed and signed in to."""
+        return self.user_data or self.data
+
+    @property
+    def lasting_cache(self) -> Path:
+        """Folder of what is known of this machine and of models, whatever the session."""
+        return self.user_cache or self.cache
+
+    @property
+    def hidden(self) -> tuple[Path, ...]:
+        """Folders that commands in the sandbox cannot see."""
+        return tuple(dict.fromkeys((self.data, self.lasting_data, self.config)))
+
     @property
     def sign_ins(self) -> Path:
         """Return the folder of tokens for MCP servers, which commands in the sandbox cannot see."""
-        return self.data / "mcp"
+        return self.lasting_data / "mcp"
 
     def get_project_folder(self, root: Path) -> Path:
         """Return the data folder of one project: a readable name and a hash of its path."""

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def assemble_runtime(settings: SessionSettings, request: SessionRequest, home: Home) -> Runtime:
     """Open or create the session and everything it works with. Raises UserError."""
-    models = ModelSelection(settings=settings, env=request.env, cache=home.cache)
+    models = ModelSelection(settings=settings, env=request.env, cache=home.lasting_cache)
     models.check_prices()
     root, is_git = find_workspace_root(request.working, need_git=request.offer_commit)
     refuse_foreign_stores(root)

@@ -65,9 +65,9 @@ class SessionEnvironment:
         sandbox = choose_sandbox(
             root,
             access.sandbox,
-            cache=home.cache,
+            cache=home.lasting_cache,
             spill=self.folder,
-            hidden=(home.data, home.config),
+            hidden=home.hidden,
             network=mode is Mode.FULL,
             image=access.container_image,
             hosts=access.network if mode is Mode.WORKSPACE else (),

@@ -95,7 +95,7 @@ class StrategyTurn:
         if environment is None:
             return
         selection = ModelSelection(
-            settings=self._runtime.settings, env=environment.request.env, cache=environment.home.cache
+            settings=self._runtime.settings, env=environment.request.env, cache=environment.home.lasting_cache
         )
         for name in models:
             selection.check_price(name)

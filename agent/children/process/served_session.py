@@ -12,6 +12,7 @@ from dataclasses import asdict
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.budget.limits import build_limits
 from agent.budget.purse import Amount, Purse
@@ -192,4 +193,4 @@ def _open_session(order: Mapping[str, Any], lines: ParentLines, approver: Parent
         build_limits(settings.limits), bank=ParentBank(lines, has_cost_limit=order["has_cost_limit"])
     )
     request = wire.decode_request(order, settings, purse, approver)
-    return assemble_runtime(settings, request, wire.decode_home(order))
+    return assemble_runtime(settings, request, Home.decode(order["home"]))

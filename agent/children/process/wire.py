@@ -15,7 +15,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.app_dirs import Home
 from agent.budget.purse import Amount, Purse
 from agent.children.executor import ChildOrder
 from agent.events import UsageRecord
@@ -56,7 +55,7 @@ def encode_order(order: ChildOrder, *, has_cost_limit: bool) -> dict[str, Any]:
     request = order.request
     return {
         "settings": asdict(order.settings),
-        "home": {name: str(path) for name, path in asdict(order.home).items()},
+        "home": order.home.encode(),
         "working": str(request.working),
         "session": request.session,
         "offer_commit": request.offer_commit,
@@ -130,11 +129,6 @@ def _decode_server(fields: Mapping[str, Any]) -> ServerPlace:
     if "url" in fields:
         return make_given_place(HttpPlace(url=fields["url"], headers=fields["headers"]))
     return make_given_place(CommandLine(argv=tuple(fields["argv"]), environment=fields["environment"]))
-
-
-def decode_home(fields: Mapping[str, Any]) -> Home:
-    """Return the folders of a "start" message."""
-    return Home(**{name: Path(path) for name, path in fields["home"].items()})
 
 
 def encode_amount(amount: Amount) -> dict[str, Any]:

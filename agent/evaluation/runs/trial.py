@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import build_limits
@@ -164,11 +164,11 @@ async def _run_agent(
         sessions=order.folders.sessions,
         instructions=order.instructions,
     )
-    runtime = assemble_runtime(settings, request, order.folders.home)
+    runtime = assemble_runtime(settings, request, place.home)
     try:
         tally = _Tally(on_spend)
         runtime.session.subscribe(tally.handle_event)
-        _attach_parts(runtime, task, order)
+        _attach_parts(runtime, task, place.home)
         started = time.monotonic()
         on_part(settings.limits.max_time)
         ends = await _run_turns(runtime, task, settings.limits)
@@ -186,11 +186,9 @@ async def _run_agent(
         )
     finally:
         await runtime.close()
-        work = order.folders.home.cache / "work" / runtime.session.id
-        await asyncio.to_thread(shutil.rmtree, work, ignore_errors=True)
 
 
-def _attach_parts(runtime: Runtime, task: Task, order: TrialOrder) -> None:
+def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
     """Attach what a one-shot run of the command has, and the scripted user."""
     settings = runtime.settings
     if settings.verify.has_optional_checks:
@@ -200,7 +198,7 @@ def _attach_parts(runtime: Runtime, task: Task, order: TrialOrder) -> None:
     if runtime.model.name != "offline":
         from agent.lead.lead_monitor import attach_lead
 
-        attach_team(runtime, order.folders.home)
+        attach_team(runtime, home)
         attach_lead(runtime)
         if task.file.user.answers:
             attach_person(runtime, PreparedAnswers(by_words=task.file.user.answers), stays_open=False)

@@ -48,7 +48,7 @@ class TrialOrder:
             "digest": self.digest,
             "settings": _encode_settings(self.settings),
             "instructions": self.instructions,
-            "home": {name: str(path) for name, path in asdict(self.folders.home).items()},
+            "home": self.folders.home.encode(),
             "scratch": str(self.folders.scratch),
             "sessions": str(self.folders.sessions),
             "version": self.version,
@@ -59,7 +59,6 @@ class TrialOrder:
 
 def decode_order(values: Mapping[str, Any]) -> TrialOrder:
     """Return an order from JSON. Raises ValueError."""
-    home = Home(**{name: Path(path) for name, path in values["home"].items()})
     return TrialOrder(
         key=values["key"],
         label=values["label"],
@@ -69,7 +68,11 @@ def decode_order(values: Mapping[str, Any]) -> TrialOrder:
         digest=values["digest"],
         settings=_decode_settings(values["settings"]),
         instructions=values["instructions"],
-        folders=RunFolders(home=home, scratch=Path(values["scratch"]), sessions=Path(values["sessions"])),
+        folders=RunFolders(
+            home=Home.decode(values["home"]),
+            scratch=Path(values["scratch"]),
+            sessions=Path(values["sessions"]),
+        ),
         version=values["version"],
         max_cost=values["max_cost"],
         total_seconds=values["total_seconds"],

@@ -59,13 +59,16 @@ class SetupFailed(Exception):
 
 
 class TrialPlace:
-    """Files of one trial; `open` makes them, `close` removes them."""
+    """Files of one trial; `open` makes them, `close` removes them.
+
+    home: of its session, which keeps nothing elsewhere but its log
+    """
 
     def __init__(self, task: Task, folder: Path, home: Home, access: AccessSettings) -> None:
         self.task = task
         self.folder = folder
         self.work = folder / WORK
-        self._home = home
+        self.home = home.make_private(folder / "home")
         self._access = access
         self._base = "HEAD"
         self._sandbox: Sandbox | None = None
@@ -87,9 +90,8 @@ class TrialPlace:
         return place
 
     def close(self) -> None:
-        """Remove all files, and what sessions keep for a folder. Blocking."""
+        """Remove all files. Blocking."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.rmtree(self._home.get_project_folder(self.work.resolve()), ignore_errors=True)
 
     def _find_sandbox(self) -> Sandbox:
         """Return the sandbox of set-up and checker: as the session's, without network but what the settings name.
@@ -104,9 +106,9 @@ class TrialPlace:
             found = choose_sandbox(
                 self.work,
                 self._access.sandbox,
-                cache=self._home.cache,
+                cache=self.home.lasting_cache,
                 spill=self.folder / "spill",
-                hidden=(self._home.data, self._home.config),
+                hidden=self.home.hidden,
                 image=self._access.container_image,
                 hosts=self._access.network if self._access.mode is not Mode.READ_ONLY else (),
                 visible=resolve_visible_paths(self._access.visible_paths),

@@ -68,13 +68,13 @@ class Plugin:
 
 def has_plugins(home: Home) -> bool:
     """Whether the user ever added a plugin."""
-    return (home.data / FOLDER).is_dir()
+    return (home.lasting_data / FOLDER).is_dir()
 
 
 def list_plugins(home: Home) -> list[Plugin]:
     """Return the plugins by name."""
     try:
-        names = sorted(os.listdir(home.data / FOLDER))
+        names = sorted(os.listdir(home.lasting_data / FOLDER))
     except OSError:  # there are none
         return []
     found = (find_plugin(home, each) for each in names if not each.startswith("."))
@@ -85,7 +85,7 @@ def find_plugin(home: Home, name: str) -> Plugin | None:
     """Return a plugin by its name; None if there is none, or its record cannot be read."""
     import json
 
-    place = home.data / FOLDER / name
+    place = home.lasting_data / FOLDER / name
     if "/" in name or name.startswith("."):
         return None
     try:
@@ -100,7 +100,7 @@ def find_plugin(home: Home, name: str) -> Plugin | None:
 
 def locate_plugin(home: Home, record: PluginRecord) -> Plugin:
     """Return a plugin with its places, whether it was accepted or not."""
-    place = home.data / FOLDER / record.name
+    place = home.lasting_data / FOLDER / record.name
     return Plugin(record=record, folder=place / record.digest[:16], state=place / STATE)
 
 
@@ -125,7 +125,7 @@ def write_record(home: Home, record: PluginRecord) -> None:
     """Accept a plugin: from now on its parts act. Its files are there already."""
     import json
 
-    place = home.data / FOLDER / record.name
+    place = home.lasting_data / FOLDER / record.name
     create_private_folder(place)
     written = place / f".{RECORD}.{os.getpid()}"
     write_private_file(written, json.dumps(asdict(record), indent=1, ensure_ascii=False).encode())

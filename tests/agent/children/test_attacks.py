@@ -107,7 +107,7 @@ def test_an_order_keeps_every_bound_on_its_way(shop: Path, parent: SessionSettin
     request = wire.decode_request(order, settings, purse, None)
     assert (request.depth, request.tools, request.parent) == (MOST_DEPTH, frozenset({"read"}), "p")
     assert request.purse is purse
-    assert wire.decode_home(order) == Home.from_environment()
+    assert Home.decode(order["home"]) == Home.from_environment()
 
     async def start_below() -> None:
         runtime = served_session._open_session(order, None, None)  # type: ignore[arg-type]

@@ -96,6 +96,13 @@ def run_plan(
     return asyncio.run(run_all())
 
 
+def list_leftovers(folder: Path) -> list[Path]:
+    """Return the files below the user's folders, but for what is known of the machine."""
+    home = make_home(folder)
+    files = [each for base in (home.data, home.cache) for each in base.rglob("*") if not each.is_dir()]
+    return [each for each in files if each != home.cache / "bubblewrap.json"]
+
+
 class KillingExecutor(LocalExecutor):
     """Kills a worker at its first spending, `deaths` times."""
 
@@ -134,10 +141,44 @@ def test_a_killed_worker_costs_its_spending_and_no_result(tmp_path: Path) -> Non
     assert spending.cost == pytest.approx(0.06)
     assert (spending.lost_cost, spending.lost_tokens) == (pytest.approx(0.02), 22)
     assert len(executor.pids) == 1  # the worker that lived served all the rest
-    assert not (make_home(tmp_path).cache / "evaluation").exists()
+    assert list_leftovers(tmp_path) == []
 
     again = run_plan(plan, store, FakeExecutor(), tmp_path)
     assert (again.earlier, again.done, again.solved) == (4, 0, 2)
+
+
+def test_a_cancelled_run_leaves_the_logs_of_its_sessions_alone(tmp_path: Path) -> None:
+    slow = write_script(tmp_path / "slow.json", [{"calls": [EDIT], **PRICED}, {"text": "Done.", "delay": 60}])
+    variants = [make_variant("slow", SessionSettings(model=slow))]
+    plan = plan_run([make_task(tmp_path / "suite/add")], variants, trials=1)
+    store = ResultStore(tmp_path / "store")
+
+    home = make_home(tmp_path)
+    folders = RunFolders(home=home, scratch=home.cache / "evaluation", sessions=store.sessions)
+
+    running: asyncio.Future[Progress]
+
+    class CancellingExecutor(LocalExecutor):
+        async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+            def cancel(usage: UsageRecord) -> None:
+                on_spend(usage)
+                assert list_leftovers(tmp_path) != []  # of the trial that runs
+                running.cancel()
+
+            return await super().run(order, cancel)
+
+    async def run_and_cancel() -> None:
+        nonlocal running
+        run = SuiteRun(plan, store, CancellingExecutor(1, tmp_path), folders, version="1")
+        running = asyncio.ensure_future(run.run())
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await run.close()
+
+    asyncio.run(run_and_cancel())
+    assert list_leftovers(tmp_path) == []
+    assert [each.name for each in store.sessions.glob("*/log.jsonl")] == ["log.jsonl"]
+    assert store.read_spending(plan.record).lost_cost == pytest.approx(0.01)
 
 
 def test_a_trial_that_always_kills_its_worker_has_a_result_that_says_so(tmp_path: Path) -> None:
