@@ -91,6 +91,14 @@ class ModelSelection:
         """Return the configuration with which the model called `name` would be created."""
         return self._build_config(name)
 
+    def identify_models(self) -> tuple[str, ...]:
+        """Return what the names of the main model, the roles' and the fallback's mean here, "" for a role without."""
+        from agent.model.model_factory import identify_model
+
+        models = self.settings.models
+        named = (self.main_name, models.fast, models.plan, models.judge, *models.fallback)
+        return tuple(identify_model(each, self._build_config(each)) if each else "" for each in named)
+
     def build_role_makers(self, tell: Notice = _ignore_notice) -> Mapping[Role, Callable[[], Model]]:
         """Return factories of the models that the settings name for other roles, or give an effort of their own."""
         models = self.settings.models

@@ -88,7 +88,7 @@ def measure_trials(task: Task, model: str, folder: Path, count: int, jobs: int) 
     own = folder / f"own-{count}-{jobs}"
     home = Home(data=own / "data", config=own / "config", cache=own / "cache")
     store = ResultStore(own / "data" / "evaluation")
-    variant = make_variant("scripted", SessionSettings(model=model))
+    variant = make_variant("scripted", SessionSettings(model=model), home=home)
     plan = make_plan("trivial", [task], [variant], trials=count, seed=0, version="benchmark")
     scratch = home.cache / "evaluation" / plan.record.id
     folders = RunFolders(home=home, scratch=scratch, sessions=store.sessions)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent.model.protocol import Model
+from agent.model.protocol import UNPAID, Model
 from agent.model.providers.endpoints import BARE, DEFAULTS, ENDPOINTS, LITELLM, REASONING, Endpoint
 from sandbox.errors import Fault, UserError
 
@@ -92,6 +92,18 @@ def create_model(name: str, context: ModelConfig) -> Model:
     if context.api_base:  # any other name is the server's own, including slashes
         return _create_http_model(name, "openai", name, context)
     raise _build_unknown_model_error(name)
+
+
+def identify_model(name: str, context: ModelConfig) -> str:
+    """Return provider, name and address of the model called `name`: equal for names that mean the same model."""
+    if name.startswith(UNPAID):
+        return name
+    provider, model = _parse_model_name(name, context.api_base)
+    if context.api_base and provider not in (*ENDPOINTS, *LITELLM, "litellm"):
+        provider, model = "openai", name
+    endpoint = ENDPOINTS.get(provider)
+    base = context.api_base or (find_base(endpoint, context.env) if endpoint else "")
+    return f"{provider}/{model} {_complete_base(endpoint, base) if endpoint else base}"
 
 
 def find_listing(name: str, context: ModelConfig) -> Listing | None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.evaluation.runs.user_parts import compute_user_digest
+from agent.model_selection import ModelSelection
 from agent.session_settings import SessionSettings
 from sandbox.errors import Fault, UserError
 from sandbox.fs.regular_file import SOURCE, read_regular_file
@@ -23,28 +27,46 @@ class Variant:
     label: unique in a run; settings: of its sessions, with the model's name, in which `{task}` and `{trial}` are
         replaced (a scripted model has a file for each task)
     instructions: added to the system prompt
+    models: what the names of models in the settings mean here, the main one first
+    user_parts: digest of the user's own files that its sessions see, "" without any
     """
 
     label: str
     settings: SessionSettings
     instructions: str = ""
+    models: tuple[str, ...]
+    user_parts: str = ""
 
     def build_settings(self, task: str, trial: int) -> SessionSettings:
         """Return the settings of one trial."""
         return replace(self.settings, model=expand_model(self.settings.model, task, trial))
 
 
-def make_variant(label: str, settings: SessionSettings, instructions: str = "") -> Variant:
+def make_variant(
+    label: str,
+    settings: SessionSettings,
+    instructions: str = "",
+    *,
+    home: Home | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> Variant:
     """Return a variant whose sessions ask nobody and commit nothing. A script is found from here on, wherever a trial
-    runs."""
+    runs, and a default model is named.
+
+    home, env: the user's files, None for those of this process, and the variables with keys and addresses of models
+    """
+    home = home or Home.from_environment()
     access = replace(settings.access, approval=Approval.NEVER)
-    model = settings.model
+    selection = ModelSelection(settings=settings, env=env, cache=home.lasting_cache)
+    model = selection.main_name
     if model.startswith(SCRIPTED):
         model = f"{SCRIPTED}{Path(model.removeprefix(SCRIPTED)).absolute()}"
     return Variant(
         label=label,
         settings=replace(settings, model=model, access=access, commit="never"),
         instructions=instructions.strip(),
+        models=selection.identify_models(),
+        user_parts=compute_user_digest(home),
     )
 
 
@@ -57,16 +79,20 @@ def compute_trial_key(variant: Variant, task: str, digest: str, trial: int, vers
     """Return the content address of a trial's result: equal for equal work, in hex.
 
     digest: of the task; seed: of the run, another one draws new results
-    A scripted model counts by the content of its file, wherever that is. Raises UserError if there is no such file.
+    A scripted model counts by the content of its file, wherever that is, another one by provider, name and address.
+    Raises UserError if there is no such file.
     """
     settings = variant.build_settings(task, trial)
-    script = ""
+    script, models = "", [expand_model(each, task, trial) for each in variant.models]
     if settings.model.startswith(SCRIPTED):
         script = _compute_script_digest(Path(settings.model.removeprefix(SCRIPTED)))
-        settings = replace(settings, model=SCRIPTED)
-    decisive = asdict(settings)
+        models[0] = ""
+    decisive = asdict(replace(settings, model=""))
     del decisive["models"]["limits"]  # they change when a call is sent, not which
-    parts = [digest, trial, seed, version, script, variant.instructions, decisive]
+    parts = [
+        *(digest, trial, seed, version, script, variant.instructions),
+        *(models, variant.user_parts, decisive),
+    ]
     content = json.dumps(parts, sort_keys=True, default=str, separators=(",", ":"))
     return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
 

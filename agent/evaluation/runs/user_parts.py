@@ -1,0 +1,62 @@
+"""Digest of the user's own files that a trial sees: agents, skills, hooks, plugins, the guideline of summaries."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.app_dirs import Home
+from agent.context.compression.summary import OWN_GUIDELINE
+from agent.extension.hooks.hook_files import USER_FILE
+from agent.extension.plugins.plugin_store import list_plugins
+from agent.extension.skills.skill_folders import list_user_folders
+from agent.team.definitions.agent_folders import USER_FOLDER
+from sandbox.errors import UserError
+from sandbox.fs.regular_file import SOURCE, read_regular_file
+
+_MOST_FILES = 100_000
+"""Of all folders: more are no skills, but a link to somewhere else."""
+
+
+def compute_user_digest(home: Home) -> str:
+    """Return the digest of these files, in hex; "" where the user has none. Blocking."""
+    digest = hashlib.sha256()
+    found = False
+    places = (
+        ("agents", home.config / USER_FOLDER),
+        *((f"skills-{number}", folder) for number, folder in enumerate(list_user_folders(home))),
+        ("hooks", home.config / USER_FILE),
+        ("guideline", home.config / OWN_GUIDELINE),
+    )
+    for kind, place in places:
+        for file in sorted(_iterate_files(place))[:_MOST_FILES]:
+            content = _read_content(file)
+            name = os.path.relpath(file, place)
+            digest.update(f"{kind}\0{name}\0{len(content)}\0".encode("utf-8", "surrogateescape") + content)
+            found = True
+    for plugin in list_plugins(home):
+        digest.update(f"plugin\0{plugin.name}\0{plugin.record.digest}\0".encode())
+        found = True
+    return digest.hexdigest() if found else ""
+
+
+def _iterate_files(place: Path) -> Iterator[str]:
+    """Yield the files at or below a place, through links, as sessions read them; each folder once."""
+    if place.is_file():
+        yield str(place)
+    seen: set[str] = set()
+    for folder, inner, names in os.walk(place, followlinks=True):
+        seen.add(os.path.realpath(folder))
+        inner[:] = [each for each in inner if os.path.realpath(f"{folder}/{each}") not in seen]
+        yield from (f"{folder}/{name}" for name in names)
+
+
+def _read_content(file: str) -> bytes:
+    """Return the content; of a file that no session reads either, its size and time."""
+    try:
+        return read_regular_file(file, SOURCE) or b""
+    except UserError:
+        status = Path(file).stat()
+        return f"{status.st_size} {status.st_mtime_ns}".encode()

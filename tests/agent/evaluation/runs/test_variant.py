@@ -1,0 +1,69 @@
+"""Content address of a trial's result: equal for equal work, another one for whatever its session would see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.evaluation.runs.variant import compute_trial_key, make_variant
+from agent.session_settings import SessionSettings
+from tests.support.evaluation_trials import make_home
+
+KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+
+
+def compute_key(folder: Path, model: str = "", env: dict[str, str] = KEYS, **settings: object) -> str:
+    """Return the address of a trial with the user's files below `folder`."""
+    changed = replace(SessionSettings(model=model), **settings)  # type: ignore[arg-type]
+    variant = make_variant("label", changed, home=make_home(folder), env=env)
+    return compute_trial_key(variant, "add", "digest", 0, "1", 0)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_changed_file_of_the_users_draws_new_results_and_an_equal_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for folder in ("one", "two"):
+        write(tmp_path / folder / "config/agents/tester.md", "---\nname: tester\n---\nTest.")
+    first = compute_key(tmp_path / "one", "offline")
+    assert compute_key(tmp_path / "two", "offline") == first
+    assert compute_key(tmp_path / "none", "offline") != first
+    known = {first}
+    for name, text in (
+        ("config/agents/tester.md", "---\nname: tester\n---\nTest twice."),
+        ("config/agents/other.md", "---\nname: other\n---\nHelp."),
+        ("config/skills/release/SKILL.md", "Release."),
+        ("config/skills/release/steps.txt", "1"),
+        ("config/agent-hooks.json", "{}"),
+        ("config/guideline.md", "Short."),
+        ("../home/.agents/skills/plan/SKILL.md", "Plan."),
+        ("data/plugins/kit/record.json", '{"name": "kit", "source": "s", "digest": "d1"}'),
+        ("data/plugins/kit/record.json", '{"name": "kit", "source": "s", "digest": "d2"}'),
+    ):
+        write(tmp_path / "one" / name, text)
+        key = compute_key(tmp_path / "one", "offline")
+        assert key not in known, name
+        known.add(key)
+    (tmp_path / "one/config/agents/deep").mkdir()
+    (tmp_path / "one/config/agents/deep/loop").symlink_to("..")  # a folder that holds itself ends the search
+    assert compute_key(tmp_path / "one", "offline") == key
+
+
+def test_names_of_one_model_have_one_address_and_another_default_has_another(tmp_path: Path) -> None:
+    named = compute_key(tmp_path, "openai/gpt-5")
+    assert compute_key(tmp_path, "gpt-5") == named
+    assert (
+        compute_key(tmp_path, "openai/gpt-5", {**KEYS, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}) != named
+    )
+    assert compute_key(tmp_path, "gpt-5", api_base="http://127.0.0.1:9/v1") != named
+    default = compute_key(tmp_path)
+    assert compute_key(tmp_path, env={"ANTHROPIC_API_KEY": "k"}) != default
+    assert compute_key(tmp_path, env={}) == compute_key(tmp_path, "offline")
+    assert make_variant("x", SessionSettings(), home=make_home(tmp_path), env={}).settings.model == "offline"
