@@ -26,6 +26,7 @@ from agent.evaluation.runs.variant import RunFolders, make_variant
 from agent.events import UsageRecord
 from agent.model.model_settings import ModelSettings, RateLimitSettings
 from agent.session_settings import SessionSettings
+from benchmarks.ray_kills import run_with_kills
 from patchwright.version import VERSION
 from sandbox.errors import UserError
 from tests.agent.evaluation.runs.test_run_suite import PRICED, make_variants, plan_run
@@ -143,6 +144,15 @@ def test_a_killed_worker_and_a_killed_node_cost_no_result(cluster: Any, tmp_path
     sessions = {each.session for each in store.read_results(plan.record)}
     assert sessions <= {each.name for each in store.sessions.iterdir()}
     assert list_files(store.folder / "artifacts" / "sessions") == []
+    assert list_files(cluster.home / "cache/evaluation/ray") == []
+
+
+def test_workers_that_are_killed_again_and_again_cost_no_result(cluster: Any, tmp_path: Path) -> None:
+    outcome = run_with_kills(cluster, tmp_path, 12, kills=3, every=0.8)
+    assert outcome.kills == 3
+    assert outcome.results == [(number, True) for number in range(12)]
+    assert outcome.lost_workers >= 1
+    assert outcome.cost == pytest.approx(0.12 + outcome.lost_cost)
     assert list_files(cluster.home / "cache/evaluation/ray") == []
 
 
