@@ -50,6 +50,7 @@ def build_suite(
     entry = SUITES.get(name)
     if entry is None:
         raise UserError(Fault.USAGE, f"no suite {name!r}", f"Suites: {', '.join(SUITES)}.")
+    output = output.absolute()  # git works in other folders
     kept: list[str] = []
 
     def is_wanted(task: str) -> bool:

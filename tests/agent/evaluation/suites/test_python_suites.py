@@ -49,9 +49,10 @@ def test_refactory_reads_its_archive(tmp_path: Path) -> None:
     assert "Double a number." in tasks[0].prompt
 
 
-def test_refactorbench(tmp_path: Path) -> None:
+def test_refactorbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = write_refactorbench(tmp_path / "RefactorBench").source
-    summary, _ = build("refactorbench", source, tmp_path / "suite")
+    monkeypatch.chdir(tmp_path)
+    summary, _ = build("refactorbench", source, Path("suite"))
     assert (summary.written, summary.missing) == (5, {"django runs only when it is installed": 1})
     _, refused = build("refactorbench", source, tmp_path / "refused", expect="refuse")
     assert {(each.file.expect, each.file.check) for each in refused} == {("refuse", "")}
