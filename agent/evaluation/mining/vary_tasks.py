@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from agent.evaluation.mining.mask_functions import mask_functions
+from agent.evaluation.mining.rename_tools import rename_tools
 from agent.evaluation.mining.reword_prompt import reword_prompt
 from agent.evaluation.mining.task_copy import copy_draft, read_base_files
 from agent.evaluation.suites.file_patch import render_patch
@@ -87,11 +88,20 @@ def vary_withheld(task: Task, level: int, seed: int) -> TaskDraft | None:
     return _tell_otherwise(task, first, user, "withheld")
 
 
+def vary_renamed_tools(task: Task, level: int, seed: int) -> TaskDraft | None:
+    """Give the tools and their arguments other names and descriptions."""
+    draft = copy_draft(task)
+    tags = tuple(dict.fromkeys((*draft.file.tags, "renamed-tools")))
+    file = draft.file.model_copy(update={"tools": rename_tools(f"{seed} {task.name}"), "tags": tags})
+    return replace(draft, prompt=task.prompt, file=file)
+
+
 VARIATIONS: Mapping[str, Variation] = {
     "masked": vary_masked,
     "reworded": vary_reworded,
     "changed-mind": vary_changed_mind,
     "withheld": vary_withheld,
+    "renamed-tools": vary_renamed_tools,
 }
 """Kinds of variants."""
 

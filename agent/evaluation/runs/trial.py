@@ -200,6 +200,10 @@ def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
 
         attach_team(runtime, home)
         attach_lead(runtime)
+        if task.file.tools:
+            from agent.evaluation.runs.task_tools import rename_task_tools
+
+            rename_task_tools(runtime, task.file.tools)
         if task.file.user.answers:
             attach_person(runtime, PreparedAnswers(by_words=task.file.user.answers), stays_open=False)
     if settings.verify.review:

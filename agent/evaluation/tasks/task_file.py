@@ -21,6 +21,9 @@ ShellLine = Annotated[str, StringConstraints(min_length=1)]
 """A command line for `sh -c`; it runs in the sandbox, in the worktree's root."""
 
 Tag = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+ToolWord = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")]
+"""Name of a tool, or of an argument, as providers accept it."""
+
 Expectation = Literal["solve", "refuse"]
 Half = Literal["", "development", "test"]
 
@@ -98,6 +101,23 @@ class UserScript(_Table):
     follow_ups: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(default=(), strict=False)
 
 
+class RenamedTool(_Table):
+    """Other names of one tool, for models that use tools by their purpose.
+
+    name: in place of the tool's own; arguments: other names by the real ones; description: in place of the tool's own
+    """
+
+    name: ToolWord
+    arguments: dict[ToolWord, ToolWord] = Field(default_factory=dict)
+    description: str = Field(default="", max_length=2_000)
+
+    @model_validator(mode="after")
+    def _has_distinct_arguments(self) -> Self:
+        if len(set(self.arguments.values())) < len(self.arguments):
+            raise ValueError("two arguments have the same name")
+        return self
+
+
 class TaskFile(_Table):
     """Content of `task.toml`.
 
@@ -108,6 +128,7 @@ class TaskFile(_Table):
         PATCHWRIGHT_ANSWER, a file with the agent's last message; PATCHWRIGHT_OUTCOME, how it ended; PYTHON
     score_file: JSON file `{"score": 0.75}` that the checker writes, relative to the worktree
     expect: "refuse": the right result is no change of files, and an answer that says why
+    tools: other names of tools, by the real ones: the model of the trial sees and calls them so
     """
 
     prompt: str = ""
@@ -121,6 +142,14 @@ class TaskFile(_Table):
     description: str = ""
     expect: Expectation = "solve"
     user: UserScript = Field(default_factory=UserScript)
+    tools: dict[ToolWord, RenamedTool] = Field(default_factory=dict, max_length=200)
+
+    @field_validator("tools")
+    @classmethod
+    def _has_distinct_names(cls, value: dict[str, RenamedTool]) -> dict[str, RenamedTool]:
+        if len({each.name for each in value.values()}) < len(value):
+            raise ValueError("two tools have the same name")
+        return value
 
     @field_validator("score_file")
     @classmethod

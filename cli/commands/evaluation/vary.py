@@ -20,6 +20,7 @@ class VariantKind(StrEnum):
     reworded = "reworded"
     changed_mind = "changed-mind"
     withheld = "withheld"
+    renamed_tools = "renamed-tools"
 
 
 def add_to(group: typer.Typer) -> None:
@@ -30,7 +31,10 @@ def add_to(group: typer.Typer) -> None:
 def vary(
     suite: SuiteFolder,
     kind: Annotated[
-        VariantKind, typer.Option("--kind", help="Empty functions, other words, or a user who talks back.")
+        VariantKind,
+        typer.Option(
+            "--kind", help="Empty functions, other words, other names of tools, or a user who talks back."
+        ),
     ] = VariantKind.reworded,
     output: Output = None,
     level: Annotated[int, typer.Option("--level", min=1, max=50, help="Functions to empty, for masked.")] = 1,
@@ -41,7 +45,8 @@ def vary(
     """Make a variant of each task, with the same checker.
 
     masked: bodies of functions are to be written anew; reworded: the same request in other words; changed-mind: the
-    user wants a look first, then the change; withheld: the user tells the rest only when asked.
+    user wants a look first, then the change; withheld: the user tells the rest only when asked; renamed-tools: the
+    model sees tools and arguments under other names.
     """
     raise typer.Exit(
         vary_suite(suite, kind.value, output, level=level, seed=seed, limit=limit, filters=filters or [])
