@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,8 @@ _RECOMBINE = (
     "mends tests that the other one does not: bring both together."
 )
 
+_REWOUND = "The files are as they were before that wrong step; do not repeat it."
+
 _KEPT, _GONE = "That change is in the files.", "That change is not in the files any more."
 
 
@@ -72,11 +74,27 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierState:
+    """A state of an attempt in which more tests passed than at its end.
+
+    patch: reference of its files; report: of the suite; steps: that led to it
+    error: the step after it, such as "edit cart.py"; broken: tests that fail since then
+    """
+
+    patch: str
+    report: Mapping[str, Any]
+    steps: tuple[str, ...] = ()
+    error: str = ""
+    broken: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A failed candidate of one line of work, and why it failed."""
+    """A failed candidate of one line of work, and why it failed. earlier: state that is gone on from, if not its end"""
 
     candidate: Candidate
     failure: Failure
+    earlier: EarlierState | None = None
 
 
 @dataclass(slots=True)
@@ -139,7 +157,7 @@ class Refinement:
                 report = ran.data.get("report")
                 found = report if isinstance(report, dict) else {}
             self._excused = self._find_excused(found)
-            self._before = self._leave_out_excused(found)
+            self._before = self.leave_out_excused(found)
         return self._before
 
     def _find_excused(self, report: Mapping[str, Any]) -> frozenset[FailureSignature]:
@@ -147,7 +165,8 @@ class Refinement:
         wanted = list_wanted_tests(self.turn.prompt, {each.id for each in signatures})
         return frozenset(each for each in signatures if each.id not in wanted)
 
-    def _leave_out_excused(self, report: Mapping[str, Any]) -> Mapping[str, Any]:
+    def leave_out_excused(self, report: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a report without the failures that the prompt is not about."""
         if not self._excused:
             return report
         root, kept = self.turn.runtime.workspace.root, []
@@ -175,12 +194,14 @@ class Refinement:
         kind = "wrong approach" if is_left and last.failure.kind != "cut off" else last.failure.kind
         told = [*beside, last] if goes_on else [*line, *beside]
         facts, advice = redact("\n\n".join(map(self._describe_step, told))), _ADVICE[kind]
-        state = _KEPT if goes_on else _GONE
+        state = _GONE
+        if goes_on:
+            state = _KEPT if last.earlier is None else redact(_word_rewind(last.earlier))
         return Retry(
             prompt=f"{self.turn.prompt}\n\n{facts}\n\n{state} {advice}",
             facts=facts,
             advice=advice,
-            patch=self.turn.read_patch(last.candidate) if goes_on else b"",
+            patch=self.read_patch(last) if goes_on else b"",
             hint=f"{'restart' if is_left else remedy}: {last.failure.kind}: {clip(last.failure.evidence, 120)}",
         )
 
@@ -195,9 +216,31 @@ class Refinement:
         facts = "\n\n".join(map(self._describe_step, steps))
         return redact(f"{self.turn.prompt}\n\n{facts}\n\n{_GONE} {_ADVICE['wrong approach']}")
 
+    def read_patch(self, step: Step) -> bytes:
+        """Return the files of a failed attempt that are gone on from, as a patch."""
+        candidate = step.candidate
+        if step.earlier is not None:
+            candidate = replace(candidate, patch=step.earlier.patch)
+        return self.turn.read_patch(candidate)
+
+    def classify_state(self, candidate: Candidate, state: EarlierState, line: Sequence[Step]) -> Failure:
+        """Return why an earlier state of a candidate failed. line: as in `diagnose`"""
+        root = self.turn.runtime.workspace.root
+        return classify_failure(
+            FailureEvidence(
+                exit_code=Exit.TESTS_FAIL,
+                report=state.report,
+                before=self._before or {},
+                files=candidate.files,
+                modules=_list_modules(root, candidate.files),
+                known=[each.failure.signatures for each in line],
+                root=root,
+            )
+        )
+
     def _describe_step(self, step: Step) -> str:
         """Return the facts of one failed attempt: its files, and the details of its failing tests."""
-        report = self.read_report(step.candidate)
+        report = step.earlier.report if step.earlier is not None else self.read_report(step.candidate)
         order = {name: place for place, name in enumerate(step.failure.tests)}
         failures = sorted(
             report.get("failures", ()), key=lambda each: order.get(str(each.get("id")), len(order))
@@ -227,7 +270,7 @@ class Refinement:
                     found = event.report
         except OSError:  # its log was deleted since
             return {}
-        return self._leave_out_excused(found)
+        return self.leave_out_excused(found)
 
 
 def choose_remedy(failure: Failure, earlier: Sequence[Failure]) -> Remedy | None:
@@ -244,6 +287,17 @@ def choose_remedy(failure: Failure, earlier: Sequence[Failure]) -> Remedy | None
 
 MOST_SAME = 2
 """Failures of one kind with the same tests after which a line of work ends."""
+
+
+def _word_rewind(state: EarlierState) -> str:
+    """Return where an attempt begins that goes on from an earlier state, with the step that was wrong then."""
+    broken = join_names(state.broken, MOST_SHOWN)
+    facts = [
+        f"steps up to this state: {'; '.join(state.steps)}",
+        f"wrong step after it: {state.error or 'unknown'}",
+    ]
+    told = enclose_in_tag("rewind", "\n".join([*facts, f"it broke: {broken}"]))
+    return f"{told}\n\n{_REWOUND}"
 
 
 def _find_base_report(turn: StrategyTurn) -> Mapping[str, Any] | None:

@@ -20,7 +20,7 @@ from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import FailureEvidence, classify_failure
-from agent.strategy.refinement import choose_remedy
+from agent.strategy.refinement import Step, choose_remedy
 from agent.strategy.search.evolve_strategy import Evolution
 from agent.strategy.search.progress import find_best_run
 from agent.strategy.search.search_record import SearchRecord
@@ -97,7 +97,7 @@ class SimulatedWork(SearchRecord[SimulatedPlan]):
 
     async def value(self, candidate: Candidate, line: Sequence[int]) -> float:
         after = await self.world.build_report(self.states[candidate.attempt])
-        failure = None
+        step = None
         if after["failures"]:
             known = [self.steps[number].failure.signatures for number in line if number in self.steps]
             evidence = FailureEvidence(
@@ -107,8 +107,8 @@ class SimulatedWork(SearchRecord[SimulatedPlan]):
                 files=candidate.files,
                 known=known,
             )
-            failure = classify_failure(evidence)
-        return self.record(candidate, failure, after, is_solved=failure is None)
+            step = Step(candidate=candidate, failure=classify_failure(evidence))
+        return self.record(candidate, step, after, is_solved=step is None)
 
     def _go_on(self, state: Moves) -> SimulatedPlan:
         self._retries += 1

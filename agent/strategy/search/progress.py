@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
 from agent.strategy.failure_classes import Failure
 
@@ -29,7 +28,7 @@ def measure_progress(
         return 1.0
     if failure.kind in ("does not parse", "does not import"):
         return UNPARSED if failure.kind == "does not parse" else UNLOADED
-    if failure.kind == "environment" or candidate.exit_code not in (Exit.DONE, Exit.TESTS_FAIL):
+    if failure.kind == "environment" or not after:
         return UNLOADED
     return max(UNLOADED, measure_report(before, after))
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from agent.strategy.candidate import Candidate
-from agent.strategy.failure_classes import Failure
 from agent.strategy.refinement import Step
-from agent.strategy.search.progress import has_progress, measure_progress
+from agent.strategy.search.progress import has_progress, measure_progress, measure_report
 
 AT_ONCE = 2
 """Attempts of one round. Fixed, so that a resumed turn makes the same ones wherever it runs."""
@@ -106,13 +105,22 @@ class SearchRecord(ABC, Generic[P]):
         """Return how far a candidate has come, and keep it. line: the attempts that it went on from"""
 
     def record(
-        self, candidate: Candidate, failure: Failure | None, after: Mapping[str, Any], *, is_solved: bool
+        self, candidate: Candidate, step: Step | None, after: Mapping[str, Any], *, is_solved: bool
     ) -> float:
-        """Keep a candidate with its value, and return this. after: report of the suite with it"""
-        if failure is not None:
-            self.steps[candidate.attempt] = Step(candidate=candidate, failure=failure)
+        """Keep a candidate with its value, and return this.
+
+        step: None if nothing fails; after: report of the suite with it, or with the earlier state of the step
+        """
+        if step is not None:
+            self.steps[candidate.attempt] = step
         self.candidates.append(candidate)
-        value = self.values[candidate.attempt] = measure_progress(candidate, failure, self.before, after)
+        if step is not None and step.earlier is not None:
+            value = measure_report(self.before, step.earlier.report)
+        else:
+            value = measure_progress(
+                candidate, step.failure if step is not None else None, self.before, after
+            )
+        self.values[candidate.attempt] = value
         self.is_over |= is_solved
         return value
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from agent.children.child import Child
 from agent.children.spec import ChildSpec
-from agent.strategy.candidate import Candidate
-from agent.strategy.refinement import Refinement
+from agent.session.log import read_events
+from agent.strategy.candidate import Candidate, create_verdict_event
+from agent.strategy.refinement import EarlierState, Refinement, Step
 from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
+from agent.strategy.search.earlier_states import REWIND, StateWatch, find_earlier_state, find_kept_patch
 from agent.strategy.search.fixed_reply import answer_without_model
 from agent.strategy.search.search_record import SearchRecord
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.strategy.team.tree_states import build_patch, commit_changes, merge_commits
+from agent.verify.verdict import Verdict
 from tools.core.text import join_names
 from tools.git.git_process import Git, GitFailed
 
@@ -44,6 +49,7 @@ class SearchWork(SearchRecord[Plan]):
     settings: StrategySettings
     base: str
     refinement: Refinement = field(init=False)
+    _kept: dict[int, str] = field(default_factory=dict)
     _places: list[str] = field(default_factory=list)
     _starts: int = 0
 
@@ -74,6 +80,8 @@ class SearchWork(SearchRecord[Plan]):
 
     def plan_retry(self, line: Sequence[int], beside: Sequence[int] = ()) -> Plan | None:
         """See `SearchRecord.plan_retry`."""
+        if (found := self._plan_rewind(line)) is not None:
+            return found
         failed = [self.steps[number] for number in line if number in self.steps]
         if not line or line[-1] not in self.steps:
             return None
@@ -85,6 +93,15 @@ class SearchWork(SearchRecord[Plan]):
         spec = self.build_spec(retry.prompt, model=given.model, temperature=given.temperature)
         return Plan(
             spec=replace(spec, patch=retry.patch), hint=retry.hint, after=line[-1] if retry.patch else 0
+        )
+
+    def _plan_rewind(self, line: Sequence[int]) -> Plan | None:
+        """Return an attempt that only runs the tests of an earlier state in which all passed; None if there is none."""
+        step = self.steps.get(line[-1]) if line else None
+        if step is None or step.earlier is None or step.earlier.report.get("failures"):
+            return None
+        return self._plan_check(
+            self.refinement.read_patch(step), f"attempt {line[-1]} before {step.earlier.error}", line[-1]
         )
 
     def plan_revision(self, numbers: Sequence[int]) -> Plan:
@@ -103,8 +120,7 @@ class SearchWork(SearchRecord[Plan]):
             patch = await asyncio.to_thread(_merge_patches, git, self.base, first, second)
         except GitFailed:
             return None
-        spec = replace(self.build_spec(VERIFY), patch=patch)
-        return Plan(spec=spec, hint=_name_pair(one, other), after=one, equip=answer_without_model)
+        return self._plan_check(patch, _name_pair(one, other), one)
 
     def plan_union(self, one: int, other: int) -> Plan:
         """See `SearchRecord.plan_union`."""
@@ -113,6 +129,10 @@ class SearchWork(SearchRecord[Plan]):
         return Plan(
             spec=replace(self.build_spec(prompt), patch=first), hint=_name_pair(one, other), after=one
         )
+
+    def _plan_check(self, patch: bytes, hint: str, after: int) -> Plan:
+        spec = replace(self.build_spec(VERIFY), patch=patch)
+        return Plan(spec=spec, hint=hint, after=after, equip=answer_without_model)
 
     def build_spec(self, prompt: str, *, model: str = "", temperature: float | None = None) -> ChildSpec:
         """Return the spec of an attempt at the whole task in a worktree."""
@@ -133,20 +153,63 @@ class SearchWork(SearchRecord[Plan]):
         """See `SearchRecord.value`."""
         known = [self.steps[number] for number in line if number in self.steps]
         failure = await self.refinement.diagnose(candidate, known)
-        after = self.refinement.read_report(candidate) if failure is not None else {}
+        step: Step | None = None
+        after: Mapping[str, Any] = {}
+        if failure is not None:
+            after = await asyncio.to_thread(self.refinement.read_report, candidate)
+            step = Step(candidate=candidate, failure=failure)
+            earlier = await asyncio.to_thread(self._find_earlier_state, candidate)
+            if earlier is not None:
+                failure = self.refinement.classify_state(candidate, earlier, known)
+                step = Step(candidate=candidate, failure=failure, earlier=earlier)
         is_solved = await self.refinement.is_solved(candidate)
-        value = self.record(candidate, failure, after, is_solved=is_solved)
+        value = self.record(candidate, step, after, is_solved=is_solved)
         self.is_over |= self._is_enough()
         return value
 
+    def _find_earlier_state(self, candidate: Candidate) -> EarlierState | None:
+        """Return the state that a candidate's last steps broke; None if its end is as good. Blocking."""
+        kept = self._kept.get(candidate.attempt) or find_kept_patch(candidate.verdicts)
+        if not kept or not candidate.child:
+            return None
+        log = self.turn.runtime.session.folder.parent / candidate.child
+        try:
+            return find_earlier_state(read_events(log), self.before, self.refinement.leave_out_excused, kept)
+        except OSError:  # its log was deleted since
+            return None
+
+    def _watch(self, child: Child, number: int) -> None:
+        """Keep the best state of an attempt while it works, in case that its later steps break it."""
+
+        def keep(patch: bytes) -> None:
+            session = self.turn.runtime.session
+            ref = self._kept[number] = self.turn.runtime.workspace.artifacts.save(patch)
+            told = "a later step broke what this state had mended"
+            verdict = Verdict(
+                outcome="unknown", evidence="executed", name=REWIND, detail=told, artifacts=(ref,)
+            )
+            session.append(create_verdict_event(verdict, number))
+
+        watch = StateWatch(child, self.before, self.refinement.leave_out_excused, keep)
+        child.runtime.session.subscribe(watch.handle_event)
+
     def _read_patch(self, number: int) -> bytes:
+        step = self.steps.get(number)
+        if step is not None:
+            return self.refinement.read_patch(step)
         return self.turn.read_patch(next(each for each in self.candidates if each.attempt == number))
 
     async def _attempt(self, number: int, plan: Plan) -> Candidate:
         async with self.turn.slots:
             share = self.turn.divide_budget(self.count_left(number))
             spec = replace(plan.spec, share=share)
-            return await self.turn.attempt(number, spec, hint=plan.hint, after=plan.after, equip=plan.equip)
+
+            def equip(child: Child) -> None:
+                if plan.equip is not None:
+                    plan.equip(child)
+                self._watch(child, number)
+
+            return await self.turn.attempt(number, spec, hint=plan.hint, after=plan.after, equip=equip)
 
     def _is_enough(self) -> bool:
         """Whether attempts agree so far that no test has to tell which is right; asked where none failed before."""

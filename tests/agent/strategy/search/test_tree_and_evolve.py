@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent
+from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent, VerdictEvent
 from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import call, script
 from tests.support.strategy_stories import Story, read_events_of, tell_story
@@ -59,6 +59,44 @@ def test_the_most_promising_attempt_is_gone_on_from(tmp_path: Path) -> None:
     assert (ended[1], ended[2]) == (1, 0)
     (choice,) = read_events_of(shop, ChoiceEvent)
     assert choice.attempt == 2
+
+
+RUN = {"calls": [call("run_tests")]}
+SPOIL = {"calls": [call("edit", path="cart.py", old="len(prices)", new="len(prices) + 1")]}
+
+
+def test_an_attempt_goes_on_from_before_the_step_that_broke_what_an_earlier_one_had_mended(
+    tmp_path: Path,
+) -> None:
+    """The first attempt ends as it began; its best state was in between."""
+    shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
+    seen = [
+        {"anywhere": "steps up to this state: edit cart.py; run_tests"},
+        {"anywhere": "wrong step after it: edit cart.py"},
+        {"anywhere": "it broke: test_cart.Test.test_count"},
+    ]
+    models = [
+        script(tmp_path, [ONE, RUN, SPOIL, RUN, STOP], "one.json"),
+        script(tmp_path, [{**OTHER, "expect": seen}, STOP], "other.json"),
+        script(tmp_path, [STOP], "none.json"),
+    ]
+    end = tell_story(shop, models[0], StrategySettings(name="tree", attempts=3, models=models))
+    assert end.outcome == "done"
+    assert shop.repo.show("cart.py") == CART.replace("len(prices) - 1", "len(prices)").replace("-sum", "sum")
+    begun = {each.number: each.after for each in read_events_of(shop, AttemptEvent)}
+    assert begun[2] == 1
+    (kept,) = [each for each in read_events_of(shop, VerdictEvent) if each.name == "rewind"]
+    assert (kept.attempt, len(kept.artifacts)) == (1, 1)
+
+
+def test_a_state_in_which_all_tests_passed_is_taken_back_without_a_model(tmp_path: Path) -> None:
+    shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
+    model = script(tmp_path, [ONE, OTHER, RUN, SPOIL, STOP])
+    end = tell_story(shop, model, StrategySettings(name="tree", attempts=2))
+    assert end.outcome == "done"
+    assert shop.repo.show("cart.py") == CART.replace("len(prices) - 1", "len(prices)").replace("-sum", "sum")
+    second = read_events_of(shop, CandidateEvent)[-1]
+    assert (second.attempt, second.usage.input) == (2, 0)
 
 
 OLD = """import unittest
