@@ -21,6 +21,7 @@ from agent.evaluation.analysis.run_summary import summarize_variant
 from agent.evaluation.runs.result_store import ResultStore, RunRecord, RunTask, RunVariant
 from agent.evaluation.runs.trial_result import FailureClass, TrialResult
 from sandbox.errors import UserError
+from tests.support.stress import count_cases
 
 
 def make_result(
@@ -123,13 +124,13 @@ def test_a_worse_variant_is_found_worse_with_the_tasks_that_it_lost() -> None:
 
 
 def test_equal_agents_are_found_different_about_as_often_as_the_level_says() -> None:
-    draw = random.Random(7)
+    draw, rounds = random.Random(7), count_cases(200)
     found = 0
-    for _ in range(200):
+    for _ in range(rounds):
         rates = [draw.random() for _ in range(30)]
         sides = [make_results([[draw.random() < rate for _ in range(2)] for rate in rates]) for _ in range(2)]
         found += compare_results("a", "a", *sides).verdict != "no difference shown"
-    assert found / 200 <= 0.09
+    assert found / rounds <= 0.09
 
 
 def test_only_tasks_of_the_same_content_are_compared() -> None:
