@@ -27,6 +27,7 @@ from agent.evaluation.suites.built_task import (
 from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases, agree_all, compute_answers
 from agent.evaluation.suites.programs.varied_inputs import vary_arguments
 from agent.evaluation.suites.scratch_workspace import open_scratch
+from agent.evaluation.suites.source_folder import read_data_file
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
@@ -108,8 +109,8 @@ def _digest(text: str) -> str:
 
 
 def _read_records(source: Path, kind: str) -> list[dict[str, Any]]:
-    path = source / "benchmark" / f"python3_{kind}.json"
-    found: list[dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.is_file() else []
+    content = read_data_file(source, f"benchmark/python3_{kind}.json")
+    found: list[dict[str, Any]] = json.loads(content) if content else []
     return found
 
 

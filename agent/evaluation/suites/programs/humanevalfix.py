@@ -24,6 +24,7 @@ from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases
 from agent.evaluation.suites.programs.toolchains import find_missing_tool
 from agent.evaluation.suites.programs.varied_inputs import vary_arguments
 from agent.evaluation.suites.scratch_workspace import open_scratch
+from agent.evaluation.suites.source_folder import read_data_file
 
 if TYPE_CHECKING:
     from tools.core.workspace import Workspace
@@ -46,14 +47,14 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
     """Yield the tasks by language, in the data set's order."""
     with open_scratch(request.access) as at:
         for language, layout in LAYOUTS.items():
-            path = (
-                request.source
-                / f"evaluation/create/humaneval-x/data/{layout.folder}/data/humanevalpack.jsonl"
-            )
-            if not path.is_file() or (request.languages and language not in request.languages):
+            if request.languages and language not in request.languages:
+                continue
+            path = f"evaluation/create/humaneval-x/data/{layout.folder}/data/humanevalpack.jsonl"
+            content = read_data_file(request.source, path)
+            if content is None:
                 continue
             missing = find_missing_tool(language)
-            for line in path.read_text("utf-8").splitlines():
+            for line in content.splitlines():
                 record = json.loads(line)
                 name = make_task_name(record["task_id"])
                 if not request.selects(record["task_id"], language) or not request.is_wanted(name):

@@ -40,8 +40,7 @@ raise SystemExit(done.returncode or not re.search(r"Ran [1-9]", done.stderr))
 
 def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
     """Yield the tasks of the data set's own list, in its order."""
-    mapping = request.source / "scripts/base_mapping.py"
-    text = mapping.read_text("utf-8") if mapping.is_file() else ""
+    text = (read_data_file(request.source, "scripts/base_mapping.py") or b"").decode("utf-8", "replace")
     store: CommitStore | None = None
     commits: dict[str, str] = {}
     for test, problem in _ENTRY.findall(text):

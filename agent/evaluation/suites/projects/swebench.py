@@ -19,8 +19,13 @@ from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
 from agent.evaluation.tasks.task_writer import TaskDraft
 from sandbox.errors import Fault, UserError
+from sandbox.fs.regular_file import read_regular_file
+from sandbox.fs.untrusted_file import read_workspace_file
 
 SECONDS, CHECK_SECONDS, SETUP_SECONDS = 1800.0, 1800.0, 1200.0
+
+_LARGEST = 1 << 30
+"""Bytes of a file of instances: the largest published one has 19,000."""
 
 PYTHONS: Mapping[str, str] = {
     "matplotlib/matplotlib": "3.11",
@@ -70,11 +75,15 @@ def read_instances(path: Path) -> list[dict[str, Any]]:
             raise UserError(
                 Fault.USAGE, f"{str(path)!r} has {len(found)} files of instances", "Name one of them."
             )
+        content = read_workspace_file(path, found[0].name, _LARGEST)
         path = found[0]
-    text = path.read_text("utf-8")
+    else:
+        content = read_regular_file(path, _LARGEST)
+    if content is None:
+        raise UserError(Fault.USAGE, f"there is no file {str(path)!r}")
     try:
-        rows = json.loads(text) if text.lstrip().startswith("[") else [
-            json.loads(line) for line in text.splitlines() if line.strip()
+        rows = json.loads(content) if content.lstrip().startswith(b"[") else [
+            json.loads(line) for line in content.splitlines() if line.strip()
         ]  # fmt: skip
     except ValueError as error:
         raise UserError(Fault.CONFIGURATION, f"{path}: no JSON: {error}") from None

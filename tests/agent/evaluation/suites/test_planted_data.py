@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from agent.evaluation.suites.patched_files import apply_patch
 from agent.evaluation.suites.programs import refactory
 from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases
+from agent.evaluation.suites.projects.swebench import read_instances
 from agent.evaluation.tasks.folder_files import list_folder_files
 from sandbox.errors import UserError
 from tests.support.evaluation_tasks import build, write_tree
@@ -98,3 +100,32 @@ def test_links_of_a_data_set_are_left_out(tmp_path: Path) -> None:
     assert not task.reference
     held = [each.read() for each in list_folder_files(task.folder)]
     assert b"secret" not in b"".join(held)
+
+
+@pytest.mark.parametrize(
+    ("suite", "path"),
+    [
+        ("humanevalfix", "evaluation/create/humaneval-x/data/python/data/humanevalpack.jsonl"),
+        ("debugbench", "benchmark/python3_condition error.json"),
+        ("refactorbench", "scripts/base_mapping.py"),
+    ],
+)
+def test_a_data_file_that_is_a_link_out_of_its_folder_is_none(suite: str, path: str, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("secret")  # reading it as data would fail in another way
+    place = tmp_path / "set" / path
+    place.parent.mkdir(parents=True)
+    place.symlink_to(tmp_path / "key")
+    with pytest.raises(UserError, match=f"no task of {suite} could be made"):
+        build(suite, tmp_path / "set", tmp_path / "suite")
+
+
+def test_instances_are_not_read_through_a_link_or_from_a_pipe(tmp_path: Path) -> None:
+    (tmp_path / "key.json").write_text("[]")
+    for name in ("linked", "pipe"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "linked/test.jsonl").symlink_to(tmp_path / "key.json")
+    os.mkfifo(tmp_path / "pipe/test.jsonl")
+    for name, reason in (("linked", "leads outside"), ("pipe", "it is a pipe")):
+        with pytest.raises(UserError, match=reason):
+            read_instances(tmp_path / name)
+    assert read_instances(tmp_path / "key.json") == []
