@@ -90,22 +90,6 @@ def list_mended(before: TestRun, after: TestRun) -> list[str]:
     return sorted(before.failed - after.failed) if after.ran >= before.ran else []
 
 
-def activate_environment(repository: Path) -> str:
-    """Put the repository's own virtual environment first, unless one is active; return its folder, "" without one.
-
-    Sandboxed commands see what is on the PATH.
-    """
-    if os.environ.get("VIRTUAL_ENV"):
-        return ""
-    for name in VENVS:
-        place = repository.resolve() / name
-        if (place / "bin" / "python").exists():
-            os.environ["VIRTUAL_ENV"] = str(place)
-            os.environ["PATH"] = os.pathsep.join([str(place / "bin"), os.environ.get("PATH", os.defpath)])
-            return str(place)
-    return ""
-
-
 def build_check(run: TestRun, targets: Sequence[str]) -> str:
     """Return a command line that runs the tests of a task's worktree, whose own code comes first, but for those that
     failed in `run`.

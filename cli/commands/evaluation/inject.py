@@ -71,16 +71,11 @@ def inject_into_repository(
     hide_tests: bool,
 ) -> int:
     """Inject with a line on standard error for each task. Returns the exit code. Raises UserError."""
-    from agent.app_dirs import Home
     from agent.evaluation.mining.inject_faults import InjectionLimits, inject_faults
-    from agent.evaluation.mining.test_runs import activate_environment
-    from cli.output.standard_streams import write_error
-    from cli.settings.layers import load_settings
+    from cli.commands.evaluation.mining_setup import prepare_mining
     from sandbox.sanitize import sanitize_text
 
-    active = activate_environment(repository)
-    if active:
-        write_error(sanitize_text(f"tests run with {active}: activate it for `eval run`, too\n"))
+    setup = prepare_mining(repository)
     summary = inject_faults(
         repository,
         output,
@@ -90,8 +85,8 @@ def inject_into_repository(
         revision=revision,
         seed=seed,
         hide_tests=hide_tests,
-        access=load_settings(Home.from_environment(), None, {}).session.access,
-        report=lambda line: write_error(sanitize_text(line) + "\n"),
+        access=setup.access,
+        report=setup.report,
     )
     print(sanitize_text(f"{output}: {summary.written} tasks written, {summary.kept} were there already"))
     print(

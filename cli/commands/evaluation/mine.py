@@ -77,16 +77,11 @@ def mine_repository(
     show_tests: bool,
 ) -> int:
     """Mine with a line on standard error for each commit. Returns the exit code. Raises UserError."""
-    from agent.app_dirs import Home
     from agent.evaluation.mining.mine_fixes import MiningLimits, mine_fixes
-    from agent.evaluation.mining.test_runs import activate_environment
-    from cli.output.standard_streams import write_error
-    from cli.settings.layers import load_settings
+    from cli.commands.evaluation.mining_setup import prepare_mining
     from sandbox.sanitize import sanitize_text
 
-    active = activate_environment(repository)
-    if active:
-        write_error(sanitize_text(f"tests run with {active}: activate it for `eval run`, too\n"))
+    setup = prepare_mining(repository)
     summary = mine_fixes(
         repository,
         output,
@@ -96,8 +91,8 @@ def mine_repository(
         revision=revision,
         half=None if half is None else half.value,
         show_tests=show_tests,
-        access=load_settings(Home.from_environment(), None, {}).session.access,
-        report=lambda line: write_error(sanitize_text(line) + "\n"),
+        access=setup.access,
+        report=setup.report,
     )
     print(sanitize_text(f"{output}: {summary.found} new tasks of {summary.tried} fixes that were tried"))
     for reason, number in sorted(summary.rejected.items(), key=lambda item: -item[1]):
