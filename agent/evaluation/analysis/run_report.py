@@ -45,6 +45,7 @@ def build_report(store: ResultStore, run: RunRecord, invalid: Iterable[TrialResu
     """Return the report of a run as far as it has results."""
     results = tuple(store.read_results(run))
     planned = len(run.tasks) * run.trials
+    lost = store.read_lost_costs(run)
     return RunReport(
         record=run,
         results=results,
@@ -54,6 +55,7 @@ def build_report(store: ResultStore, run: RunRecord, invalid: Iterable[TrialResu
                 planned,
                 [each for each in results if each.variant == variant.label],
                 seed=run.seed,
+                lost_cost=lost[variant.label],
             )
             for variant in run.variants
         ),

@@ -51,7 +51,7 @@ class VariantSummary:
     pass_at, pass_hat: pass@k and pass^k by k
     precision: share of the trials in which the agent claimed success that were solved
     score: mean, with partial credit; cost_of_pass: dollars for one solved trial; unpriced: trials of unknown cost
-    tokens, seconds, steps: medians of a trial; total_cost: dollars of all trials
+    tokens, seconds, steps: medians of a trial; total_cost: dollars of all trials, and of attempts that left no result
     tool_failure_rate: of the agent's own tool calls
     """
 
@@ -79,9 +79,9 @@ class VariantSummary:
 
 
 def summarize_variant(
-    label: str, planned: int, results: Iterable[TrialResult], *, seed: int = 0
+    label: str, planned: int, results: Iterable[TrialResult], *, seed: int = 0, lost_cost: float = 0.0
 ) -> VariantSummary:
-    """Return the figures of a variant. seed: of its bootstrap"""
+    """Return the figures of a variant. seed: of its bootstrap; lost_cost: dollars of attempts that left no result"""
     valid = [each for each in results if each.is_valid]
     by_task = group_by_task(valid)
     counts = {task: count_solved(each) for task, each in by_task.items()}
@@ -102,9 +102,9 @@ def summarize_variant(
         pass_hat=_collect_rates(average_pass_hat_k(list(counts.values()), k) for k in range(1, most + 1)),
         precision=sum(each.solved for each in claimed) / len(claimed) if claimed else None,
         score=sum(each.score for each in valid) / len(valid) if valid else None,
-        total_cost=sum(costs),
+        total_cost=sum(costs) + lost_cost,
         unpriced=len(valid) - len(costs),
-        cost_of_pass=compute_cost_of_pass(costs, solved) if len(costs) == len(valid) else None,
+        cost_of_pass=compute_cost_of_pass([*costs, lost_cost], solved) if len(costs) == len(valid) else None,
         tokens=median(each.tokens for each in valid) if valid else None,
         seconds=median(each.seconds for each in valid) if valid else None,
         steps=median(each.steps for each in valid) if valid else None,

@@ -163,6 +163,28 @@ class ResultStore:
 
     def read_spending(self, run: RunRecord) -> Spending:
         """Sum up the journal of a run, in which attempts that left no result are lost."""
+        spent, kept = self._read_journal(run)
+        lost = [sums for attempt, sums in spent.items() if attempt not in kept]
+        return Spending(
+            cost=sum(each[0] for each in spent.values()),
+            tokens=int(sum(each[1] for each in spent.values())),
+            lost_cost=sum(each[0] for each in lost),
+            lost_tokens=int(sum(each[1] for each in lost)),
+        )
+
+    def read_lost_costs(self, run: RunRecord) -> dict[str, float]:
+        """Return the dollars that were lost by variant, as a run labels it."""
+        spent, kept = self._read_journal(run)
+        labels = {shorten_key(key): variant.label for variant, _, _, key in iterate_trials(run)}
+        found = dict.fromkeys((each.label for each in run.variants), 0.0)
+        for attempt, sums in spent.items():
+            label = labels.get(attempt.partition(".")[0])
+            if attempt not in kept and label is not None:
+                found[label] += sums[0]
+        return found
+
+    def _read_journal(self, run: RunRecord) -> tuple[dict[str, list[float]], set[str]]:
+        """Return dollars and tokens by attempt, and the attempts whose spending is part of a kept result."""
         content = read_regular_file(self.folder / "runs" / f"{run.id}.journal", 1 << 30) or b""
         spent: dict[str, list[float]] = {}
         kept: set[str] = set()
@@ -178,13 +200,7 @@ class ResultStore:
                     kept.add(attempt)
             except (ValueError, KeyError, TypeError):  # the line that a kill cut off
                 continue
-        lost = [sums for attempt, sums in spent.items() if attempt not in kept]
-        return Spending(
-            cost=sum(each[0] for each in spent.values()),
-            tokens=int(sum(each[1] for each in spent.values())),
-            lost_cost=sum(each[0] for each in lost),
-            lost_tokens=int(sum(each[1] for each in lost)),
-        )
+        return spent, kept
 
     def _read_run(self, place: Path) -> RunRecord | None:
         content = read_regular_file(place, SOURCE)
@@ -205,6 +221,11 @@ class ResultStore:
 
     def _locate(self, key: str) -> Path:
         return self.folder / "results" / key[:2] / f"{key}.json"
+
+
+def shorten_key(key: str) -> str:
+    """Return the part of a trial's address by which folders and attempts are named."""
+    return key[:16]
 
 
 def iterate_trials(run: RunRecord) -> Iterator[tuple[RunVariant, RunTask, int, str]]:

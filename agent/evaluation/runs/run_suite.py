@@ -7,13 +7,13 @@ import os
 import shutil
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import ceil, inf
 
 from agent.evaluation.executors.executor import TrialExecutor, WorkerLost
-from agent.evaluation.runs.result_store import ResultStore
+from agent.evaluation.runs.result_store import ResultStore, shorten_key
 from agent.evaluation.runs.run_plan import PlannedTrial, RunPlan
 from agent.evaluation.runs.trial import describe_lost_trial
 from agent.evaluation.runs.trial_result import TrialResult
@@ -179,10 +179,12 @@ class SuiteRun:
         started = time.monotonic()
         told = ""
         deaths = 0
+        attempts: list[str] = []
         for number in range(MOST_STARTS):
             if deaths == ATTEMPTS:
                 break
-            attempt = f"{planned.key[:16]}.{os.getpid()}.{number}"
+            attempt = f"{shorten_key(planned.key)}.{os.getpid()}.{number}"
+            attempts.append(attempt)
             order = planned.build_order(self._folders, self._version, self._renew_share(planned.key, share))
             try:
                 result = await self._executor.run(order, partial(self._spend, planned.key, attempt, total))
@@ -192,7 +194,7 @@ class SuiteRun:
                 self.progress.lost_workers += 1
                 self._report(self.progress.running)
                 continue
-            return self._keep(attempt, result)
+            return self._keep([attempt], result)
         result = describe_lost_trial(
             planned.build_order(self._folders, self._version, None),
             "crashed",
@@ -200,7 +202,7 @@ class SuiteRun:
             total,
             time.monotonic() - started,
         )
-        return self._keep(attempt, result)
+        return self._keep(attempts, result)  # its cost is that of all of them
 
     def _renew_share(self, key: str, share: float) -> float | None:
         """Return what a start of a trial may spend: as much as the first one, as far as the budget has it."""
@@ -210,13 +212,17 @@ class SuiteRun:
         self._shares[key] = max(0.0, min(share, self._max_cost - self.progress.cost - others))
         return self._shares[key]
 
-    def _keep(self, attempt: str, result: TrialResult) -> TrialResult:
-        """Keep a result unless one was there first: then that one counts, and what this one cost is lost."""
+    def _keep(self, attempts: Sequence[str], result: TrialResult) -> TrialResult:
+        """Keep a result unless one was there first: then that one counts, and what this one cost is lost.
+
+        attempts: those whose spending is in it
+        """
         if not result.is_valid:
             return result
         if not self._store.save_result(result):
             return self._store.read_result(result.key) or result
-        self._store.append_journal(self._plan.record, {"what": "kept", "attempt": attempt})
+        for attempt in attempts:
+            self._store.append_journal(self._plan.record, {"what": "kept", "attempt": attempt})
         return result
 
     def _spend(self, key: str, attempt: str, total: UsageRecord, usage: UsageRecord) -> None:

@@ -11,6 +11,7 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import build_limits
+from agent.evaluation.runs.result_store import shorten_key
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
 from agent.evaluation.runs.trial_result import CLAIMS, INVALID, FailureClass, TrialResult
@@ -136,7 +137,7 @@ async def run_trial(
 
 async def _run_in_place(task: Task, order: TrialOrder, on_spend: OnSpend, on_part: OnPart) -> TrialResult:
     place = await TrialPlace.open(
-        task, order.folders.scratch, order.key[:16], order.folders.home, order.settings.access
+        task, order.folders.scratch, shorten_key(order.key), order.folders.home, order.settings.access
     )
     try:
         work = await _run_agent(task, order, place, on_spend, on_part)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.evaluation.analysis.run_report import build_report
 from agent.evaluation.executors import local_executor
 from agent.evaluation.executors.executor import WorkerLost
 from agent.evaluation.executors.local_executor import LocalExecutor
@@ -140,6 +141,12 @@ def test_a_killed_worker_costs_its_spending_and_no_result(tmp_path: Path) -> Non
     spending = store.read_spending(plan.record)
     assert spending.cost == pytest.approx(0.06)
     assert (spending.lost_cost, spending.lost_tokens) == (pytest.approx(0.02), 22)
+    lost = store.read_lost_costs(plan.record)
+    assert sum(lost.values()) == pytest.approx(0.02)
+    good, idle = build_report(store, plan.record).summaries
+    assert good.total_cost == pytest.approx(0.02 + lost["good"])  # a trial of "good" costs a cent
+    assert good.cost_of_pass == pytest.approx((0.02 + lost["good"]) / 2)
+    assert (idle.total_cost, idle.cost_of_pass) == (pytest.approx(0.02 + lost["idle"]), None)
     assert len(executor.pids) == 1  # the worker that lived served all the rest
     assert list_leftovers(tmp_path) == []
 
@@ -398,3 +405,22 @@ def test_a_trial_is_not_to_blame_for_machines_that_go(tmp_path: Path) -> None:
     run_plan(plan, other, LeavingExecutor(MOST_STARTS), tmp_path)
     (result,) = other.read_results(plan.record)
     assert (result.failure, result.detail) == ("crashed", "its worker went with its node, 30 times")
+
+
+class DyingExecutor(FakeExecutor):
+    """Loses each worker after it has spent a cent."""
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        await super().run(order, on_spend)
+        raise WorkerLost("died")
+
+
+def test_what_a_crashed_trial_spent_is_counted_once(tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    run_plan(plan, store, DyingExecutor(slots=1), tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.failure, result.cost) == ("crashed", pytest.approx(ATTEMPTS * 0.01))
+    (summary,) = build_report(store, plan.record).summaries
+    assert summary.total_cost == pytest.approx(ATTEMPTS * 0.01)
+    assert store.read_spending(plan.record).lost_cost == 0
