@@ -10,9 +10,10 @@ from pathlib import Path
 from agent.children.process import wire
 from agent.children.process.process_executor import PipeChannel
 from agent.evaluation.executors.executor import GRACE, WorkerLost
+from agent.evaluation.executors.result_line import decode_result_line
 from agent.evaluation.runs.trial import describe_lost_trial
 from agent.evaluation.runs.trial_order import TrialOrder
-from agent.evaluation.runs.trial_result import TrialResult, decode_result
+from agent.evaluation.runs.trial_result import TrialResult
 from agent.events import UsageRecord
 
 PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from agent.evaluation.executors.worker_process import main; main()"
@@ -74,7 +75,7 @@ class LocalExecutor:
         try:
             worker.channel.write(wire.encode_message("trial", **order.encode()))
             async with limit:
-                result = await self._await_result(worker, count, begin_part)
+                result = await self._await_result(worker, order, count, begin_part)
             worker.trials += 1
             is_usable = worker.trials < _REUSES
             return result
@@ -115,7 +116,11 @@ class LocalExecutor:
         return _Worker(channel)
 
     async def _await_result(
-        self, worker: _Worker, count: Callable[[UsageRecord], None], begin_part: Callable[[float], None]
+        self,
+        worker: _Worker,
+        order: TrialOrder,
+        count: Callable[[UsageRecord], None],
+        begin_part: Callable[[float], None],
     ) -> TrialResult:
         try:
             while line := await worker.channel.read_line():
@@ -126,7 +131,7 @@ class LocalExecutor:
                     case "part":
                         begin_part(float(message["seconds"]))
                     case "result":
-                        return decode_result(message.get("result"))
+                        return await asyncio.to_thread(decode_result_line, order, message)
                     case other:
                         raise ValueError(f"message {other!r}")
         except (ValueError, KeyError) as error:

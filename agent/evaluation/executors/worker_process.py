@@ -26,6 +26,7 @@ async def _serve_trials(read_end: int, write_end: int) -> None:
 
     from agent.children.process import wire
     from agent.children.process.served_session import ParentLines
+    from agent.evaluation.executors.result_line import encode_result_line
     from agent.evaluation.runs.trial import run_trial
     from agent.evaluation.runs.trial_order import decode_order
 
@@ -36,7 +37,7 @@ async def _serve_trials(read_end: int, write_end: int) -> None:
     while (message := await lines.messages.get()) is not None and message["message"] == "trial":
         order = decode_order(message)
         result = await run_trial(order, partial(_report_spending, lines), partial(_report_part, lines))
-        lines.send(wire.encode_message("result", result=result.encode()))
+        lines.send(encode_result_line(order, result))
 
 
 def _report_spending(lines: ParentLines, usage: UsageRecord) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.evaluation.runs.trial_result import TrialResult, decode_result
+from agent.evaluation.runs.trial_result import LARGEST, TrialResult, decode_result
 from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import SOURCE, read_regular_file
@@ -98,7 +98,7 @@ class ResultStore:
 
     def read_result(self, key: str) -> TrialResult | None:
         """Return a result, None if there is none, or a damaged one, which is then run again."""
-        content = read_regular_file(self._locate(key), SOURCE)
+        content = read_regular_file(self._locate(key), LARGEST)
         if content is None:
             return None
         try:

@@ -14,7 +14,7 @@ from agent.budget.limits import build_limits
 from agent.evaluation.runs.result_store import shorten_key
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
-from agent.evaluation.runs.trial_result import CLAIMS, INVALID, FailureClass, TrialResult
+from agent.evaluation.runs.trial_result import CLAIMS, INVALID, MOST_PATCH, FailureClass, TrialResult
 from agent.evaluation.tasks.task_file import TaskLimits
 from agent.evaluation.tasks.task_folder import Task, load_task
 from agent.events import (
@@ -253,6 +253,7 @@ async def _judge(
 ) -> TrialResult:
     """Return the result. patch: None if the agent left files that cannot be read, which is a change"""
     end = work.last
+    too_large = patch is not None and len(patch) > MOST_PATCH
     result = TrialResult(
         key=order.key,
         task=task.name,
@@ -274,7 +275,7 @@ async def _judge(
         tool_failures=work.failures,
         session=work.session,
         sandbox=work.sandbox,
-        patch=(patch or b"").decode("utf-8", "replace"),
+        patch=(b"" if too_large else (patch or b"")).decode("utf-8", "replace"),
         language=task.file.language,
         tags=task.file.tags,
     )
@@ -283,6 +284,7 @@ async def _judge(
     is_changed = patch is None or bool(patch.strip())
     if task.file.expect == "refuse" and (problem := _find_missing_refusal(task, end, result, is_changed)):
         return replace(result, detail=problem)
+    told = f"its change of {len(patch) >> 20} MB is not kept" if patch and too_large else ""
     found = CheckOutcome(ended="passed", score=1.0)
     if task.file.check.strip():
         found = await _check_work(place, end)
@@ -291,7 +293,7 @@ async def _judge(
         solved=found.passed,
         score=found.score,
         failure="" if found.passed else _name_failure(found, result, is_changed),
-        detail="" if found.passed else found.detail or result.detail,
+        detail=told if found.passed else found.detail or result.detail,
     )
 
 

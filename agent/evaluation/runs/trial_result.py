@@ -40,6 +40,13 @@ CLAIMS = ("done", "no-test-runner")
 """Outcomes by which an agent says that it did the task; the second without tests of its own."""
 
 
+MOST_PATCH = 32 << 20
+"""Bytes of a change that are kept; of a larger one nothing: a part of it is no patch."""
+
+LARGEST = 256 << 20
+"""Bytes of a result as JSON, in which a character of its patch may take six."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialResult:
     """What came of a trial.
@@ -50,7 +57,7 @@ class TrialResult:
     cost: dollars, None if a price is unknown; tokens: of input and output
     seconds: of the whole trial; agent_seconds: of the agent's turns
     tool_calls, tool_failures: of the main session
-    session: id of its log; patch: of its changes, as text
+    session: id of its log; patch: of its changes, as text, "" for more than `MOST_PATCH`
     """
 
     key: str

@@ -242,6 +242,21 @@ def test_an_agent_that_does_not_end_at_its_time_is_killed_before_the_checkers_ti
     assert result.seconds < 30
 
 
+def test_a_change_larger_than_a_line_is_kept_once(tmp_path: Path) -> None:
+    make = "head -c 13000000 /dev/zero | tr '\\0' '\\001' | fold -w 1000 >big.txt"
+    call = {"tool": "shell", "arguments": {"command": make}}
+    script = write_script(tmp_path / "big.json", [{"calls": [call, EDIT], **PRICED}, {"text": "Done."}])
+    plan = plan_run(
+        [make_task(tmp_path / "suite/add")], [make_variant("big", SessionSettings(model=script))], trials=1
+    )
+    store = ResultStore(tmp_path / "store")
+    progress = run_plan(plan, store, LocalExecutor(1, tmp_path), tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.solved, result.detail, progress.lost_workers) == (True, "", 0)
+    assert result.patch.count("\x01") == 13_000_000
+    assert list_leftovers(tmp_path) == []
+
+
 def test_a_trial_reports_its_parts_as_they_begin(tmp_path: Path) -> None:
     task = make_task(tmp_path / "suite/add", limits={"seconds": 30})
     parts: list[float] = []

@@ -181,6 +181,14 @@ def test_a_change_that_cannot_be_read_is_a_change(tmp_path: Path, monkeypatch: p
     assert (result.solved, result.detail) == (False, "files were changed where a refusal was expected")
 
 
+def test_a_change_that_is_too_large_to_keep_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.evaluation.runs.trial.MOST_PATCH", 10)
+    result = run(make_task(tmp_path / "suite/add"), tmp_path, {"calls": [EDIT]}, {"text": "Done."})
+    assert (result.solved, result.patch, result.detail) == (True, "", "its change of 0 MB is not kept")
+
+
 def test_a_scripted_user_answers_and_changes_their_mind(tmp_path: Path) -> None:
     task = make_task(
         tmp_path / "suite/add",
