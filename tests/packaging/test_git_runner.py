@@ -30,6 +30,7 @@ MAY_START = {
     "agent.children.process.process_executor": "Patchwright itself, for a child session",
     "agent.verify.select.program_worker": "runs inside a sandbox",
     "agent.evaluation.suites.programs.program_judge": "runs inside a sandbox",
+    "agent.evaluation.suites.programs.tests_judge": "runs inside a sandbox",
     "patchwright.api.process": "Patchwright itself, for a session of a Python program",
     "cli.detached.launch": "Patchwright itself, without a terminal",
     "cli.hosting.gh_client": "GitHub's own program, from outside the workspace and away from it",

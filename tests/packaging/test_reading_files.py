@@ -122,6 +122,8 @@ ALLOWED = {
     "agent/evaluation/suites/projects/swebench_report.py": NAMED,
     "agent/evaluation/suites/programs/program_answers.py": OWN,
     "agent/evaluation/suites/programs/program_judge.py": "runs in the sandbox",
+    "agent/evaluation/suites/programs/tests_judge.py": "runs in the sandbox",
+    "agent/evaluation/suites/ending_checks.py": OWN,
     "agent/evaluation/mining/inject_faults.py": "task folders that we wrote",
     "agent/evaluation/mining/mine_fixes.py": OWN,
     "agent/verify/select/program_worker.py": "runs in the sandbox",

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from agent.evaluation.mining.fix_commits import SOURCES
+from agent.evaluation.suites.ending_checks import add_report_check
 from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.folder_files import write_contents
 from sandbox.fs.regular_file import SOURCE
@@ -37,6 +38,9 @@ _PRIVATE_NAME = re.compile(
 
 _GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
 _HEAD = 500
+
+LOG = "patchwright-unittest.txt"
+"""File of the worktree with what unittest says while a checker runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,15 +98,22 @@ def build_check(run: TestRun, targets: Sequence[str]) -> str:
     """Return a command line that runs the tests of a task's worktree, whose own code comes first, but for those that
     failed in `run`.
 
+    A program that ends the process of its tests passes none: pytest's report counts, not its exit code alone.
     The interpreter is the one of the active environment, or the one that runs the evaluation, as it was here.
     """
     words = shlex.split(run.command)
+    if run.runner == "unittest":
+        return f"{run.command} 2>{LOG}; ended=$?; cat {LOG}; [ $ended = 0 ] && grep -Eq '^Ran [1-9]' {LOG}"
     if run.runner != "pytest" or "pytest" not in words:
         return run.command
     start = words[: words.index("pytest") + 1]
     left_out = [f"--deselect={each}" for each in sorted(run.failed)]
     rest = shlex.join([*start[1:], "-q", "-p", "no:cacheprovider", *left_out, *targets])
-    return f'PYTHONPATH="$PWD/src:$PWD" {_name_interpreter(start[0])} {rest}'
+    files = {each.partition("::")[0] for each in targets}
+    passed = [each for each in run.passed if each.partition("::")[0] in files]
+    return add_report_check(
+        f'PYTHONPATH="$PWD/src:$PWD" {_name_interpreter(start[0])} {rest}', len(passed) or 1
+    )
 
 
 def _name_interpreter(path: str) -> str:

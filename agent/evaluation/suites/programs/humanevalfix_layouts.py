@@ -8,6 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agent.evaluation.suites.ending_checks import build_tests_check, read_tests_judge
+
 Record = Mapping[str, str]
 
 
@@ -58,8 +60,8 @@ class PythonLayout(Layout):
                 self.tests: split_checks(record["test"], entry).encode(),
             },
             solution=self.join_program(record, "canonical_solution").encode(),
-            check="python3 -I -B patchwright_published.py",
-            checker_files={"patchwright_published.py": published.encode()},
+            check=build_tests_check("script", ["patchwright_published.py"]),
+            checker_files={"patchwright_published.py": published.encode(), **read_tests_judge()},
         )
 
 

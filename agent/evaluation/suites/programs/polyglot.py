@@ -15,6 +15,7 @@ from agent.evaluation.suites.built_task import (
     build_program_task,
     make_task_name,
 )
+from agent.evaluation.suites.ending_checks import build_tests_check, read_tests_judge
 from agent.evaluation.suites.programs.toolchains import find_missing_tool
 from agent.evaluation.suites.source_folder import read_data_file
 from agent.evaluation.tasks.folder_files import list_folder_files
@@ -39,13 +40,8 @@ class Language:
     lacks: str = ""
 
 
-_UNITTEST = (
-    'import sys, unittest; sys.path.append("."); unittest.main(None, argv=["unittest", *sys.argv[1:]])'
-)
-"""As `python -m unittest`, which would take a module `unittest` of the worktree."""
-
 LANGUAGES: Mapping[str, Language] = {
-    "python": Language(check=f"python3 -I -B -c '{_UNITTEST}' {{tests}}"),
+    "python": Language(check=build_tests_check("unittest", ()) + "{tests}"),
     "javascript": Language(check="npx --no-install jest", tools=("jest",)),
     "go": Language(check="go test ./..."),
     "rust": Language(check="cargo test --offline --quiet -- --include-ignored"),
@@ -87,6 +83,8 @@ def _build_task(name: str, exercise: Path, language: str, how: Language) -> Buil
     }
     solution = _pair_examples(exercise, named)
     checker = {path: files[path] for path in files if _is_of_tests(path, named)}
+    if language == "python":
+        checker |= read_tests_judge()
     tests = [each for each in named["test"] if each in files]
     return build_program_task(
         name,

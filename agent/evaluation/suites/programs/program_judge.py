@@ -129,7 +129,8 @@ def check_program() -> int:
         agrees(want, got, margin) for want, got, margin in zip(cases["expected"], answers, cases["margins"])
     ]
     print(f"{sum(good)} of {len(good)} held-out inputs are answered as the reference does")
-    return 0 if all(good) else 1
+    # Where the reference itself has no answer, any will do: a program that died has not shown anything by that.
+    return 0 if all(good) and any("value" in want for want in cases["expected"]) else 1
 
 
 def agrees(want: Mapping[str, Any], got: Any, margin: float = 0.0) -> bool:

@@ -18,6 +18,7 @@ from agent.evaluation.suites.built_task import (
     build_program_task,
     make_task_name,
 )
+from agent.evaluation.suites.ending_checks import build_tests_check, read_tests_judge
 from agent.evaluation.suites.source_folder import read_data_file
 from agent.evaluation.tasks.folder_files import list_folder_files
 from sandbox.errors import Fault, UserError
@@ -34,49 +35,6 @@ PROMPT = """\
 
 Mend it in `answer.py` with as small a change as you can. Leave the tests as they are.
 """
-
-_CHECK = "python3 -I -B patchwright_published.py"
-
-_RUN = """\
-import os
-import secrets
-import subprocess
-import sys
-
-
-def run_tests():
-    mark = sys.stdin.readline().strip()
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    import test_answer
-
-    tests = [value for name, value in sorted(vars(test_answer).items()) if name.startswith("test_")]
-    passed = 0
-    for test in tests:
-        try:
-            test()
-            passed += 1
-        except Exception as error:
-            print(test.__name__, type(error).__name__)
-    if tests and passed == len(tests):
-        print("\\n" + mark)
-
-
-def check():
-    # A program that ends the process ends one without the mark.
-    mark = secrets.token_hex(16)
-    command = [sys.executable, "-I", "-B", os.path.abspath(__file__), "tests"]
-    done = subprocess.run(command, input=(mark + "\\n").encode(), stdout=subprocess.PIPE)
-    lines = done.stdout.decode("utf-8", "replace").splitlines()
-    print("\\n".join(line for line in lines if line != mark))
-    return 0 if mark in lines else 1
-
-
-if sys.argv[1:] == ["tests"]:
-    run_tests()
-else:
-    sys.exit(check())
-"""
-"""The published tests run in a process of their own; -I: no module of the worktree replaces one of Python's."""
 
 
 def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
@@ -99,8 +57,8 @@ def build_tasks(request: BuildRequest) -> Iterator[BuiltTask | MissingTask]:
             name,
             prompt=PROMPT.format(assignment=_indent(files.get(question / "description.txt", b""))),
             files={"answer.py": head + files[path], "test_answer.py": tests},
-            check=_CHECK,
-            checker_files={"test_answer.py": tests, "patchwright_published.py": _RUN.encode()},
+            check=build_tests_check("functions", ["test_answer"]),
+            checker_files={"test_answer.py": tests, **read_tests_judge()},
             solution={"answer.py": head + reference},
             language="python",
             tags=["refactory", question.name],

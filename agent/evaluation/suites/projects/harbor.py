@@ -14,6 +14,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from agent.evaluation.suites.built_task import BASE, BuildRequest, BuiltTask, MissingTask, make_task_name
+from agent.evaluation.suites.ending_checks import add_report_check, read_report_judge
 from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.suites.projects.dockerfile import Obstacle, Recipe, parse_dockerfile, rewrite_paths
 from agent.evaluation.suites.scratch_workspace import open_scratch
@@ -133,7 +134,7 @@ def _parse_old_task(folder: Path) -> Harbor:
         build=folder,
         solution=folder / "solution.sh",
         # Its run-tests.sh installs pytest from the network first.
-        command=f"python3 -m pytest -q {OWN}/tests/test_outputs.py",
+        command=add_report_check(f"python3 -m pytest -q {OWN}/tests/test_outputs.py", 1),
     )
 
 
@@ -153,6 +154,7 @@ def _build_task(name: str, task: Harbor, access: AccessSettings) -> BuiltTask:
     checker = _rewrite_folder(task.folder / "tests", f"{OWN}/tests", recipe)
     if not checker:
         raise Obstacle("it has no tests")
+    checker |= read_report_judge()
     checker[f"{OWN}/run.sh"] = _RUN.format(command=task.command).encode()
     file = TaskFile(
         base=BaseFiles(folder=BASE),

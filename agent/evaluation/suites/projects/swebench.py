@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.evaluation.suites.built_task import BuildRequest, BuiltTask, MissingTask, make_task_name
+from agent.evaluation.suites.ending_checks import add_report_check, read_report_judge
 from agent.evaluation.suites.patched_files import apply_patch, list_patched_paths
 from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.task_file import BaseFiles, TaskFile, TaskLimits
@@ -123,7 +124,7 @@ def _build_draft(instance: Mapping[str, Any], clone: Path, commit: str, history:
         ),
         prompt=str(instance["problem_statement"]),
         reference=str(instance["patch"]).encode(),
-        checker_files=tests,
+        checker_files={**tests, **read_report_judge()},
     )
 
 
@@ -136,8 +137,10 @@ def _build_check(repository: str, instance: Mapping[str, Any], changed: Sequence
     ids = [each for each in named if "::" in each]
     command = ".venv/bin/python -m pytest -q -p no:cacheprovider"
     if named and not ids:  # names of functions: sympy's own runner knows no files
-        return f"{command} {shlex.join(files)} -k {shlex.quote(' or '.join(dict.fromkeys(named)))}"
-    return f"{command} {shlex.join(ids or files)}"
+        return add_report_check(
+            f"{command} {shlex.join(files)} -k {shlex.quote(' or '.join(dict.fromkeys(named)))}", 1
+        )
+    return add_report_check(f"{command} {shlex.join(ids or files)}", 1)
 
 
 def _read_names(instance: Mapping[str, Any], field: str) -> list[str]:

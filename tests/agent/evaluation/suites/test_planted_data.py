@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.evaluation.suites.ending_checks import build_tests_check, read_tests_judge
 from agent.evaluation.suites.patched_files import apply_patch
-from agent.evaluation.suites.programs import refactory
 from agent.evaluation.suites.programs.program_answers import CHECK, ProgramCases
 from agent.evaluation.suites.projects.swebench import read_instances
 from agent.evaluation.tasks.folder_files import list_folder_files
@@ -60,21 +60,22 @@ def test_no_planted_module_passes_for_an_answer(planted: str, tmp_path: Path) ->
     files = {
         "answer.py": b"def twice(x):\n    return x\n",
         "test_answer.py": b"from answer import *\n\n\ndef test_1():\n    assert twice(2) == 4\n",
-        "patchwright_published.py": refactory._RUN.encode(),
+        **read_tests_judge(),
     }
+    published = build_tests_check("functions", ["test_answer"])
     cases = ProgramCases(
         target="answer.py", entry="twice", inputs=[[2]], expected=[{"value": 4}], margins=[0]
     )
     for path, content in {**files, **cases.build_checker()}.items():
         if path != planted:
             (tmp_path / path).write_bytes(content)
-    for check in (CHECK, refactory._CHECK):
+    for check in (CHECK, published):
         done = subprocess.run(check.split(), cwd=tmp_path, capture_output=True, check=False)
         assert done.returncode == 1, (check, done.stdout)
     (tmp_path / planted).unlink()
     (tmp_path / "answer.py").write_text("def twice(x):\n    return 2 * x\n")
     (tmp_path / "patchwright_cases.json").write_bytes(cases.build_checker()["patchwright_cases.json"])
-    for check in (CHECK, refactory._CHECK):
+    for check in (CHECK, published):
         subprocess.run(check.split(), cwd=tmp_path, capture_output=True, check=True)
 
 
@@ -87,7 +88,7 @@ def test_a_patch_that_adds_a_link_shows_no_file_of_the_machine(tmp_path: Path) -
 
 
 def test_links_of_a_data_set_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / "key.py").write_text("secret")
+    (tmp_path / "key.py").write_text("hush hush")
     exercise = write_tree(tmp_path / "set/python/exercises/practice/one", {
         ".docs/instructions.md": "Answer.",
         ".meta/config.json": json.dumps({"files": {
@@ -99,7 +100,7 @@ def test_links_of_a_data_set_are_left_out(tmp_path: Path) -> None:
     _, (task,) = build("polyglot", tmp_path / "set", tmp_path / "suite")
     assert not task.reference
     held = [each.read() for each in list_folder_files(task.folder)]
-    assert b"secret" not in b"".join(held)
+    assert b"hush hush" not in b"".join(held)
 
 
 @pytest.mark.parametrize(

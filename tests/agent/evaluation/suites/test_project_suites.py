@@ -29,8 +29,8 @@ def test_swebench_tasks_have_the_fixs_tests_in_their_checker_alone(
     task = tasks[2]
     assert task.name == "acme__shop-2"
     assert task.prompt == "f2 is wrong"
-    assert [each.path for each in task.list_checker_files()] == ["test_f2.py"]
-    assert task.file.check.endswith("-m pytest -q -p no:cacheprovider test_f2.py::test_it")
+    assert [each.path for each in task.list_checker_files()] == ["patchwright_report.py", "test_f2.py"]
+    assert "-m pytest -q -p no:cacheprovider test_f2.py::test_it --junitxml=" in task.file.check
     assert task.file.setup[0].startswith("uv venv")
     assert task.reference is not None
     assert b"return 3" in task.reference
