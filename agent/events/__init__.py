@@ -14,7 +14,14 @@ from agent.events.goal_events import GoalEvent
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
 from agent.events.serialization import NewerFormat, collect_fields, encode_line, parse_event, render_event
-from agent.events.strategy_events import BY_STRATEGY, AttemptEvent, CandidateEvent, ChoiceEvent
+from agent.events.strategy_events import (
+    BY_STRATEGY,
+    AttemptEvent,
+    CandidateEvent,
+    ChoiceEvent,
+    GuidanceEvent,
+    StopAttemptEvent,
+)
 from agent.events.turn_events import (
     ActionEvent,
     DecisionEvent,
@@ -58,6 +65,7 @@ __all__ = [
     "Fold",
     "Fork",
     "GoalEvent",
+    "GuidanceEvent",
     "MergeEvent",
     "MessageEvent",
     "NewerFormat",
@@ -75,6 +83,7 @@ __all__ = [
     "SnapshotEvent",
     "SpecCheckEvent",
     "Steer",
+    "StopAttemptEvent",
     "Title",
     "UndoAction",
     "UndoEvent",

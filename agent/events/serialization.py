@@ -14,7 +14,13 @@ from agent.events.event_base import FORMAT, AskedAction, Event, UnknownEvent, Us
 from agent.events.goal_events import GoalEvent
 from agent.events.history_events import Compaction, Fold, Fork, Rewind, Title
 from agent.events.monitor_events import ChainEvent
-from agent.events.strategy_events import AttemptEvent, CandidateEvent, ChoiceEvent
+from agent.events.strategy_events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChoiceEvent,
+    GuidanceEvent,
+    StopAttemptEvent,
+)
 from agent.events.turn_events import (
     ActionEvent,
     DecisionEvent,
@@ -73,6 +79,8 @@ KINDS: dict[str, type[Event]] = {
     "attempt": AttemptEvent,
     "candidate": CandidateEvent,
     "choice": ChoiceEvent,
+    "guidance": GuidanceEvent,
+    "attempt-stop": StopAttemptEvent,
     "requirements": RequirementsEvent,
     "spec-check": SpecCheckEvent,
     "rubric": RubricEvent,

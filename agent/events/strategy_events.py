@@ -18,6 +18,7 @@ class AttemptEvent(Event):
     number: counted from 1; child: its session id; strategy: name of the one that started it
     base: commit that its worktree begins with; hint: what it was told beside the task
     after: number of the attempt whose change it goes on from, 0 for none
+    directions: how many of the person's (`guidance`, `attempt-stop`) the decision for it knew
     model, temperature: those asked for, "" and None for the session's own
     """
 
@@ -30,6 +31,7 @@ class AttemptEvent(Event):
     temperature: float | None = None
     hint: str = ""
     after: int = 0
+    directions: int = 0
 
 
 @dataclass(kw_only=True)
@@ -74,3 +76,20 @@ class ChoiceEvent(Event):
     confidence: float | None = None
     abstained: str = ""
     by: Literal["strategy", "person"] = "strategy"
+
+
+@dataclass(kw_only=True)
+class GuidanceEvent(Event):
+    """A person's words for an attempt: it is told them while it runs, and so are those that go on from it."""
+
+    kind: Literal["guidance"] = "guidance"
+    attempt: int
+    text: str
+
+
+@dataclass(kw_only=True)
+class StopAttemptEvent(Event):
+    """A person stopped an attempt: it ends, with those that go on from it, and nothing more goes on from it."""
+
+    kind: Literal["attempt-stop"] = "attempt-stop"
+    attempt: int

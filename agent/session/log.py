@@ -109,6 +109,10 @@ class Session:
                 subscriber(event)
         self._subscribers.append((subscriber, restart))
 
+    def unsubscribe(self, subscriber: Subscriber) -> None:
+        """Call a subscriber no more."""
+        self._subscribers = [each for each in self._subscribers if each[0] != subscriber]
+
     def answer_orphans(self) -> None:
         """Append an observation for each action that a kill or a full disk left without one."""
         for call, tool in list(self._index.unanswered.items()):

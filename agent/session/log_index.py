@@ -59,6 +59,8 @@ KINDS = (
     "merge",
     "finding",
     "goal",
+    "guidance",
+    "attempt-stop",
 )
 """Kinds by their number in the index; append new ones at the end. The first is used for all kinds not listed.
 

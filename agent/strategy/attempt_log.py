@@ -24,6 +24,7 @@ from agent.exit_codes import Exit
 from agent.session.branch_history import History
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, read_verdict
+from agent.strategy.person.directions import Directions
 from agent.verify.verdict import Verdict
 
 
@@ -35,6 +36,7 @@ class AttemptLog:
     candidates: by number; ended: attempts whose child ended, but whose candidate a kill kept from the log
     unfinished: those whose child had not ended; its worktree is gone, so they begin again
     choices: those made; applied: references of the patches that are in the workspace
+    directions: the person's, and which attempts were decided on with them
     """
 
     prompt: str = ""
@@ -44,6 +46,7 @@ class AttemptLog:
     unfinished: list[AttemptEvent] = field(default_factory=list)
     choices: list[ChoiceEvent] = field(default_factory=list)
     applied: set[str] = field(default_factory=set)
+    directions: Directions = field(default_factory=Directions)
 
     @classmethod
     def from_history(cls, history: History) -> AttemptLog:
@@ -52,6 +55,7 @@ class AttemptLog:
         begun: dict[str, AttemptEvent] = {}
         verdicts: dict[int, list[Verdict]] = {}
         for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
+            found.directions.track_event(event)
             match event:
                 case Prompt():
                     found.prompt = event.text

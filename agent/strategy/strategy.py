@@ -57,6 +57,7 @@ class StrategyWork:
         try:
             return await self._strategy.run(turn)
         finally:
+            turn.close()
             await children.close()
 
 

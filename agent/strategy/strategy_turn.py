@@ -23,7 +23,7 @@ from agent.exit_codes import BY_FAULT, Exit
 from agent.model_selection import ModelSelection
 from agent.monitor.answers import TurnEnd
 from agent.strategy.attempt_log import AttemptLog, read_last_verification
-from agent.strategy.candidate import SURPLUS, Candidate, create_verdict_event
+from agent.strategy.candidate import STOPPED, SURPLUS, Candidate, create_verdict_event
 from agent.strategy.ranking import Ranking
 from agent.team.attach import find_session_team
 from agent.turn.runtime import Runtime
@@ -64,11 +64,17 @@ class StrategyTurn:
         if (agents := find_session_team(runtime)) is not None:
             agents.follow()  # attempts are shown and reached like agents
         self._log = AttemptLog.from_history(runtime.session.replayed)
+        self.directions = self._log.directions
+        runtime.session.subscribe(self.directions.handle_event)
         if is_first:  # later the purse has paid for all that is in the log
             sessions = runtime.session.folder.parent
             runtime.purse.add_usage(self._log.sum_usage(sessions))
             for folder in self._log.list_lost_folders(sessions):
                 children.worktrees.remove_data(folder)
+
+    def close(self) -> None:
+        """Follow the person's directions no more."""
+        self._runtime.session.unsubscribe(self.directions.handle_event)
 
     @property
     def prompt(self) -> str:
@@ -131,6 +137,7 @@ class StrategyTurn:
         *,
         hint: str = "",
         after: int = 0,
+        below: Sequence[int] = (),
         checks: Sequence[Check] = (),
         equip: Equip | None = None,
     ) -> Candidate:
@@ -140,6 +147,7 @@ class StrategyTurn:
 
         number: names it in the log; a strategy gives the same to the same attempt whenever it is run
         hint: for the log; after: the attempt that it goes on from, for the log, too
+        below: the attempts with which a person stops it, too
         checks: give more verdicts on the child's result; equip: prepares the child
         """
         if (known := self._log.candidates.get(number)) is not None:
@@ -165,6 +173,7 @@ class StrategyTurn:
         else:
             if reason := self._runtime.purse.find_stop_reason():
                 return Candidate.create_refused(number, reason)  # not logged: a larger budget may pay for it
+            spec = self.directions.extend_spec(number, spec, below)
             try:
                 child = await self.children.start(replace(spec, role=spec.role or ATTEMPT))
             except UserError as error:  # the model's name is wrong, say
@@ -174,11 +183,14 @@ class StrategyTurn:
                 if equip is not None:
                     equip(child)
                 try:
-                    result = await child.run()
+                    ran = await self.directions.run_child(number, child, below)
                 except asyncio.CancelledError:
                     if self.surplus:
-                        self._record_surplus(number, child)
+                        self._record_cancelled(number, child, f"{SURPLUS}: {self.surplus}")
                     raise
+                if ran is None:
+                    return self._record_cancelled(number, child, STOPPED)
+                result = ran
             # From its log, which a child in another process has, too.
             _, _, verdicts = await asyncio.to_thread(read_last_verification, sessions / child.id)
         for each in checks:
@@ -248,6 +260,7 @@ class StrategyTurn:
                 temperature=spec.temperature,
                 hint=hint,
                 after=after,
+                directions=self.directions.count_known(number),
             )
         )
 
@@ -257,18 +270,19 @@ class StrategyTurn:
         self._runtime.session.append(candidate.to_event())
         return candidate
 
-    def _record_surplus(self, number: int, child: Child) -> None:
-        """Log an attempt that was cancelled since others are enough: a resumed turn does not make it again."""
+    def _record_cancelled(self, number: int, child: Child, report: str) -> Candidate:
+        """Log an attempt that was cancelled, and is not made again by a resumed turn: why, and what it had used."""
         usage = replace(child.runtime.purse.tally.usage) if child.spec.runs == "in-process" else UsageRecord()
         candidate = Candidate(
             attempt=number,
             child=child.id,
             outcome=Exit.INTERRUPTED.label,
             exit_code=int(Exit.INTERRUPTED),
-            report=f"{SURPLUS}: {self.surplus}",
+            report=report,
             usage=usage,
         )
         self._runtime.session.append(candidate.to_event())
+        return candidate
 
     async def _record_candidate(
         self, number: int, base: str, result: ChildResult, verdicts: Sequence[Verdict]

@@ -33,6 +33,7 @@ from cli.output.standard_streams import write_error
 from cli.settings.terminal_settings import Notify
 from cli.tui.frontend import Answer, Question
 from cli.tui.questions.approval_prompt import TerminalApprover
+from sandbox.errors import UserError
 from sandbox.fs.private_files import open_private
 from sandbox.sanitize import sanitize_text
 
@@ -166,8 +167,23 @@ class DetachedRun:
                     self._waiting.set_result(message)
             case "steer" if str(message.get("text", "")).strip():
                 self.runtime.loop.inbox.append(str(message["text"]))
+            case "guidance" | "attempt-stop":
+                self._direct_attempt(message)
             case "interrupt":
                 self.runtime.interrupt()
+
+    def _direct_attempt(self, message: Mapping[str, Any]) -> None:
+        """Log a person's direction for an attempt; one that nothing could follow is named in the run's output."""
+        from agent.strategy.person.attempt_tree import AttemptTree
+        from agent.strategy.person.direction_check import check_direction, read_direction
+
+        try:
+            direction = read_direction(message)
+            check_direction(AttemptTree.from_events(self.runtime.session.replayed), direction)
+        except (UserError, ValueError) as error:
+            write_error(f"patchwright: {sanitize_text(str(error))}\n")
+            return
+        self.runtime.session.append(direction)
 
 
 async def open_detached_run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,13 +64,20 @@ def build_settings(model: str, strategy: StrategySettings, **more: Any) -> Sessi
 
 
 def tell_story(
-    story: Story, model: str, strategy: StrategySettings, prompt: str = "mend the total", **more: Any
+    story: Story,
+    model: str,
+    strategy: StrategySettings,
+    prompt: str = "mend the total",
+    *,
+    watch: Callable[[Runtime], None] = lambda runtime: None,
+    **more: Any,
 ) -> End:
-    """Take one turn by a strategy; what is right is committed."""
+    """Take one turn by a strategy; what is right is committed. watch: called before it begins"""
     settings = build_settings(model, strategy, **more)
 
     async def play(runtime: Runtime) -> End:
         story.log = runtime.session.folder
+        watch(runtime)
         return await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
 
     return play_session(story.repo.root, settings, play)  # type: ignore[no-any-return]

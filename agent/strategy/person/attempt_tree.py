@@ -14,9 +14,11 @@ from agent.events import (
     ChoiceEvent,
     End,
     Event,
+    GuidanceEvent,
     ObservationEvent,
     Prompt,
     SnapshotEvent,
+    StopAttemptEvent,
     UndoEvent,
     VerdictEvent,
     Verification,
@@ -87,6 +89,7 @@ class AttemptTree:
     prompt: of the turn; strategy: that made them; base: commit that all begin with
     choices: all of them, those of the person included; failing: tests that failed before, None if that is not known
     has_ended: the turn has its end event
+    guidance: the person's words for attempts, by number; stopped: attempts that the person stopped
     """
 
     prompt: str = ""
@@ -96,6 +99,8 @@ class AttemptTree:
     choices: list[ChoiceEvent] = field(default_factory=list)
     failing: frozenset[str] | None = None
     has_ended: bool = False
+    guidance: dict[int, list[str]] = field(default_factory=dict)
+    stopped: set[int] = field(default_factory=set)
     _applied: list[_Application] = field(default_factory=list)
     _chosen: int = 0
     _latest: str = ""
@@ -136,6 +141,10 @@ class AttemptTree:
                 self._handle_observation(event)
             case SnapshotEvent(when="after") if self._applied and not self._applied[-1].step:
                 self._applied[-1].step = event.id
+            case GuidanceEvent():
+                self.guidance.setdefault(event.attempt, []).append(event.text)
+            case StopAttemptEvent():
+                self.stopped.add(event.attempt)
             case UndoEvent():
                 for each in self._applied:
                     if each.step in event.steps:
@@ -149,6 +158,7 @@ class AttemptTree:
         self._is_own_turn, self.has_ended = True, False
         self.prompt, self.strategy, self.base, self.failing = self._latest, "", "", self._known
         self.nodes, self.choices, self._applied = {}, [], []
+        self.guidance, self.stopped = {}, set()
 
     def _handle_observation(self, event: ObservationEvent) -> None:
         if event.tool == "bring_back" and not event.failed:

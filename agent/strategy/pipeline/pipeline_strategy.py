@@ -17,6 +17,7 @@ from agent.children.spec import ChildSpec
 from agent.monitor.answers import TurnEnd
 from agent.strategy.best_candidate import apply_best
 from agent.strategy.candidate import Candidate
+from agent.strategy.person.directions import word_guidance
 from agent.strategy.pipeline.places import collect_places, describe_failures
 from agent.strategy.pipeline.text_edits import TOOLS, let_answer_in_text
 from agent.strategy.race import race_attempts
@@ -100,7 +101,10 @@ class Pipeline:
         patch = refinement.turn.read_patch(best).decode("utf-8", "replace")[:MOST_EARLIER]
         earlier = enclose_in_tag("earlier-patch", redact(patch)) if patch else ""
         last = f"{retry.advice} The files are as shown above, without it: give all edits that are needed."
-        return "\n\n".join(filter(None, [self._prompt, earlier, retry.facts, last])), retry.hint
+        words = refinement.turn.directions.list_guidance(self.settings.attempts, [best.attempt])
+        guidance = word_guidance(words) if words else ""
+        parts = [self._prompt, earlier, retry.facts, last, guidance]
+        return "\n\n".join(filter(None, parts)), retry.hint
 
 
 def read_system_prompt() -> str:

@@ -48,7 +48,11 @@ class Sample:
 
         async def find_stop(made: Sequence[Candidate]) -> str:
             return explain_stop(
-                [read_outcome(each, turn.read_patch(each), refinement.list_failing(each)) for each in made]
+                [
+                    read_outcome(each, turn.read_patch(each), refinement.list_failing(each))
+                    for each in made
+                    if not each.is_stopped
+                ]
             )
 
         return await apply_best(turn, await race_attempts(turn, attempts, find_stop))

@@ -83,10 +83,15 @@ class Evolution(Generic[P]):
 
     def _plan_next(self, begun: int) -> tuple[P, list[int]]:
         """Return the next attempt and the line that it goes on from. begun: attempts of this round before it"""
+        for number in self._lines:
+            guided = self._work.takes_guidance(number)
+            if guided and (plan := self._work.plan_retry(self._lines[number])) is not None:
+                return plan, self._lines[number]
         population = self._select_population()
-        if self._conflicts:
-            one, other = self._conflicts.pop(0)
-            return self._work.plan_union(one, other), self._lines[one]
+        while self._conflicts:
+            pair = self._conflicts.pop(0)
+            if len(self._work.leave_out_stopped(pair, self._lines)) == len(pair):
+                return self._work.plan_union(*pair), self._lines[pair[0]]
         founders = sum(len(line) == 1 for line in self._lines.values())
         if not population or (founders < FOUNDERS and begun == 0):
             return self._work.plan_start(), []
@@ -101,7 +106,7 @@ class Evolution(Generic[P]):
         """Return the best attempt of each set of failing tests, the best first."""
         ordered = sorted(self._lines, key=lambda number: (-self._work.values[number], number))
         kept: dict[frozenset[str], int] = {}
-        for number in ordered:
+        for number in self._work.leave_out_stopped(ordered, self._lines):
             kept.setdefault(self._work.list_failing(number), number)
         return list(kept.values())[:MOST_KEPT]
 

@@ -129,6 +129,14 @@ class SearchRecord(ABC, Generic[P]):
         step = self.steps.get(number)
         return step is not None and has_progress(self.values[number], step.failure)
 
+    def takes_guidance(self, number: int) -> bool:
+        """Whether a person has said something about an attempt that the next one is to be told."""
+        return False
+
+    def leave_out_stopped(self, numbers: Sequence[int], lines: Mapping[int, Sequence[int]]) -> list[int]:
+        """Return the attempts that may be gone on from. lines: the attempts that led to each, itself the last"""
+        return list(numbers)
+
     def list_failing(self, number: int) -> frozenset[str]:
         """Return the tests that fail with an attempt."""
         step = self.steps.get(number)

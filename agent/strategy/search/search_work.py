@@ -11,6 +11,7 @@ from agent.children.child import Child
 from agent.children.spec import ChildSpec
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, create_verdict_event
+from agent.strategy.person.directions import word_guidance
 from agent.strategy.refinement import EarlierState, Refinement, Step
 from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
@@ -33,11 +34,16 @@ MOST_NAMED = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An attempt that is about to begin. after: the one that it goes on from, 0 for none; equip: prepares its child"""
+    """An attempt that is about to begin.
+
+    after: the one whose change it goes on from, 0 for none; below: the line of attempts that led to it
+    equip: prepares its child
+    """
 
     spec: ChildSpec
     hint: str = ""
     after: int = 0
+    below: tuple[int, ...] = ()
     equip: Equip | None = None
 
 
@@ -80,20 +86,48 @@ class SearchWork(SearchRecord[Plan]):
 
     def plan_retry(self, line: Sequence[int], beside: Sequence[int] = ()) -> Plan | None:
         """See `SearchRecord.plan_retry`."""
+        directions, number = self.turn.directions, self._last + 1
+        if not line or directions.list_stopped(number).intersection(line):
+            return None
         if (found := self._plan_rewind(line)) is not None:
             return found
+        is_guided = directions.has_new_guidance(number, line[-1])
+        words = directions.list_guidance(number, line)
+        directions.use_guidance(number, line[-1])
+        if line[-1] not in self.steps:
+            return self._plan_guided(line, words) if is_guided else None
         failed = [self.steps[number] for number in line if number in self.steps]
-        if not line or line[-1] not in self.steps:
-            return None
         others = [self.steps[number] for number in beside if number in self.steps]
-        retry = self.refinement.plan_retry(failed, others, has_progress=self.is_promising(line[-1]))
+        keeps = self.is_promising(line[-1])
+        retry = self.refinement.plan_retry(failed, others, has_progress=keeps)
         if retry is None:
-            return None
+            return self._plan_guided(line, words, keeps=keeps) if is_guided else None
         given = vary_attempt(self._last + 1, self.settings, ())
-        spec = self.build_spec(retry.prompt, model=given.model, temperature=given.temperature)
-        return Plan(
-            spec=replace(spec, patch=retry.patch), hint=retry.hint, after=line[-1] if retry.patch else 0
-        )
+        prompt = "\n\n".join([retry.prompt, *([word_guidance(words)] if words else ())])
+        spec = self.build_spec(prompt, model=given.model, temperature=given.temperature)
+        after = line[-1] if retry.patch else 0
+        return Plan(spec=replace(spec, patch=retry.patch), hint=retry.hint, after=after, below=tuple(line))
+
+    def takes_guidance(self, number: int) -> bool:
+        """See `SearchRecord.takes_guidance`."""
+        directions, after = self.turn.directions, self._last + 1
+        return directions.has_new_guidance(after, number) and number not in directions.list_stopped(after)
+
+    def leave_out_stopped(self, numbers: Sequence[int], lines: Mapping[int, Sequence[int]]) -> list[int]:
+        """See `SearchRecord.leave_out_stopped`."""
+        stopped = self.turn.directions.list_stopped(self._last + 1)
+        return [number for number in numbers if not stopped.intersection(lines[number])]
+
+    def _plan_guided(self, line: Sequence[int], words: Sequence[str], *, keeps: bool = True) -> Plan:
+        """Return an attempt after one that nothing new can be told but the person's words."""
+        last = next(each for each in self.candidates if each.attempt == line[-1])
+        patch = self.turn.read_patch(last) if keeps else b""
+        state = "An earlier attempt's change is in the files." if patch else "Begin anew."
+        given = vary_attempt(self._last + 1, self.settings, ())
+        prompt = f"{self.turn.prompt}\n\n{state} {word_guidance(words)}"
+        spec = self.build_spec(prompt, model=given.model, temperature=given.temperature)
+        after = line[-1] if patch else 0
+        return Plan(spec=replace(spec, patch=patch), hint="your guidance", after=after, below=tuple(line))
 
     def _plan_rewind(self, line: Sequence[int]) -> Plan | None:
         """Return an attempt that only runs the tests of an earlier state in which all passed; None if there is none."""
@@ -209,7 +243,9 @@ class SearchWork(SearchRecord[Plan]):
                     plan.equip(child)
                 self._watch(child, number)
 
-            return await self.turn.attempt(number, spec, hint=plan.hint, after=plan.after, equip=equip)
+            return await self.turn.attempt(
+                number, spec, hint=plan.hint, after=plan.after, below=plan.below, equip=equip
+            )
 
     def _is_enough(self) -> bool:
         """Whether attempts agree so far that no test has to tell which is right; asked where none failed before."""

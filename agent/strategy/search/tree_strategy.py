@@ -36,9 +36,7 @@ class TreeSearch:
 async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:
     """Make the next attempts and value them; return how many there were."""
     room, begun, plans = work.room, list[Node](), dict[int, P]()
-    while len(begun) < room and (node := tree.select()) is not None:
-        if node.parent is None:
-            node = tree.find_untold() or node
+    while len(begun) < room and (node := _select(work, tree)) is not None:
         plan = _plan(work, node)
         if plan is None:
             node.closed, node.leads_nowhere = True, False
@@ -51,6 +49,15 @@ async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:
         value = await work.value(candidate, [each.number for each in node.line[:-1]])
         tree.record(node, value, is_promising=work.is_promising(node.number))
     return len(begun)
+
+
+def _select(work: SearchRecord[P], tree: SearchTree) -> Node | None:
+    """Return the node that a person gave guidance to, else the one that is gone on from next."""
+    guided = (each for each in tree if each.value is not None and work.takes_guidance(each.number))
+    node = next(guided, None) or tree.select()
+    if node is not None and node.parent is None:
+        return tree.find_untold() or node
+    return node
 
 
 def _plan(work: SearchRecord[P], node: Node) -> P | None:

@@ -51,6 +51,8 @@ def add(app: typer.Typer) -> None:
     group.command()(show)
     group.command()(diff)
     group.command()(use)
+    group.command()(guide)
+    group.command()(stop)
     app.add_typer(group, name="attempts")
 
 
@@ -107,6 +109,29 @@ def use(
             )
         )
     )
+
+
+def guide(
+    number: Number,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Your words for it.")],
+    session: Session = "",
+    folder: Folder = Path("."),
+) -> None:
+    """Tell an attempt of a background run something; those that go on from it are told, too."""
+    from agent.events import GuidanceEvent
+    from cli.commands.attempts.direct import direct_attempt
+
+    direction = GuidanceEvent(attempt=number, text=text)
+    raise typer.Exit(_run_or_report(lambda: direct_attempt(_load(folder, session), direction)))
+
+
+def stop(number: Number, session: Session = "", folder: Folder = Path(".")) -> None:
+    """Stop an attempt of a background run with those that go on from it; nothing more goes on from it."""
+    from agent.events import StopAttemptEvent
+    from cli.commands.attempts.direct import direct_attempt
+
+    direction = StopAttemptEvent(attempt=number)
+    raise typer.Exit(_run_or_report(lambda: direct_attempt(_load(folder, session), direction)))
 
 
 def list_attempts(folder: Path, session: str, *, as_json: bool) -> int:

@@ -24,6 +24,8 @@ def format_report(tree: AttemptTree, node: AttemptNode, row: AttemptRow) -> Iter
         if verdict.name != "tests":
             detail = f": {_make_line(verdict.detail)}" if verdict.detail else ""
             yield f"  {sanitize_text(verdict.name)} ({verdict.evidence}): {verdict.outcome}{detail}"
+    for words in tree.guidance.get(node.number, ()):
+        yield f"  you: {_make_line(words)}"
     if reason := describe_choice_of(tree, node.number):
         yield f"  {reason}"
     if node.child:

@@ -18,7 +18,10 @@ from tools.core.text import format_count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRow:
-    """One attempt. mended, broken: tests, None where the runs name none; chosen: its change is in the files"""
+    """One attempt. mended, broken: tests, None where the runs name none; chosen: its change is in the files
+
+    guidance: the person's words for it; stopped: nothing goes on from it
+    """
 
     number: int
     parent: int
@@ -35,6 +38,8 @@ class AttemptRow:
     seconds: float
     chosen: bool
     session: str
+    guidance: tuple[str, ...] = ()
+    stopped: bool = False
 
     @property
     def result(self) -> str:
@@ -86,6 +91,8 @@ def _make_row(
         seconds=candidate.seconds if candidate is not None else 0.0,
         chosen=node.number == tree.applied,
         session=node.child,
+        guidance=tuple(tree.guidance.get(node.number, ())),
+        stopped=node.number in tree.stopped,
     )
 
 
@@ -94,6 +101,8 @@ def describe_row(row: AttemptRow) -> list[str]:
     parts = [row.result, "in your files" if row.chosen else ""]
     if row.mended is not None:
         parts.append(f"mends {row.mended}, breaks {row.broken}")
+    parts.append("branch stopped by you" if row.stopped and row.state != "stopped" else "")
+    parts.append("guided by you" if row.guidance else "")
     parts += [row.start, format_count(row.lines, "line") if row.lines else "", row.model]
     parts.append(format_money(row.cost) if row.cost else "")
     return [sanitize_text(each).replace("\n", " ") for each in parts if each]
