@@ -34,7 +34,7 @@ class Evolve:
 
     async def run(self, turn: StrategyTurn) -> TurnEnd:
         """See `Strategy.run`."""
-        work = await SearchWork.open(turn, self.settings)
+        work = await SearchWork.create(turn, self.settings)
         evolution = Evolution(work)
         while not work.is_over and await evolution.make_round():
             pass

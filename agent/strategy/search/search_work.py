@@ -60,7 +60,7 @@ class SearchWork(SearchRecord[Plan]):
     _starts: int = 0
 
     @classmethod
-    async def open(cls, turn: StrategyTurn, settings: StrategySettings) -> SearchWork:
+    async def create(cls, turn: StrategyTurn, settings: StrategySettings) -> SearchWork:
         """Return the work of a turn, ready for its first attempt."""
         work = cls(turn=turn, settings=settings, base=await turn.commit_files(), limit=settings.attempts)
         await work.begin()

@@ -26,7 +26,7 @@ class TreeSearch:
 
     async def run(self, turn: StrategyTurn) -> TurnEnd:
         """See `Strategy.run`."""
-        work = await SearchWork.open(turn, self.settings)
+        work = await SearchWork.create(turn, self.settings)
         tree = SearchTree()
         while not work.is_over and await make_round(work, tree):
             pass
