@@ -16,6 +16,7 @@ class StrategySettings:
 
     name: "single", the loop alone, or another of `agent.strategy.strategy_table`
     attempts: how many; models, temperatures, hints: those of the first, second … attempt, then from the first again
+    judge: `tree` and `evolve` ask the model of the role `judge` about each failed attempt
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -25,3 +26,4 @@ class StrategySettings:
     models: list[str] = field(default_factory=list)
     temperatures: list[float] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
+    judge: bool = False

@@ -104,7 +104,10 @@ class Evolution(Generic[P]):
 
     def _select_population(self) -> list[int]:
         """Return the best attempt of each set of failing tests, the best first."""
-        ordered = sorted(self._lines, key=lambda number: (-self._work.values[number], number))
+        work = self._work
+        ordered = sorted(
+            self._lines, key=lambda number: (-work.values[number], -work.get_opinion(number), number)
+        )
         kept: dict[frozenset[str], int] = {}
         for number in self._work.leave_out_stopped(ordered, self._lines):
             kept.setdefault(self._work.list_failing(number), number)

@@ -137,6 +137,10 @@ class SearchRecord(ABC, Generic[P]):
         """Return the attempts that may be gone on from. lines: the attempts that led to each, itself the last"""
         return list(numbers)
 
+    def get_opinion(self, number: int) -> float:
+        """Return a judge's number on an attempt, 0 without one: it orders those that are equal by what ran."""
+        return 0.0
+
     def list_failing(self, number: int) -> frozenset[str]:
         """Return the tests that fail with an attempt."""
         step = self.steps.get(number)

@@ -27,6 +27,7 @@ class Node:
     """One state of the project, and what its subtree came to.
 
     number: of the attempt that made it, 0 for the root; value: of its state, from 0 to 1, None until it has one
+    opinion: a judge's number, which orders nodes of equal bounds
     closed: it is not gone on from; its children may be; leads_nowhere: it mended nothing
     """
 
@@ -35,6 +36,7 @@ class Node:
     value: float | None = None
     total: float = 0.0
     visits: int = 0
+    opinion: float = 0.0
     closed: bool = False
     leads_nowhere: bool = False
     children: list[Node] = field(default_factory=list)
@@ -78,7 +80,7 @@ class SearchTree:
             open_children = [each for each in node.children if _is_open(each)]
             if _can_widen(node) or not open_children:
                 return node
-            node = max(open_children, key=lambda each: (_compute_bound(each), -each.number))
+            node = max(open_children, key=lambda each: (_compute_bound(each), each.opinion, -each.number))
 
     def add(self, number: int, parent: Node) -> Node:
         """Add the node of an attempt that begins; until it has a value, it counts as a visit that was worth nothing."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.children.child import Child
-from agent.children.spec import ChildSpec
+from agent.children.spec import ChildResult, ChildSpec
+from agent.events import Event
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, create_verdict_event
 from agent.strategy.person.directions import word_guidance
@@ -17,11 +18,14 @@ from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
 from agent.strategy.search.earlier_states import REWIND, StateWatch, find_earlier_state, find_kept_patch
 from agent.strategy.search.fixed_reply import answer_without_model
+from agent.strategy.search.lost_kernel import word_lost_kernel
+from agent.strategy.search.opinions import Opinion, judge_attempt, read_opinion, word_opinion
 from agent.strategy.search.search_record import SearchRecord
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.strategy.team.tree_states import build_patch, commit_changes, merge_commits
 from agent.verify.verdict import Verdict
+from sandbox.secrets.child_environment import redact
 from tools.core.text import join_names
 from tools.git.git_process import Git, GitFailed
 
@@ -103,7 +107,11 @@ class SearchWork(SearchRecord[Plan]):
         if retry is None:
             return self._plan_guided(line, words, keeps=keeps) if is_guided else None
         given = vary_attempt(self._last + 1, self.settings, ())
-        prompt = "\n\n".join([retry.prompt, *([word_guidance(words)] if words else ())])
+        prompt = retry.prompt + word_opinion(self._read_opinion(line[-1]))
+        if retry.patch:
+            prompt += redact(word_lost_kernel(self._read_log(self.steps[line[-1]].candidate)))
+        if words:
+            prompt += f"\n\n{word_guidance(words)}"
         spec = self.build_spec(prompt, model=given.model, temperature=given.temperature)
         after = line[-1] if retry.patch else 0
         return Plan(spec=replace(spec, patch=retry.patch), hint=retry.hint, after=after, below=tuple(line))
@@ -201,16 +209,29 @@ class SearchWork(SearchRecord[Plan]):
         self.is_over |= self._is_enough()
         return value
 
+    def get_opinion(self, number: int) -> float:
+        """See `SearchRecord.get_opinion`."""
+        opinion = self._read_opinion(number)
+        return opinion.value if opinion is not None else 0.0
+
+    def _read_opinion(self, number: int) -> Opinion | None:
+        found = [each.verdicts for each in self.candidates if each.attempt == number]
+        return read_opinion(found[0]) if found else None
+
     def _find_earlier_state(self, candidate: Candidate) -> EarlierState | None:
         """Return the state that a candidate's last steps broke; None if its end is as good. Blocking."""
         kept = self._kept.get(candidate.attempt) or find_kept_patch(candidate.verdicts)
         if not kept or not candidate.child:
             return None
-        log = self.turn.runtime.session.folder.parent / candidate.child
+        events = self._read_log(candidate)
+        return find_earlier_state(events, self.before, self.refinement.leave_out_excused, kept)
+
+    def _read_log(self, candidate: Candidate) -> list[Event]:
+        """Return the events of an attempt, none if its log is gone. Blocking."""
         try:
-            return find_earlier_state(read_events(log), self.before, self.refinement.leave_out_excused, kept)
-        except OSError:  # its log was deleted since
-            return None
+            return list(read_events(self.turn.runtime.session.folder.parent / candidate.child))
+        except OSError:  # it was deleted since
+            return []
 
     def _watch(self, child: Child, number: int) -> None:
         """Keep the best state of an attempt while it works, in case that its later steps break it."""
@@ -243,8 +264,19 @@ class SearchWork(SearchRecord[Plan]):
                     plan.equip(child)
                 self._watch(child, number)
 
+            async def judge(result: ChildResult) -> Verdict:
+                ended = Candidate(attempt=number, child=result.child)
+                report = await asyncio.to_thread(self.refinement.read_report, ended)
+                return await judge_attempt(self.turn, result, report)
+
             return await self.turn.attempt(
-                number, spec, hint=plan.hint, after=plan.after, below=plan.below, equip=equip
+                number,
+                spec,
+                hint=plan.hint,
+                after=plan.after,
+                below=plan.below,
+                checks=[judge] if self.settings.judge else [],
+                equip=equip,
             )
 
     def _is_enough(self) -> bool:

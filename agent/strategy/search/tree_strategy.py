@@ -47,6 +47,7 @@ async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:
     made = await work.make(plans)
     for node, candidate in zip(begun, made, strict=True):
         value = await work.value(candidate, [each.number for each in node.line[:-1]])
+        node.opinion = work.get_opinion(node.number)
         tree.record(node, value, is_promising=work.is_promising(node.number))
     return len(begun)
 

@@ -18,6 +18,18 @@ def test_a_search_goes_on_from_what_promises_most_and_begins_anew_in_between() -
     assert tree.select() is first
 
 
+def test_a_number_of_a_judge_decides_between_equal_states_only() -> None:
+    tree = SearchTree()
+    first, second, better = (tree.add(number, tree.root) for number in (1, 2, 3))
+    for node, value, opinion in ((first, 0.5, 2.0), (second, 0.5, 9.0), (better, 0.6, 0.0)):
+        tree.record(node, value)
+        node.opinion = opinion
+    tree.root.closed = True
+    assert tree.select() is better
+    better.closed = True
+    assert tree.select() is second
+
+
 def test_attempts_under_way_are_not_chosen_and_push_others_away() -> None:
     tree = SearchTree()
     first = tree.add(1, tree.root)

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.events import AttemptEvent, CandidateEvent, ChoiceEvent, VerdictEvent
+from agent.model.model_settings import ModelSettings
+from agent.strategy.search.opinions import NODE_JUDGE
 from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import call, script
 from tests.support.strategy_stories import Story, read_events_of, tell_story
@@ -87,6 +89,33 @@ def test_an_attempt_goes_on_from_before_the_step_that_broke_what_an_earlier_one_
     assert begun[2] == 1
     (kept,) = [each for each in read_events_of(shop, VerdictEvent) if each.name == "rewind"]
     assert (kept.attempt, len(kept.artifacts)) == (1, 1)
+
+
+def test_the_next_attempt_gets_a_judges_words_and_the_cells_of_a_kernel_that_is_gone(tmp_path: Path) -> None:
+    shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
+    cell = {"calls": [call("python", code="seen = 41 + 1")]}
+    seen = [
+        {"anywhere": "<opinion>"},
+        {"anywhere": "The sign of the total is wrong, too."},
+        {"anywhere": "seen = 41 + 1"},
+        {"anywhere": "The Python kernel of that attempt is gone"},
+    ]
+    said = 'I looked. [{"value": 7.5, "advice": "The sign of the total is wrong, too."}]'
+    judge = script(tmp_path, [{"text": said, "repeat": 3}], "judge.json")
+    models = [
+        script(tmp_path, [cell, ONE, STOP], "one.json"),
+        script(tmp_path, [{**OTHER, "expect": seen}, STOP], "other.json"),
+        script(tmp_path, [STOP], "none.json"),
+    ]
+    settings = StrategySettings(name="tree", attempts=3, models=models, judge=True)
+    end = tell_story(shop, models[0], settings, models=ModelSettings(judge=judge))
+    assert end.outcome == "done"
+    assert "return sum(prices)\n" in shop.repo.show("cart.py")
+    said_of = {
+        each.attempt: each.detail for each in read_events_of(shop, VerdictEvent) if each.name == NODE_JUDGE
+    }
+    assert said_of[1] == "7.5 of 10: The sign of the total is wrong, too."
+    assert said_of[2] == "", "what passes is not judged"
 
 
 def test_a_state_in_which_all_tests_passed_is_taken_back_without_a_model(tmp_path: Path) -> None:
