@@ -57,7 +57,9 @@ class Evolution(Generic[P]):
         plans, lines = await self._plan_merges()
         if not plans:
             for _ in range(work.room):
-                plan, line = self._plan_next(len(plans))
+                if (following := self._plan_next(len(plans))) is None:
+                    break
+                plan, line = following
                 number = work.take_number()
                 plans[number], lines[number] = plan, line
         for candidate in await work.make(plans):
@@ -81,8 +83,11 @@ class Evolution(Generic[P]):
             plans[number], lines[number] = plan, self._lines[one]
         return plans, lines
 
-    def _plan_next(self, begun: int) -> tuple[P, list[int]]:
-        """Return the next attempt and the line that it goes on from. begun: attempts of this round before it"""
+    def _plan_next(self, begun: int) -> tuple[P, list[int]] | None:
+        """Return the next attempt and the line that it goes on from; None if it would repeat an earlier one.
+
+        begun: attempts of this round before it
+        """
         for number in self._lines:
             guided = self._work.takes_guidance(number)
             if guided and (plan := self._work.plan_retry(self._lines[number])) is not None:
@@ -93,14 +98,14 @@ class Evolution(Generic[P]):
             if len(self._work.leave_out_stopped(pair, self._lines)) == len(pair):
                 return self._work.plan_union(*pair), self._lines[pair[0]]
         founders = sum(len(line) == 1 for line in self._lines.values())
-        if not population or (founders < FOUNDERS and begun == 0):
+        if not population or (founders < FOUNDERS and begun == 0 and not self._work.is_deterministic):
             return self._work.plan_start(), []
         for number in population:
             if number not in self._refined:
                 self._refined.add(number)
                 if (plan := self._work.plan_retry(self._lines[number])) is not None:
                     return plan, self._lines[number]
-        return self._work.plan_revision(population), []
+        return None if self._work.is_deterministic else (self._work.plan_revision(population), [])
 
     def _select_population(self) -> list[int]:
         """Return the best attempt of each set of failing tests, the best first."""

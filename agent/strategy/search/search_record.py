@@ -34,7 +34,7 @@ class SearchRecord(ABC, Generic[P]):
 
     limit: attempts of a model; before: report of the suite without a change
     steps: failed ones by number; values: how far each has come, from 0 to 1; lines: the numbers that led to each
-    is_over: nothing has to be tried any more
+    is_over: nothing has to be tried any more; is_deterministic: the author does the same in the same state
     """
 
     limit: int
@@ -43,6 +43,7 @@ class SearchRecord(ABC, Generic[P]):
     steps: dict[int, Step] = field(default_factory=dict)
     values: dict[int, float] = field(default_factory=dict)
     is_over: bool = False
+    is_deterministic: bool = False
     _last: int = 0
     _merges: set[int] = field(default_factory=set)
 

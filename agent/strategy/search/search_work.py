@@ -29,6 +29,9 @@ from sandbox.secrets.child_environment import redact
 from tools.core.text import join_names
 from tools.git.git_process import Git, GitFailed
 
+OFFLINE = "offline"
+"""Model that does the same for the same files and tests, whatever it is told."""
+
 VERIFY = "Make all tests pass."
 """Prompt of a session in which no model works: it lets the harness run the tests of files that it did not change."""
 
@@ -66,7 +69,14 @@ class SearchWork(SearchRecord[Plan]):
     @classmethod
     async def create(cls, turn: StrategyTurn, settings: StrategySettings) -> SearchWork:
         """Return the work of a turn, ready for its first attempt."""
-        work = cls(turn=turn, settings=settings, base=await turn.commit_files(), limit=settings.attempts)
+        is_offline = turn.runtime.model.name == OFFLINE and not settings.models
+        work = cls(
+            turn=turn,
+            settings=settings,
+            base=await turn.commit_files(),
+            limit=settings.attempts,
+            is_deterministic=is_offline,
+        )
         await work.begin()
         return work
 
@@ -104,7 +114,7 @@ class SearchWork(SearchRecord[Plan]):
         others = [self.steps[number] for number in beside if number in self.steps]
         keeps = self.is_promising(line[-1])
         retry = self.refinement.plan_retry(failed, others, has_progress=keeps)
-        if retry is None:
+        if retry is None or (self.is_deterministic and not retry.patch):
             return self._plan_guided(line, words, keeps=keeps) if is_guided else None
         given = vary_attempt(self._last + 1, self.settings, ())
         prompt = retry.prompt + word_opinion(self._read_opinion(line[-1]))

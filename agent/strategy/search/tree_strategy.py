@@ -44,6 +44,7 @@ async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:
         number = work.take_number()
         plans[number] = plan
         begun.append(tree.add(number, node))
+        node.closed |= work.is_deterministic
     made = await work.make(plans)
     for node, candidate in zip(begun, made, strict=True):
         value = await work.value(candidate, [each.number for each in node.line[:-1]])
@@ -56,7 +57,7 @@ def _select(work: SearchRecord[P], tree: SearchTree) -> Node | None:
     """Return the node that a person gave guidance to, else the one that is gone on from next."""
     guided = (each for each in tree if each.value is not None and work.takes_guidance(each.number))
     node = next(guided, None) or tree.select()
-    if node is not None and node.parent is None:
+    if node is not None and node.parent is None and not work.is_deterministic:
         return tree.find_untold() or node
     return node
 

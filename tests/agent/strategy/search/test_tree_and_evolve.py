@@ -63,6 +63,16 @@ def test_the_most_promising_attempt_is_gone_on_from(tmp_path: Path) -> None:
     assert choice.attempt == 2
 
 
+def test_the_offline_engine_does_not_begin_anew_where_it_failed(tmp_path: Path) -> None:
+    """It is asked once more from its partial change; a search of the same state would find the same."""
+    hard = CART.replace("-sum(prices)", 'sorted(prices)[0] if "x" in prices else None')
+    shop = Story.create(tmp_path, {"cart.py": hard, "test_cart.py": TEST})
+    end = tell_story(shop, "offline", StrategySettings(name="tree", attempts=4), "make the tests pass")
+    assert end.outcome == "tests-fail"
+    assert [each.after for each in read_events_of(shop, AttemptEvent)] == [0, 1]
+    assert "return len(prices)\n" in shop.repo.read("cart.py")
+
+
 RUN = {"calls": [call("run_tests")]}
 SPOIL = {"calls": [call("edit", path="cart.py", old="len(prices)", new="len(prices) + 1")]}
 
