@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from statistics import mean
 
-from agent.strategy.sampling.stopping import GENERATED, StopRule
+from agent.strategy.sampling.stopping import STABLE, StabilityRule
 from agent.verify.select.agreement import BehaviourTable, GeneratedTest, Group, form_groups
 from agent.verify.select.input_generation import measure_unread
+from benchmarks.search.fast_selector import FastSelector
 from benchmarks.verification.evaluate import Record, bootstrap, build_tests, rate
 
 
@@ -26,26 +27,33 @@ class Pool:
     suggested: Sequence[GeneratedTest]
     table: BehaviourTable
     unread: dict[int, float]
+    selector: FastSelector
 
     @classmethod
     def from_record(cls, record: Record) -> Pool:
         number = len(record["sources"])
-        given = build_tests(record, "given")
+        given, suggested = build_tests(record, "given"), build_tests(record, "suggested")
+        table = BehaviourTable(calls=record["calls"], keys=record["keys"])
+        unread = {
+            place: measure_unread(record["sources"][place], record["function"]) for place in range(number)
+        }
         return cls(
             record=record,
             examples=[all(each.passed[place] for each in given) for place in range(number)],
-            suggested=build_tests(record, "suggested"),
-            table=BehaviourTable(calls=record["calls"], keys=record["keys"]),
-            unread={
-                place: measure_unread(record["sources"][place], record["function"]) for place in range(number)
-            },
+            suggested=suggested,
+            table=table,
+            unread=unread,
+            selector=FastSelector.build(table, suggested, unread),
         )
+
+    def keep_members(self, members: Sequence[int], *, by_examples: bool) -> Sequence[int]:
+        """Return the members that pass the examples, if any does and these count; else all."""
+        return [each for each in members if by_examples and self.examples[each]] or members
 
     def form_groups(self, members: Sequence[int], *, by_examples: bool) -> list[Group]:
         """Return the selector's groups of members, the best first; of those that pass the examples, if any does."""
-        if by_examples:
-            members = [each for each in members if self.examples[each]] or members
-        return form_groups(self.table, self.suggested, members, self.unread)
+        kept = self.keep_members(members, by_examples=by_examples)
+        return form_groups(self.table, self.suggested, kept, self.unread)
 
     def rate_choice(self, groups: Sequence[Group]) -> float:
         """Return the probability that the choice among the groups that are equally good is right."""
@@ -62,24 +70,25 @@ class Draw:
     why: str
 
 
-def draw_adaptive(pool: Pool, order: Sequence[int], rule: StopRule, *, by_examples: bool) -> Draw:
+def draw_adaptive(pool: Pool, order: Sequence[int], rule: StabilityRule, *, by_examples: bool) -> Draw:
     """Take samples in an order until the rule says that they are enough."""
-    least = min(rule.agree_from, rule.repeat_from, rule.scatter_from)
-    why = ""
-    for made in range(least, len(order) + 1):
-        groups = pool.form_groups(order[:made], by_examples=by_examples)
-        passes = not by_examples or any(pool.examples[each] for each in order[:made])
-        leader = len(groups[0].members) if passes else 0
-        why = rule.explain_stop([len(each.members) for each in groups], leader)
-        if why or made == len(order):
-            return Draw(right=pool.rate_choice(groups), samples=made, why=why)
-    raise ValueError(f"{len(order)} samples are fewer than the rule needs")
+
+    def choose(sets: Sequence[Sequence[int]]) -> list[int]:
+        chosen = [[order[place] for place in each] for each in sets]
+        return pool.selector.choose([pool.keep_members(each, by_examples=by_examples) for each in chosen])
+
+    made, why = 0, ""
+    while not why and made < len(order):
+        made += 1
+        why = rule.explain_stop(made, choose)
+    groups = pool.form_groups(order[:made], by_examples=by_examples)
+    return Draw(right=pool.rate_choice(groups), samples=made, why=why)
 
 
 def report_sampling(
-    records: Sequence[Record], seeds: int, *, by_examples: bool, rule: StopRule = GENERATED
+    records: Sequence[Record], seeds: int, *, by_examples: bool, rule: StabilityRule = STABLE
 ) -> None:
-    """Print accuracy and samples of both, the mean over seeds, and how often each reason ended it."""
+    """Print accuracy and samples of both, the mean over seeds, and how often the choice was settled."""
     pools = [Pool.from_record(each) for each in records]
     everything = [
         pool.rate_choice(pool.form_groups(range(len(pool.examples)), by_examples=by_examples))
@@ -106,14 +115,10 @@ def report_sampling(
         f"  adaptive              {100 * mean(adaptive):5.1f} %  {mean(samples):5.1f} samples"
         f"   difference {100 * (mean(adaptive) - mean(everything)):+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"
     )
-    kinds = sorted({_strip_number(each.why) for found in draws for each in found})
-    for why in kinds:
-        of = [each for found in draws for each in found if _strip_number(each.why) == why]
-        print(
-            f"    {why or 'all samples':48} {len(of) / len(draws) / seeds:4.0%} "
-            f"{mean(each.samples for each in of):5.1f} samples, {mean(each.right for each in of):4.0%} right"
-        )
-
-
-def _strip_number(why: str) -> str:
-    return why.lstrip("0123456789 ")
+    for label, is_early in (("settled", True), ("all samples", False)):
+        of = [each for found in draws for each in found if bool(each.why) is is_early]
+        if of:
+            print(
+                f"    {label:12} {len(of) / len(draws) / seeds:4.0%} "
+                f"{mean(each.samples for each in of):5.1f} samples, {mean(each.right for each in of):4.0%} right"
+            )

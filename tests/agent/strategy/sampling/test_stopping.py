@@ -8,7 +8,7 @@ import pytest
 
 from agent.exit_codes import Exit
 from agent.strategy.candidate import Candidate
-from agent.strategy.sampling.stopping import GENERATED, Outcome, explain_stop, read_outcome
+from agent.strategy.sampling.stopping import STABLE, Choose, Outcome, explain_stop, read_outcome
 
 
 def outcomes(passing: str = "", failing: str = "") -> Sequence[Outcome]:
@@ -42,10 +42,28 @@ def test_agreement_repetition_and_scatter_end_it(passing: str, failing: str, why
     assert explain_stop(outcomes(passing, failing)) == why
 
 
-def test_tests_of_a_model_need_more_agreement_than_a_suite() -> None:
-    assert explain_stop(outcomes("aaabc")) == "3 did the same"
-    assert explain_stop(outcomes("aaabc"), GENERATED) == ""
-    assert explain_stop(outcomes("aaaaabc"), GENERATED) == "5 did the same"
+def test_a_choice_is_settled_where_parts_of_the_attempts_lead_to_it() -> None:
+    def choose_most_frequent(text: str) -> Choose:
+        def choose(sets: Sequence[Sequence[int]]) -> list[str]:
+            return [max("abcdefgh", key=[text[each] for each in members].count) for members in sets]
+
+        return choose
+
+    told = STABLE.explain_stop(8, choose_most_frequent("aaaaaaab"))
+    assert told.endswith(" of 40 parts of them lead to the same")
+    assert told == STABLE.explain_stop(8, choose_most_frequent("aaaaaaab")), "the same after a kill"
+    assert STABLE.explain_stop(7, choose_most_frequent("aaaaaaa")) == "", "too few to be divided"
+    assert STABLE.explain_stop(8, choose_most_frequent("hgfedcba")) == "", "a part leads elsewhere"
+
+
+@pytest.mark.parametrize(
+    ("passing", "failing", "ends"),
+    [("aabbcdefghij", "", False), ("aa", "uvwxyz", True), ("a", "tuvwxyz", False), ("aab", "vwxyz", False)],
+)
+def test_a_change_that_is_found_again_and_has_no_rival_is_enough(
+    passing: str, failing: str, ends: bool
+) -> None:
+    assert bool(explain_stop(outcomes(passing, failing))) is ends
 
 
 def test_changes_are_the_same_whatever_blank_lines_lie_between() -> None:
