@@ -251,6 +251,10 @@ def test_properties_are_asked_the_same_questions_each_time(tmp_path: Path, optio
         from runs import back, runs
 
 
+        def test_runs():
+            assert runs("aaaab") == [("a", 3), ("a", 1), ("b", 1)]
+
+
         @settings(max_examples=30)
         @given(st.text(alphabet="ab", max_size=6))
         def test_back(text):
