@@ -21,7 +21,7 @@ SEED = int(os.environ.get("PATCHWRIGHT_SEED", "20261122"))
 REPOSITORIES = int(os.environ.get("PATCHWRIGHT_STRESS", "1"))
 """Of each shape; every other trait may come with it."""
 
-SEQUENCES = 10
+SEQUENCES = 10 if "PATCHWRIGHT_STRESS" in os.environ else 5
 """In each repository, of three to seven deeds."""
 
 SHAPES = ("ordinary", *TRAITS)
