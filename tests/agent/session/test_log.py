@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -143,16 +144,57 @@ def test_two_processes_cannot_hold_one_session(tmp_path: Path) -> None:
     Session.open(session.folder).close()
 
 
-def test_what_a_killed_process_has_just_forked_does_not_keep_its_session_closed(tmp_path: Path) -> None:
+@contextmanager
+def forked() -> Iterator[Callable[[], None]]:
+    """A child that holds what it was born with, until it is let go: it has become no other program yet."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(write_end)
+        os.read(read_end, 1)
+        os._exit(0)
+    os.close(read_end)
+    left = [write_end]
+
+    def let_go() -> None:
+        while left:
+            os.close(left.pop())
+            os.waitpid(child, 0)
+
+    try:
+        yield let_go
+    finally:
+        let_go()
+
+
+def test_what_a_killed_process_has_just_forked_does_not_keep_its_session_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = Session.create(tmp_path)
     session.append(Prompt(text="mine"))
-    child = os.fork()
-    if not child:  # holds the lock that it was born with, as long as it has become no other program
-        time.sleep(0.2)
-        os._exit(0)
-    session.close()
-    Session.open(session.folder).close()
-    os.waitpid(child, 0)
+    waits: list[float] = []
+    with forked() as let_go:
+        os.close(session._descriptor)  # as by a kill: nothing is released
+        session._descriptor = -1
+
+        def wait(seconds: float) -> None:
+            waits.append(seconds)
+            let_go()
+
+        monkeypatch.setattr("agent.session.log.time.sleep", wait)
+        Session.open(session.folder).close()
+    assert len(waits) == 1
+
+
+def test_a_session_that_is_closed_is_free_though_a_child_was_just_forked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session.create(tmp_path)
+    session.append(Prompt(text="mine"))
+    monkeypatch.setattr("agent.session.log.LEFT_BEHIND", 0.0)
+    with forked():
+        session.close()
+        Session.open(session.folder).close()
 
 
 def test_a_missing_session_is_one_clear_line(tmp_path: Path) -> None:

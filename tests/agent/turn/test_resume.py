@@ -103,7 +103,11 @@ def test_an_edit_whose_later_snapshot_a_kill_prevented_is_the_sessions(tmp_path:
 
 
 def kill_at_work(cwd: Path, model: str, until: Path) -> None:
-    """Kill a run as soon as its command has made the file `until`, and wait until nothing of it is left."""
+    """Kill a run once its command has made the file `until`, and wait until nothing of it is left.
+
+    The clock of files goes on between the two, and again before this returns: what is done in one of its ticks has
+    one time.
+    """
     process = subprocess.Popen(
         [*PATCHWRIGHT, "run", "go", "--no-commit", "--model", model],
         cwd=cwd, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -112,9 +116,19 @@ def kill_at_work(cwd: Path, model: str, until: Path) -> None:
     while not until.exists():
         assert process.poll() is None, "it ended before its command had done its work"
         time.sleep(0.01)
+    wait_for_tick(cwd.parent / "tick", until.stat().st_ctime_ns)
     process.kill()
     process.wait()
-    assert read_death_time(the_log().with_name("at-work")) > until.stat().st_ctime_ns
+    died = read_death_time(the_log().with_name("at-work"))
+    assert died > until.stat().st_ctime_ns
+    wait_for_tick(cwd.parent / "tick", died)
+
+
+def wait_for_tick(stamp: Path, moment: int) -> None:
+    """Write a file until it is later than a moment, in nanoseconds."""
+    stamp.write_text("")
+    while stamp.stat().st_mtime_ns <= moment:
+        stamp.write_text("")
 
 
 def test_what_the_user_did_after_an_interrupted_command_stays_the_users(tmp_path: Path) -> None:
