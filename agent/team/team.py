@@ -65,6 +65,8 @@ class Team:
         self._home = home
         self._equip = equip
         self._slots = asyncio.Semaphore(max(settings.parallel, 1))
+        # The agents of a batch are numbered in the order of its calls, however long each takes to start.
+        self._start_order = asyncio.Lock()
         self.background = BackgroundAgents(self._finish_background, self._build_observation, self._get_name)
         self._questions: Counter[str] = Counter()
         self._started = 0
@@ -119,8 +121,9 @@ class Team:
                 " (agents.most): do the rest in this session"
             )
         rights = decide_rights(agent, self._runtime)
-        memory = None if child else self._open_memory(agent)
-        known = "" if memory is None else await asyncio.to_thread(memory.format_for_task)
+        async with self._start_order:
+            memory = None if child else self._open_memory(agent)
+            known = "" if memory is None else await asyncio.to_thread(memory.format_for_task)
         spec = build_spec(agent, rights, self._runtime, task=f"{task}{known}", session=child)
         if background and spec.place == "lease":
             raise ToolFailure(
@@ -225,7 +228,9 @@ class Team:
     async def _start_child(
         self, spec: ChildSpec, agent: AgentDefinition, outbox: Outbox, rights: Rights
     ) -> Child:
-        begun = await self.children.start(spec)
+        # One that waits for the files that another changes holds up no reader.
+        async with nullcontext() if spec.place == "lease" else self._start_order:
+            begun = await self.children.start(spec)
         await self._prepare_child(begun, agent, outbox, rights)
         return begun
 
@@ -253,7 +258,8 @@ class Team:
 
         earlier = self.activity.rows.get(spec.session)
         kept = earlier is not None and earlier.has_unmerged_work
-        writer = await self._isolated.start(spec, earlier)
+        async with self._start_order:
+            writer = await self._isolated.start(spec, earlier)
         await self._prepare_child(writer.child, agent, outbox, rights)
         note = f"\n\n{KEPT_FILES if kept else NEW_FILES}" if spec.session else ""
         return writer, f"{spec.prompt}{note}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from agent.app_dirs import Home
+from agent.children.child import Child
+from agent.children.spec import ChildSpec
 from agent.events import ChildProgress, Event, ObservationEvent
 from agent.session.log import read_events
 from agent.session.undo import Timeline, undo_last_turn
@@ -95,20 +98,44 @@ def test_two_writers_work_at_once_and_one_undo_takes_both_back(shop: Path, tmp_p
     play_team(shop, team_settings(tmp_path, turns, {"one": one, "two": two}), story)
 
 
+def test_agents_are_numbered_in_the_order_of_their_calls(shop: Path, tmp_path: Path) -> None:
+    """The model names them by these numbers later, so they must not depend on which one starts sooner."""
+    turns = [BOTH, {"text": "Done."}]
+
+    async def story(runtime: Runtime, team: SessionTeam) -> None:
+        start, begun = team.team.children.start, []
+
+        async def start_first_late(spec: ChildSpec) -> Child:
+            begun.append(spec.agent)
+            if len(begun) == 1:
+                await asyncio.sleep(0.2)
+            return await start(spec)
+
+        team.team.children.start = start_first_late  # type: ignore[method-assign]
+        await runtime.run_turn("Do both")
+        assert sorted(row.name for row in team.team.activity.rows.values()) == ["one-1", "two-2"]
+
+    agents = {"one": [{"text": "Nothing to do."}], "two": [{"text": "Nothing to do."}]}
+    play_team(shop, team_settings(tmp_path, turns, agents), story)
+
+
 def rewrite(text: str) -> dict[str, Any]:
     old = "The total is the sum of the items, with tax."
     return {"calls": [call("edit", path="REQUIREMENTS.md", old=old, new=text)]}
 
 
-def conflict(solution: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]]:
-    """Two agents that change one line; the second is the later one, and solves the conflict as it is told to."""
+def conflict(shop: Path, solution: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[Any]]:
+    """Two agents that change one line; the second waits for the merge of the first, and solves the conflict as told."""
+    write_agent("two", "tools: Read, Edit, Write, Bash", "isolation: worktree")
+    waiting = f"until grep -q gross {shop / 'REQUIREMENTS.md'}; do sleep 0.02; done"
     one = [rewrite("gross"), {"text": "It is gross."}]
-    two = [rewrite("net"), {"text": "It is net.", "delay": 1.0}, *solution]
+    two = [rewrite("net"), {"calls": [call("shell", command=waiting)]}, {"text": "It is net."}, *solution]
     return one, two
 
 
 def test_a_conflict_is_solved_by_the_agent(shop: Path, tmp_path: Path) -> None:
     one, two = conflict(
+        shop,
         [
             {
                 "expect": ["REQUIREMENTS.md: both changed it", "Files with marks: REQUIREMENTS.md"],
@@ -123,7 +150,7 @@ def test_a_conflict_is_solved_by_the_agent(shop: Path, tmp_path: Path) -> None:
                 ],
             },
             {"text": "Solved: both."},
-        ]
+        ],
     )
     turns = [BOTH, {"text": "Done.", "expect": ["Solved: both."]}]
 
@@ -139,7 +166,7 @@ def test_a_conflict_is_solved_by_the_agent(shop: Path, tmp_path: Path) -> None:
 
 def test_a_conflict_is_left_to_the_session_with_the_work_kept(shop: Path, tmp_path: Path) -> None:
     """Also asked again in a later process, the agent has its work, and the conflict comes back with it."""
-    one, two = conflict([{"text": "I cannot."}, {"text": "I cannot, really."}])
+    one, two = conflict(shop, [{"text": "I cannot."}, {"text": "I cannot, really."}])
     again = [
         {"expect": ["as you reported them last"], "calls": [call("read", path="REQUIREMENTS.md")]},
         {"expect": ["<<<<<<< yours"], "calls": [call("write", path="REQUIREMENTS.md", content="both\n")]},
