@@ -72,24 +72,26 @@ class Internet:
         """Answers once, then says nothing more; keeps what comes until the other side is done."""
         place = len(self.served)
         self.served.append(b"")
-        with suppress(OSError):  # the proxy closed
-            while data := await reader.read(1 << 16):
-                if not self.served[place]:
-                    words = data.split(b" ", 2)
-                    writer.write(
-                        self.answers.get(words[1].decode("latin-1"), self.answer)
-                        if words[1:]
-                        else self.answer
-                    )
-                    await writer.drain()
-                self.served[place] += data
-                if b"\r\n\r\n" in self.served[place] and b"Transfer-Encoding" not in self.served[place]:
-                    length = _length(self.served[place])
-                    if len(self.served[place].split(b"\r\n\r\n", 1)[1]) >= length:
+        try:
+            with suppress(OSError):  # the proxy closed
+                while data := await reader.read(1 << 16):
+                    if not self.served[place]:
+                        words = data.split(b" ", 2)
+                        writer.write(
+                            self.answers.get(words[1].decode("latin-1"), self.answer)
+                            if words[1:]
+                            else self.answer
+                        )
+                        await writer.drain()
+                    self.served[place] += data
+                    if b"\r\n\r\n" in self.served[place] and b"Transfer-Encoding" not in self.served[place]:
+                        length = _length(self.served[place])
+                        if len(self.served[place].split(b"\r\n\r\n", 1)[1]) >= length:
+                            break
+                    if self.served[place].endswith(b"0\r\n\r\n"):
                         break
-                if self.served[place].endswith(b"0\r\n\r\n"):
-                    break
-        writer.close()
+        finally:  # cancelled at the end of the story, too: what is left open is found in a later test
+            writer.close()
 
     def run(
         self, story: Callable[[], Coroutine[None, None, Answer]], tls: ssl.SSLContext | None = None

@@ -190,12 +190,14 @@ def test_a_cancelled_review_asks_no_model_any_more(shop: Repo, monkeypatch: pyte
     asked, left = asyncio.Event(), asyncio.Event()
 
     async def keep_waiting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readline()
-        asked.set()
-        while await reader.read(65536):
-            pass
-        left.set()
-        writer.close()
+        try:
+            await reader.readline()
+            asked.set()
+            while await reader.read(65536):
+                pass
+            left.set()
+        finally:
+            writer.close()
 
     async def work() -> None:
         async with await asyncio.start_server(keep_waiting, "127.0.0.1", 0) as model:
