@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 from pathlib import Path
 from typing import Any
 
+from agent.evaluation.suites.source_folder import GitHistory
 
-def blob(clone: Path, commit: str, path: str) -> bytes:
-    """A file's bytes at a commit, empty if it was not there."""
-    done = subprocess.run(
-        ["git", "-C", clone, "cat-file", "blob", f"{commit}:{path}"], capture_output=True, check=False
-    )
-    return done.stdout if done.returncode == 0 else b""
+
+def read_program(clone: str, commit: str, path: str) -> str:
+    """Return a program's text at a commit, "" if it was not there."""
+    return (GitHistory(Path(clone)).read_blob(commit, path) or b"").decode("utf-8", "replace")
 
 
 def plain(text: str) -> str:

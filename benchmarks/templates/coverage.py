@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeGuard
 
-from benchmarks.templates.commit_files import blob
+from benchmarks.templates.commit_files import read_program
 from benchmarks.templates.history import Fix, changes, load_fixes, small_fixes
 from benchmarks.templates.kinds import kind_of
 from tools.repair.engine.candidates.candidate_generation import (
@@ -211,9 +211,7 @@ def _neighbours(fix: Fix) -> dict[str, Source]:
     found: dict[str, Source] = {}
     for path in sorted(path for path, size in sized.items() if size <= LARGEST_NEAR)[:MOST_NEAR]:
         try:
-            found[path] = Source(
-                path, blob(Path(fix.clone), f"{fix.commit}^", path).decode("utf-8", "replace")
-            )
+            found[path] = Source(path, read_program(fix.clone, f"{fix.commit}^", path))
         except (SyntaxError, ValueError):
             continue
     return found

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from agent.evaluation.mining.fix_commits import SAYS_FIX
-from benchmarks.templates.commit_files import blob, plain
+from benchmarks.templates.commit_files import plain, read_program
 from tools.repair.localize.coverage_spectrum import is_test_file
 from tools.repair.localize.word_relevance import collect_function_words, split_name
 from tools.repair.templates.support.source_tree import Function
@@ -53,8 +53,7 @@ class Fix:
     def programs(self) -> tuple[str, str]:
         """The plain program before and after."""
         before, after = (
-            blob(Path(self.clone), commit, self.path).decode("utf-8", "replace")
-            for commit in (f"{self.commit}^", self.commit)
+            read_program(self.clone, commit, self.path) for commit in (f"{self.commit}^", self.commit)
         )
         return plain(before), plain(after)
 
@@ -75,7 +74,7 @@ class Fix:
                 for line in range(int(first), int(first) + int(number or 1))
             }
             with suppress(SyntaxError, ValueError):  # written for another Python
-                tree = ast.parse(blob(Path(self.clone), self.commit, path).decode("utf-8", "replace"))
+                tree = ast.parse(read_program(self.clone, self.commit, path))
                 for node in ast.walk(tree):
                     if isinstance(node, Function) and added & {
                         *range(node.lineno, (node.end_lineno or 0) + 1)

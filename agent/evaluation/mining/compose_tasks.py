@@ -15,11 +15,9 @@ from agent.evaluation.suites.patched_files import list_patched_paths, move_patch
 from agent.evaluation.tasks.folder_files import list_folder_files
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import BaseFiles, SuiteFile, TaskFile, TaskLimits
-from agent.evaluation.tasks.task_folder import TASK_FILE, Task
+from agent.evaluation.tasks.task_folder import BASE_PATCH_FILE, TASK_FILE, Task
 from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
-
-PATCH = "base.patch"
 
 CHECKER = "patchwright_parts.sh"
 
@@ -95,13 +93,13 @@ def merge_commits(parts: Sequence[Task]) -> TaskDraft | None:
         base_patch |= patch
         checker |= draft.checker_files
         changed |= own
-    base = drafts[0].file.base.model_copy(update={"patch": PATCH if base_patch else ""})
+    base = drafts[0].file.base.model_copy(update={"patch": BASE_PATCH_FILE if base_patch else ""})
     references = [each.reference or b"" for each in parts]
     draft = _build_chain(parts, [""] * len(parts), base, references)
     return replace(
         draft,
         checker_files={**checker, **draft.checker_files},
-        other_files={PATCH: b"".join(base_patch.values())} if base_patch else {},
+        other_files={BASE_PATCH_FILE: b"".join(base_patch.values())} if base_patch else {},
     )
 
 

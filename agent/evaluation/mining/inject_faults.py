@@ -38,7 +38,7 @@ from agent.evaluation.tasks.task_file import (
     TaskLimits,
     check_inner_path,
 )
-from agent.evaluation.tasks.task_folder import TASK_FILE
+from agent.evaluation.tasks.task_folder import BASE_PATCH_FILE, TASK_FILE
 from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault as FaultKind
 from sandbox.errors import UserError
@@ -48,9 +48,6 @@ from sandbox.fs.untrusted_file import read_workspace_file, read_workspace_text
 if TYPE_CHECKING:
     from sandbox.access_settings import AccessSettings
     from tools.core.workspace import Workspace
-
-PATCH = "base.patch"
-"""File of a task folder that puts the fault in."""
 
 MOST_FAILING = 40
 """Failing tests of a fault; one that breaks more is one that nobody commits."""
@@ -305,7 +302,7 @@ def _draft_task(
         listed = "\n".join(f"- {each}" for each in failing[:10])
         prompt = PROMPT.format(number=len(failing), tests=listed)
     file = TaskFile(
-        base=BaseFiles(repository=str(repository.resolve()), commit=commit, patch=PATCH),
+        base=BaseFiles(repository=str(repository.resolve()), commit=commit, patch=BASE_PATCH_FILE),
         check=build_check(sound, sorted(tests)),
         limits=TaskLimits(seconds=SECONDS, check_seconds=max(120.0, 10 * sound.seconds)),
         tags=("injected", fault.operator, "in-reach-of-templates" if template else "beyond-templates"),
@@ -317,7 +314,7 @@ def _draft_task(
         reference=render_patch(after, before),
         checker_files={**tests, **read_report_judge()},
         other_files={
-            PATCH: render_patch({**before, **hidden}, {**generated, **after}),
+            BASE_PATCH_FILE: render_patch({**before, **hidden}, {**generated, **after}),
             "fault.json": json.dumps(about, indent=1).encode(),
         },
     )

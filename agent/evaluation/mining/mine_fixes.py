@@ -27,7 +27,7 @@ from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.suites.source_folder import GitHistory, is_bare_repository
 from agent.evaluation.tasks.suite_folder import SUITE_FILE
 from agent.evaluation.tasks.task_file import BaseFiles, SuiteFile, TaskFile, TaskLimits
-from agent.evaluation.tasks.task_folder import TASK_FILE
+from agent.evaluation.tasks.task_folder import BASE_PATCH_FILE, TASK_FILE
 from agent.evaluation.tasks.task_writer import TaskDraft, create_suite_folder, write_suite_file, write_task
 from sandbox.errors import Fault, UserError
 
@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 JOURNAL = ".mined.jsonl"
 """File of the suite with a line for each commit that was tried, so that a later run goes on behind it."""
 
-PATCH = "base.patch"
-"""File of a task folder with generated files, and with the failing tests where they are asked for."""
-
 SECONDS = 900.0
-
 
 _OF_THE_MACHINE = frozenset({Fault.DENIED, Fault.STORAGE_FULL, Fault.READ_ONLY})
 """Faults that the next commit would have, too; any other one rejects its commit."""
@@ -213,7 +209,9 @@ def _draft_task(
     patch = render_patch({p: c for p, c in old.items() if p in visible}, {**generated, **visible})
     shown = tuple(mended[:10]) if show_tests else ()
     file = TaskFile(
-        base=BaseFiles(repository=str(repository.resolve()), commit=parent, patch=PATCH if patch else ""),
+        base=BaseFiles(
+            repository=str(repository.resolve()), commit=parent, patch=BASE_PATCH_FILE if patch else ""
+        ),
         check=build_check(run, select_targets(fix)),
         limits=TaskLimits(seconds=SECONDS, check_seconds=max(120.0, 10 * run.seconds)),
         tags=("mined", *(("tests-shown",) if show_tests else ())),
@@ -225,7 +223,7 @@ def _draft_task(
         prompt=write_prompt(fix, _list_changed_lines(fix, before, after), shown),
         reference=render_patch({p: old[p] for p in fix.sources}, {p: new[p] for p in fix.sources}),
         checker_files={**hidden, **read_report_judge()},
-        other_files={PATCH: patch} if patch else {},
+        other_files={BASE_PATCH_FILE: patch} if patch else {},
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
+from agent.evaluation.runs.base_repository import find_repository
 from agent.evaluation.suites.patched_files import apply_patch, list_patched_paths
 from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.folder_files import list_folder_files
@@ -26,7 +26,7 @@ def copy_draft(task: Task) -> TaskDraft:
     """Return a task as a draft; a repository is named by its absolute path. Raises UserError."""
     base = task.file.base
     if base.repository:
-        base = base.model_copy(update={"repository": str((task.folder / base.repository).resolve())})
+        base = base.model_copy(update={"repository": str(find_repository(task))})
     own = {TASK_FILE, PROMPT_FILE, REFERENCE_FILE}
     skipped = tuple(f"{each}/" for each in (CHECK_FOLDER, FAILURES_FOLDER, base.folder) if each)
     others = {
@@ -52,7 +52,7 @@ def read_base_files(task: Task, paths: Iterable[str]) -> dict[str, bytes]:
     if base.folder:
         found = {path: read_workspace_file(task.base_folder, path, SOURCE) for path in wanted}
     elif base.repository:
-        history = GitHistory(_resolve_repository(task))
+        history = GitHistory(find_repository(task))
         assert base.commit is not None
         found = {path: history.read_blob(base.commit, path) for path in wanted}
     else:
@@ -76,7 +76,3 @@ def _replace_base(task: Task, base: object) -> Task:
     from dataclasses import replace
 
     return replace(task, file=task.file.model_copy(update={"base": base}))
-
-
-def _resolve_repository(task: Task) -> Path:
-    return (task.folder / task.file.base.repository).resolve()

@@ -22,6 +22,9 @@ REFERENCE_FILE = "reference.patch"
 FAILURES_FOLDER = "failures"
 CHECK_FOLDER = "check"
 
+BASE_PATCH_FILE = "base.patch"
+"""Usual name of the file that `base.patch` names."""
+
 _FORMAT = b"patchwright task 1\0"
 """Begins the digest: another format of tasks has other digests."""
 

@@ -144,8 +144,25 @@ class RustLayout(Layout):
         return text
 
 
-class JavaLayout(Layout):
-    """Two classes and a Makefile: no build tool is needed."""
+class MakeLayout(Layout):
+    """A program, its checks and a Makefile that builds both: no build tool is needed."""
+
+    def lay_out_for_make(self, record: Record, fixed: Mapping[str, bytes]) -> LaidOut:
+        """Return the files of a record. fixed: the checks, and the Makefile whose `test` builds below `build`"""
+        return LaidOut(
+            files={
+                **fixed,
+                ".gitignore": b"build/\n",
+                self.solution: self.join_program(record, "buggy_solution").encode(),
+            },
+            solution=self.join_program(record, "canonical_solution").encode(),
+            check="make test",
+            checker_files=fixed,
+        )
+
+
+class JavaLayout(MakeLayout):
+    """Two classes."""
 
     def lay_out(self, record: Record) -> LaidOut:
         imports = "".join(
@@ -156,20 +173,11 @@ class JavaLayout(Layout):
             "Makefile": b"test:\n\tmkdir -p build\n\tjavac -nowarn -d build Solution.java Main.java\n"
             b"\tjava -ea -cp build Main\n\n.PHONY: test\n",
         }
-        return LaidOut(
-            files={
-                **fixed,
-                ".gitignore": b"build/\n",
-                self.solution: self.join_program(record, "buggy_solution").encode(),
-            },
-            solution=self.join_program(record, "canonical_solution").encode(),
-            check="make test",
-            checker_files=fixed,
-        )
+        return self.lay_out_for_make(record, fixed)
 
 
-class CppLayout(Layout):
-    """A source file that the checks include, and a Makefile."""
+class CppLayout(MakeLayout):
+    """A source file that the checks include."""
 
     def lay_out(self, record: Record) -> LaidOut:
         fixed = {
@@ -177,16 +185,7 @@ class CppLayout(Layout):
             "Makefile": b"test:\n\tmkdir -p build\n\tg++ -std=c++17 -w -o build/checks checks.cpp\n"
             b"\t./build/checks\n\n.PHONY: test\n",
         }
-        return LaidOut(
-            files={
-                **fixed,
-                ".gitignore": b"build/\n",
-                self.solution: self.join_program(record, "buggy_solution").encode(),
-            },
-            solution=self.join_program(record, "canonical_solution").encode(),
-            check="make test",
-            checker_files=fixed,
-        )
+        return self.lay_out_for_make(record, fixed)
 
     def find_obstacle(self, record: Record) -> str:
         text = record["declaration"] + record["canonical_solution"] + record["test"]
