@@ -51,7 +51,8 @@ class VariantSummary:
     pass_at, pass_hat: pass@k and pass^k by k
     precision: share of the trials in which the agent claimed success that were solved
     score: mean, with partial credit; cost_of_pass: dollars for one solved trial; unpriced: trials of unknown cost
-    tokens, seconds, steps: medians of a trial; total_cost: dollars of all trials, and of attempts that left no result
+    tokens, seconds, steps: medians of a trial; total_cost: dollars of all trials, and of attempts that left no result,
+        without those of the models that played users, which are user_cost
     tool_failure_rate: of the agent's own tool calls
     """
 
@@ -67,6 +68,7 @@ class VariantSummary:
     precision: float | None
     score: float | None
     total_cost: float
+    user_cost: float
     unpriced: int
     cost_of_pass: float | None
     tokens: float | None
@@ -103,6 +105,7 @@ def summarize_variant(
         precision=sum(each.solved for each in claimed) / len(claimed) if claimed else None,
         score=sum(each.score for each in valid) / len(valid) if valid else None,
         total_cost=sum(costs) + lost_cost,
+        user_cost=sum(each.user_cost or 0.0 for each in valid),
         unpriced=len(valid) - len(costs),
         cost_of_pass=compute_cost_of_pass([*costs, lost_cost], solved) if len(costs) == len(valid) else None,
         tokens=median(each.tokens for each in valid) if valid else None,

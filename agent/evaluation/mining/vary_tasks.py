@@ -67,6 +67,8 @@ def vary_reworded(task: Task, level: int, seed: int) -> TaskDraft | None:
 
 def vary_changed_mind(task: Task, level: int, seed: int) -> TaskDraft | None:
     """Have the user ask for a look first, and for the change only then."""
+    if task.file.user.persona:  # who says when what is told
+        return None
     first = (
         "Look into the following, but change no files yet: say where the cause is and what you would do.\n\n"
         f"{task.prompt}"
@@ -78,6 +80,8 @@ def vary_changed_mind(task: Task, level: int, seed: int) -> TaskDraft | None:
 
 def vary_withheld(task: Task, level: int, seed: int) -> TaskDraft | None:
     """Tell only the beginning; the rest is the user's answer to a question, and comes as a second prompt at last."""
+    if task.file.user.persona:
+        return None
     parts = re.split(r"(?<=[.!?])\s+|\n\n", task.prompt, maxsplit=1)
     if len(parts) < 2 or not parts[1].strip():
         return None
@@ -141,7 +145,12 @@ def vary_tasks(
 def _tell_otherwise(task: Task, prompt: str, user: UserScript, tag: str) -> TaskDraft:
     draft = copy_draft(task)
     own = task.file.user
-    told = UserScript(answers={**own.answers, **user.answers}, follow_ups=(*user.follow_ups, *own.follow_ups))
+    told = own.model_copy(
+        update={
+            "answers": {**own.answers, **user.answers},
+            "follow_ups": (*user.follow_ups, *own.follow_ups),
+        }
+    )
     tags = tuple(dict.fromkeys((*draft.file.tags, tag)))
     return replace(draft, prompt=prompt, file=draft.file.model_copy(update={"user": told, "tags": tags}))
 

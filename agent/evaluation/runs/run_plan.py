@@ -5,14 +5,21 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from agent.evaluation.runs.base_repository import find_repository
 from agent.evaluation.runs.result_store import RunRecord, RunTask, RunVariant
 from agent.evaluation.runs.trial_order import TrialOrder
-from agent.evaluation.runs.variant import RunFolders, Variant, compute_trial_key
+from agent.evaluation.runs.variant import (
+    SCRIPTED,
+    RunFolders,
+    Variant,
+    compute_script_digest,
+    compute_trial_key,
+    expand_model,
+)
 from agent.evaluation.tasks.task_folder import Task
 from sandbox.errors import Fault, UserError
 
@@ -25,6 +32,7 @@ class PlannedTrial:
     task: Task
     variant: Variant
     trial: int
+    user_model: str = ""
 
     def build_order(self, folders: RunFolders, version: str, left: float | None) -> TrialOrder:
         """Return its order. left: dollars that the run may still spend, None without a limit"""
@@ -44,6 +52,7 @@ class PlannedTrial:
             version=version,
             max_cost=left,
             total_seconds=limits.total_seconds - limits.seconds + seconds - _unused(self.task),
+            user_model=self.user_model,
         )
 
 
@@ -63,8 +72,9 @@ def make_plan(
     trials: int,
     seed: int,
     version: str,
+    user_model: str = "",
 ) -> RunPlan:
-    """Plan every task with every variant `trials` times.
+    """Plan every task with every variant `trials` times. user_model: plays the users of tasks that have one
 
     First trials come first, each task with all variants one after the other, the tasks in an order drawn by the
     seed: a run that is cut off has compared its variants on the same tasks. Raises UserError.
@@ -75,12 +85,16 @@ def make_plan(
         raise UserError(
             Fault.USAGE, f"two variants have the label {double!r}", "Name each model once, or give --label."
         )
+    _refuse_missing_user(tasks, user_model)
     planned = [
-        PlannedTrial(
-            key=compute_trial_key(variant, task.name, task.digest, trial, version, seed),
-            task=task,
-            variant=variant,
-            trial=trial,
+        _add_user(
+            PlannedTrial(
+                key=compute_trial_key(variant, task.name, task.digest, trial, version, seed),
+                task=task,
+                variant=variant,
+                trial=trial,
+            ),
+            user_model,
         )
         for variant in variants
         for task in tasks
@@ -111,6 +125,31 @@ def make_plan(
         keys=keys,
     )
     return RunPlan(record=record, trials=tuple(planned))
+
+
+def _add_user(planned: PlannedTrial, user_model: str) -> PlannedTrial:
+    """Return a trial with the model that plays its task's user; that another model plays is another trial.
+
+    Raises UserError if there is no such script.
+    """
+    if not planned.task.file.user.persona:
+        return planned
+    model = expand_model(user_model, planned.task.name, planned.trial)
+    identity = model
+    if model.startswith(SCRIPTED):
+        path = Path(model.removeprefix(SCRIPTED)).absolute()
+        model, identity = f"{SCRIPTED}{path}", compute_script_digest(path)
+    key = hashlib.sha256(f"{planned.key} user {identity}".encode("utf-8", "surrogateescape")).hexdigest()
+    return replace(planned, key=key, user_model=model)
+
+
+def _refuse_missing_user(tasks: Iterable[Task], user_model: str) -> None:
+    """Raise UserError for a task whose user nobody plays."""
+    named = next((each.name for each in tasks if each.file.user.persona), "")
+    if named and not user_model:
+        raise UserError(
+            Fault.USAGE, f"task {named!r} has a user whom a model plays", "Name the model: --user-model NAME"
+        )
 
 
 def check_repositories(tasks: Iterable[Task], allowed: Iterable[Path]) -> None:

@@ -159,7 +159,7 @@ class SuiteRun:
         return left / max(1, min(free, waiting, paid))
 
     def _note_cost(self, result: TrialResult) -> None:
-        self._highest_cost = max(self._highest_cost or 0.0, result.cost or 0.0)
+        self._highest_cost = max(self._highest_cost or 0.0, (result.cost or 0.0) + (result.user_cost or 0.0))
 
     async def _run_trial(self, planned: PlannedTrial, share: float) -> None:
         try:

@@ -11,6 +11,7 @@ from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
 from agent.budget.limit_settings import LimitSettings
 from agent.budget.limits import build_limits
+from agent.evaluation.runs.model_user import ModelUser, open_user
 from agent.evaluation.runs.result_store import shorten_key
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
@@ -104,6 +105,7 @@ class _Work:
     failures: int
     session: str
     sandbox: str
+    user: UsageRecord | None
 
     @property
     def last(self) -> End:
@@ -172,7 +174,8 @@ async def _run_agent(
         _attach_parts(runtime, task, place.home)
         started = time.monotonic()
         on_part(settings.limits.max_time)
-        ends = await _run_turns(runtime, task, settings.limits)
+        async with open_user(runtime, task, order, on_spend) as user:
+            ends = await _run_turns(runtime, task, settings.limits, user)
         usage = UsageRecord()
         for end in ends:
             usage.add(end.usage)
@@ -184,6 +187,7 @@ async def _run_agent(
             failures=tally.failures,
             session=runtime.session.id,
             sandbox=runtime.workspace.sandbox.name,
+            user=user.usage if user is not None else None,
         )
     finally:
         await runtime.close()
@@ -213,13 +217,15 @@ def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
         add_reviewer(runtime)
 
 
-async def _run_turns(runtime: Runtime, task: Task, limits: LimitSettings) -> list[End]:
+async def _run_turns(
+    runtime: Runtime, task: Task, limits: LimitSettings, user: ModelUser | None
+) -> list[End]:
     """Run the prompt, then the follow-ups while the turns end by themselves; all within the task's limits."""
     ends: list[End] = []
     deadline = time.monotonic() + limits.max_time
-    for prompt in (task.prompt, *task.file.user.follow_ups):
-        if ends and _BY_EXIT.get(ends[-1].exit_code, "wrong") not in HONEST:
-            break
+    prompts = [task.prompt, *task.file.user.follow_ups]
+    while prompts:
+        prompt = prompts.pop(0)
         seconds = deadline - time.monotonic()
         left = _subtract_spending(limits, ends, seconds)
         if left is None:
@@ -230,6 +236,10 @@ async def _run_turns(runtime: Runtime, task: Task, limits: LimitSettings) -> lis
         timer = asyncio.get_running_loop().call_later(seconds, runtime.stop)
         ends.append(await runtime.run_turn(prompt, work))
         timer.cancel()
+        if _BY_EXIT.get(ends[-1].exit_code, "wrong") not in HONEST:
+            break
+        if user is not None:
+            prompts += await user.list_follow_ups(ends, deadline - time.monotonic())
     if time.monotonic() >= deadline and ends[-1].exit_code == Exit.INTERRUPTED:
         ends[-1] = replace(ends[-1], exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
     return ends
@@ -273,6 +283,8 @@ async def _judge(
         steps=sum(each.steps for each in work.ends),
         tool_calls=work.calls,
         tool_failures=work.failures,
+        user_tokens=work.user.input + work.user.output if work.user is not None else 0,
+        user_cost=_find_cost(work.user) if work.user is not None else None,
         session=work.session,
         sandbox=work.sandbox,
         patch=(b"" if too_large else (patch or b"")).decode("utf-8", "replace"),

@@ -22,6 +22,7 @@ class TrialOrder:
     settings: of its session; instructions: added to the system prompt
     max_cost: what is left of the run's budget, None without one
     total_seconds: when it is ended, whatever it does
+    user_model: that plays the task's user, "" where it has none
     """
 
     key: str
@@ -36,6 +37,7 @@ class TrialOrder:
     version: str
     max_cost: float | None
     total_seconds: float
+    user_model: str = ""
 
     def encode(self) -> dict[str, Any]:
         """Return its fields for JSON."""
@@ -54,6 +56,7 @@ class TrialOrder:
             "version": self.version,
             "max_cost": self.max_cost,
             "total_seconds": self.total_seconds,
+            "user_model": self.user_model,
         }
 
 
@@ -76,6 +79,7 @@ def decode_order(values: Mapping[str, Any]) -> TrialOrder:
         version=values["version"],
         max_cost=values["max_cost"],
         total_seconds=values["total_seconds"],
+        user_model=values["user_model"],
     )
 
 

@@ -57,6 +57,7 @@ class TrialResult:
     cost: dollars, None if a price is unknown; tokens: of input and output
     seconds: of the whole trial; agent_seconds: of the agent's turns
     tool_calls, tool_failures: of the main session
+    user_tokens, user_cost: of the model that played the user, which the figures of the agent leave out
     session: id of its log; patch: of its changes, as text, "" for more than `MOST_PATCH`
     """
 
@@ -79,6 +80,8 @@ class TrialResult:
     steps: int = 0
     tool_calls: int = 0
     tool_failures: int = 0
+    user_tokens: int = 0
+    user_cost: float | None = None
     session: str = ""
     sandbox: str = ""
     patch: str = ""

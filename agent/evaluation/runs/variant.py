@@ -85,7 +85,7 @@ def compute_trial_key(variant: Variant, task: str, digest: str, trial: int, vers
     settings = variant.build_settings(task, trial)
     script, models = "", [expand_model(each, task, trial) for each in variant.models]
     if settings.model.startswith(SCRIPTED):
-        script = _compute_script_digest(Path(settings.model.removeprefix(SCRIPTED)))
+        script = compute_script_digest(Path(settings.model.removeprefix(SCRIPTED)))
         models[0] = ""
     decisive = asdict(replace(settings, model=""))
     del decisive["models"]["limits"]  # they change when a call is sent, not which
@@ -97,7 +97,8 @@ def compute_trial_key(variant: Variant, task: str, digest: str, trial: int, vers
     return hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _compute_script_digest(path: Path) -> str:
+def compute_script_digest(path: Path) -> str:
+    """Return the digest of a scripted model's file. Raises UserError if there is none."""
     content = read_regular_file(path, SOURCE)
     if content is None:
         raise UserError(

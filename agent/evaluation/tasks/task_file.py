@@ -91,14 +91,23 @@ class TaskLimits(_Table):
 
 
 class UserScript(_Table):
-    """A scripted user.
+    """A user: scripted, or played by a model that the command names.
 
     answers: to the agent's questions, by words that a question contains; `*` answers all others
     follow_ups: further prompts, one after each turn: a user who adds to the task or has a change of mind
+    persona: who the user is, wants and knows, told to the model that plays them; turns: most messages of such a user
     """
 
     answers: dict[str, str] = Field(default_factory=dict)
     follow_ups: tuple[Annotated[str, StringConstraints(min_length=1)], ...] = Field(default=(), strict=False)
+    persona: str = Field(default="", max_length=20_000)
+    turns: int = Field(default=10, ge=1, le=50)
+
+    @model_validator(mode="after")
+    def _is_one_user(self) -> Self:
+        if self.persona and (self.answers or self.follow_ups):
+            raise ValueError("a user has a persona, or answers and follow_ups, not both")
+        return self
 
 
 class RenamedTool(_Table):

@@ -55,6 +55,7 @@ class RunRequest:
     attempts: int | None
     instructions: Path | None
     label: str
+    user_model: str
     trials: int
     place: PlaceRequest
     seed: int
@@ -87,6 +88,12 @@ def run(
     ] = None,
     label: Annotated[
         str, typer.Option("--label", metavar="NAME", help="Name of what is measured, for reports.")
+    ] = "",
+    user_model: Annotated[
+        str,
+        typer.Option(
+            "--user-model", metavar="NAME", help="Model that plays the users of tasks with a persona."
+        ),
     ] = "",
     trials: Annotated[int, typer.Option("--trials", "-k", min=1, help="Trials of each task.")] = 1,
     jobs: Jobs = None,
@@ -132,6 +139,7 @@ def run(
         attempts=attempts,
         instructions=instructions,
         label=label,
+        user_model=user_model,
         trials=trials,
         place=PlaceRequest(jobs=jobs, ray=ray, artifacts=artifacts, env=env or (), cpus=cpus),
         seed=seed,
@@ -151,13 +159,14 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
 
     from agent.evaluation.runs.run_plan import make_plan
     from agent.evaluation.runs.run_suite import SuiteRun
-    from agent.evaluation.runs.variant import RunFolders
+    from agent.evaluation.runs.variant import SCRIPTED, RunFolders
     from agent.exit_codes import Exit
     from cli.commands.evaluation.executor_choice import create_executor
     from cli.commands.evaluation.report import find_format, write_report
     from cli.output.evaluation.progress_line import ProgressLine
     from cli.output.standard_streams import write_error
     from patchwright.version import VERSION
+    from sandbox.errors import Fault, UserError
     from sandbox.sanitize import sanitize_text
 
     if request.to is not None:
@@ -169,7 +178,12 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
         trials=request.trials,
         seed=request.seed,
         version=VERSION,
+        user_model=request.user_model,
     )
+    if request.place.ray and any(each.user_model.startswith(SCRIPTED) for each in plan.trials):
+        raise UserError(
+            Fault.USAGE, "a scripted user is a file of this machine: the nodes of --ray have none"
+        )
     _announce(setup, request)
     line = ProgressLine()
 

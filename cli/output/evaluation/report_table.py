@@ -77,6 +77,8 @@ def list_notes(report: RunReport) -> Iterator[str]:
             yield f"{name}by group: " + ", ".join(
                 f"{one.name} {one.solved}/{one.trials}" for one in each.groups
             )
+        if each.user_cost:
+            yield f"{name}users played by a model: {format_money(each.user_cost)}, in no figure of the agent"
     if report.missing:
         yield f"{report.missing} of {len(report.record.keys)} trials have no result: the same command goes on"
     if report.spending.lost_tokens:
