@@ -97,6 +97,7 @@ ALLOWED = {
     "agent/strategy/strategy_turn.py": "an artifact of the session",
     "agent/strategy/team/roles.py": OWN,
     "agent/evaluation/runs/result_store.py": OWN,
+    "agent/evaluation/runs/run_lock.py": OWN,
     "agent/evaluation/tasks/folder_files.py": WRITES,
     "cli/commands/offline/apply.py": NAMED,
     "cli/commands/offline/symbols.py": NAMED,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.evaluation.runs.run_lock import hold_lock
 from agent.evaluation.runs.trial_result import LARGEST, TrialResult, decode_result
 from sandbox.errors import Fault, UserError, translate_write_errors
 from sandbox.fs.private_files import create_private_folder, write_private_file
@@ -135,20 +135,8 @@ class ResultStore:
     @contextmanager
     def hold_run(self, run: RunRecord) -> Iterator[None]:
         """Let no other process work on a run meanwhile. Raises UserError if one does."""
-        place = self.folder / "runs" / f"{run.id}.lock"
-        create_private_folder(place.parent)
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise UserError(
-                Fault.USAGE, f"run {run.id} is at work in another process", "Wait for it, or end it."
-            ) from None
-        try:
+        with hold_lock(self.folder / "runs" / f"{run.id}.lock", run.id):
             yield
-        finally:
-            os.close(descriptor)
 
     def append_journal(self, run: RunRecord, entry: Mapping[str, Any]) -> None:
         """Append a line to a run's journal: starts, spending and ends of its trials."""

@@ -14,6 +14,7 @@ from math import ceil, inf
 
 from agent.evaluation.executors.executor import TrialExecutor, WorkerLost
 from agent.evaluation.runs.result_store import ResultStore, shorten_key
+from agent.evaluation.runs.run_lock import LOCK, hold_lock, remove_abandoned_folders
 from agent.evaluation.runs.run_plan import PlannedTrial, RunPlan
 from agent.evaluation.runs.trial import describe_lost_trial
 from agent.evaluation.runs.trial_result import TrialResult
@@ -87,14 +88,16 @@ class SuiteRun:
     async def run(self) -> Progress:
         """Run all trials that have no result yet. Cancelling ends those that run; their results are missing.
 
-        Raises UserError if another process works on the same run.
+        Raises UserError if another process works on the same run, were it for another store.
         """
-        with self._store.hold_run(self._plan.record):
-            self._store.save_run(self._plan.record)
+        run, scratch = self._plan.record, self._folders.scratch
+        with self._store.hold_run(run), hold_lock(scratch / LOCK, run.id):
+            await asyncio.to_thread(remove_abandoned_folders, scratch.parent)
+            self._store.save_run(run)
             try:
                 return await self._run_trials()
             finally:
-                await asyncio.to_thread(shutil.rmtree, self._folders.scratch, ignore_errors=True)
+                await asyncio.to_thread(shutil.rmtree, scratch, ignore_errors=True)
 
     async def close(self) -> None:
         """End what the executor still runs."""

@@ -16,6 +16,7 @@ from agent.evaluation.executors import local_executor
 from agent.evaluation.executors.executor import WorkerLost
 from agent.evaluation.executors.local_executor import LocalExecutor
 from agent.evaluation.runs.result_store import ResultStore
+from agent.evaluation.runs.run_lock import LOCK, hold_lock
 from agent.evaluation.runs.run_plan import RunPlan, check_repositories, make_plan
 from agent.evaluation.runs.run_suite import ATTEMPTS, MOST_STARTS, Progress, SuiteRun
 from agent.evaluation.runs.trial import run_trial
@@ -365,6 +366,20 @@ def test_one_run_is_not_worked_on_twice_at_once(tmp_path: Path) -> None:
     store = ResultStore(tmp_path / "store")
     with store.hold_run(plan.record), pytest.raises(UserError, match="in another process"):
         run_plan(plan, store, FakeExecutor(), tmp_path)
+
+
+def test_a_run_removes_what_killed_runs_left_and_nothing_of_those_at_work(tmp_path: Path) -> None:
+    parent = make_home(tmp_path).cache
+    for name in ("killed", "working", "other"):
+        (parent / name / "trials").mkdir(parents=True)
+    (parent / "killed" / LOCK).touch()
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    with hold_lock(parent / "working" / LOCK, "working"):
+        run_plan(plan, ResultStore(tmp_path / "store"), FakeExecutor(), tmp_path)
+    assert {each.name for each in parent.iterdir()} == {"working", "other"}
+    with hold_lock(parent / "evaluation" / LOCK, "x"), pytest.raises(UserError, match="in another process"):
+        run_plan(plan, ResultStore(tmp_path / "second store"), FakeExecutor(), tmp_path)
+    assert (parent / "evaluation" / LOCK).exists()
 
 
 def test_a_suite_reads_no_repository_that_nobody_named(tmp_path: Path) -> None:
