@@ -30,8 +30,9 @@ NAME = "strategy-auto"
 NEWEST, LEAST_PAST = 20, 4
 """Sessions of this repository that are looked at, and how many say something of the next one."""
 
-OFTEN = 0.5
-"""Share of failed sessions from which on several attempts are made."""
+OFTEN = 1 / 3
+"""Share of failed sessions from which on several attempts are made. Twenty sessions of an author who fails six times in
+ten show less than half of them failed in one repository of six, and less than a third in hardly any."""
 
 MOST_DOLLARS = 3
 """Sessions that a budget has to pay for, where more than one may be needed."""
@@ -47,7 +48,8 @@ class Situation:
     obstacle: why no change of an attempt could be brought back, "" if it could
     is_weak: the model cannot drive a session; failing: tests that fail now; files: those with one of these tests
     has_tests: the suite ran; places: independent ones that the task is about
-    past: outcomes of the newest sessions here; cost: their mean in dollars; budget: dollars left; None: not known
+    past: outcomes of the newest single sessions here, attempts among them; cost: their mean in dollars
+    budget: dollars left; None: not known
     """
 
     obstacle: str = ""
@@ -152,14 +154,29 @@ async def _look_at(turn: StrategyTurn) -> Situation:
 
 
 def _list_past(turn: StrategyTurn) -> list[SessionSummary]:
-    """Return the newest sessions of persons in this repository, without this one. Blocking."""
+    """Return the newest single sessions in this repository, without this one. Blocking."""
     from agent.session.session_index import load_session_summaries
 
     environment = turn.runtime.environment
     if environment is None:
         return []
-    found = load_session_summaries(environment.home, turn.runtime.workspace.root)
-    return [each for each in found if not each.parent and each.id != turn.runtime.session.id][:NEWEST]
+    root = turn.runtime.workspace.root
+    return select_past(load_session_summaries(environment.home, root), turn.runtime.session.id, str(root))
+
+
+def select_past(found: Sequence[SessionSummary], own: str, root: str) -> list[SessionSummary]:
+    """Return the newest sessions that tell how one by itself ends and what it costs.
+
+    Of a session with attempts in worktrees these count, and not what several of them came to together: else a strategy
+    that pays would look needless. own: id of the present session, which counts with nothing; root: of the project
+    """
+    attempts = {each.parent for each in found if each.parent and each.project != root}
+    return [
+        each
+        for each in found
+        if own not in (each.id, each.parent)
+        and (each.project != root if each.parent else each.id not in attempts)
+    ][:NEWEST]
 
 
 async def _count_places(turn: StrategyTurn) -> int:

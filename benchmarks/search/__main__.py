@@ -3,6 +3,8 @@
 sample: adaptive sampling on CodeT's pool. The programs run once, in the sandbox; results are kept below --work.
 repairs: tree and evolve against best-of-N on programs with two or three faults, which run in the sandbox.
 pipeline: tokens on real issues, against recorded runs (--issues, --recorded-runs).
+auto: its choices on the pool of `sample`, against each strategy by itself (--recorded only).
+overhead: processor time and memory of the harness for each of many attempts (--nodes).
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import os
 import sys
 from pathlib import Path
 
+from benchmarks.search.auto_world import report_auto
+from benchmarks.search.overhead import report_overhead
 from benchmarks.search.pipeline_tokens import report_tokens
 from benchmarks.search.repairs import report_repairs
 from benchmarks.search.sampling import report_sampling
@@ -35,12 +39,20 @@ def main() -> None:
             )
         )
         return
+    if options.world == "overhead":
+        report_overhead(options.nodes)
+        return
     if options.world == "pipeline":
         if options.mirrors is None or not (options.issues.is_file() and options.recorded_runs.is_file()):
             sys.exit("missing: --mirrors FOLDER, --issues FILE and --recorded-runs FILE, or MIRRORS and DATA")
         report_tokens(options.issues, options.recorded_runs, options.mirrors, options.tasks, options.seed)
         return
     out = options.work / "codet.jsonl"
+    if options.world == "auto":
+        if not out.is_file():
+            sys.exit(f"missing: {out}, which the world `sample` makes")
+        report_auto(runs.read_runs(out), options.seeds)
+        return
     if not options.recorded:
         if options.mirrors is None:
             sys.exit("missing: --mirrors FOLDER, or MIRRORS in the environment")
@@ -53,7 +65,7 @@ def main() -> None:
 
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
-    parser.add_argument("world", choices=("sample", "repairs", "pipeline"))
+    parser.add_argument("world", choices=("sample", "repairs", "pipeline", "auto", "overhead"))
     parser.add_argument("--mirrors", type=Path, default=os.environ.get("MIRRORS"), help="bare clones")
     parser.add_argument("--work", type=Path, default=Path("selection-runs"), help="folder for recorded runs")
     parser.add_argument("--python", default=sys.executable, help="interpreter of the programs, with numpy")
@@ -69,6 +81,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--skill", type=float, default=0.3, help="share of the author's right moves (repairs)"
     )
+    parser.add_argument("--nodes", type=int, default=64, help="attempts of one turn (overhead)")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from agent.events import AttemptEvent, Signal
-from agent.strategy.auto_strategy import NAME, Situation, choose_strategy
+from agent.session.session_index import SessionSummary
+from agent.strategy.auto_strategy import NAME, Situation, choose_strategy, select_past
 from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import call, script
 from tests.support.strategy_stories import TEST, Story, read_events_of, tell_story
@@ -33,6 +34,35 @@ def test_the_choice_follows_task_model_budget_and_past(seen: dict[str, Any], nam
     chosen, told = choose_strategy(Situation(**seen))
     assert chosen == name
     assert why in told
+
+
+def test_attempts_tell_how_one_session_ends_and_their_turn_does_not() -> None:
+    """Two of three attempts failed, and the turn that chose the third one did not."""
+
+    def make(id_: str, outcome: str, parent: str = "", project: str = "/shop") -> SessionSummary:
+        return SessionSummary(
+            path=Path(id_),
+            id=id_,
+            project=project,
+            parent=parent,
+            title="",
+            model="",
+            created=0,
+            updated=0,
+            steps=1,
+            cost=1.0,
+            outcome=outcome,
+        )
+
+    found = [
+        make("own", ""),
+        make("begun", "tests-fail", "own", "/cache/worktrees/0"),
+        make("turn", "done"),
+        *(make(f"a{n}", outcome, "turn", f"/cache/worktrees/{n}") for n, outcome in enumerate("xxd")),
+        make("reader", "done", "alone"),
+        make("alone", "done"),
+    ]
+    assert [each.id for each in select_past(found, "own", "/shop")] == ["a0", "a1", "a2", "alone"]
 
 
 @pytest.mark.slow
