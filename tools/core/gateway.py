@@ -5,52 +5,33 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Approval, Approver, Decision, Policy
 from sandbox.policy.effects import Effect
-from sandbox.process.watchdog import start_death_record, stop_death_record
-from sandbox.secrets.child_environment import redact
 from tools.changes.change_tracker import Snapshotter, TrackedCommand
 from tools.core.action import Action, Observation, ToolFailure, current_action
 from tools.core.action_guard import BegunAction, Guard
 from tools.core.action_hooks import NO_ADVICE, ActionHooks, HookAdvice
 from tools.core.action_marks import describe_undone, mark_guarded_paths
 from tools.core.call_aliases import translate_call, unwrap_call
+from tools.core.observation_shape import shape_observation
 from tools.core.registry import Tool, Toolbox
+from tools.core.snapshot_spans import SnapshotLog, SnapshotSpans, Span
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
     from sandbox.policy.shell import Judgement
 
-MAX_TEXT = 24_000
-"""Characters of one observation that reach a model, whatever a tool returns: about 7k tokens (peers: 8 to 61 KB)."""
 
-KEEP_WHOLE = 500
-"""Shorter observations are not worth an artifact: masking them saves nothing."""
-
-
-_RULES = ".gitignore"
-"""A changed file of this name shows or hides files that were not touched."""
-
-
-@dataclass(slots=True)
-class _Span:
-    """Snapshots before and after an action that may write; "" until taken."""
-
-    before: str = ""
-    after: str = ""
-
-
-class Recorder(Protocol):
+class Recorder(SnapshotLog, Protocol):
     """The log, as the gateway uses it. Calls come in the order of the events."""
 
     def record_action(self, action: Action, effect: Effect) -> None: ...
     def record_decision(self, action: Action, decision: Decision, by: str) -> None: ...
     def record_observation(self, action: Action, observation: Observation, seconds: float) -> None: ...
-    def record_snapshot(self, tree: str, when: Literal["before", "after"]) -> None: ...
 
 
 class Gateway:
@@ -75,8 +56,7 @@ class Gateway:
         self._recorder = recorder
         self.snapshots = snapshots
         self.hooks: ActionHooks | None = None
-        self._tree = ""
-        self._writing = False  # something may have been written since the last snapshot
+        self._spans = SnapshotSpans(workspace, recorder)
         self._open: set[str] = set()  # ids of the batch's actions without an observation so far
         # (name called, tool used) pairs that the model was notified of
         self._taken: set[tuple[str, str]] = set()
@@ -103,7 +83,7 @@ class Gateway:
                 try:
                     # return_exceptions: also when cancelled, wait for each of them to record its own end
                     results = await asyncio.gather(
-                        *(self._run_action(actions[i], _Span()) for i in group), return_exceptions=True
+                        *(self._run_action(actions[i], Span()) for i in group), return_exceptions=True
                     )
                 finally:
                     self._passed = {key: each for key, each in self._passed.items() if key not in passed}
@@ -126,10 +106,8 @@ class Gateway:
 
     async def record_pending_snapshot(self) -> None:
         """Record the snapshot after an interrupted action that may have written; called at the end of the turn."""
-        if self._writing and self.snapshots is not None:
-            tree = await asyncio.to_thread(self.snapshots.take)
-            self._record_tree(tree, "after")
-            self._clear_writing()
+        if self.snapshots is not None:
+            await self._spans.end_interrupted(self.snapshots)
 
     def _translate_call(self, action: Action) -> Action:
         """Translate an action to one of our tools; on its first use, add a note on the correct call."""
@@ -154,7 +132,7 @@ class Gateway:
             together = reads
         return groups
 
-    async def _run_action(self, action: Action, span: _Span | None) -> Observation:
+    async def _run_action(self, action: Action, span: Span | None) -> Observation:
         """Run and record one action. span: None for a nested action, which is part of the outer one's span"""
         started = time.monotonic()
         outer = current_action.set(action.id)
@@ -188,15 +166,16 @@ class Gateway:
                 self._record_observation(action, observation, self._measure_seconds(action, started))
                 raise
         observation = self._record_observation(action, observation, self._measure_seconds(action, started))
-        if span is not None and span.before:
-            await self._end_span(span)
+        # Changes between two spans are the user's, and so are changes within one other than its tool's recorded writes.
+        if span is not None and span.before and self.snapshots is not None:
+            await self._spans.end(span, self.snapshots)
         return observation
 
     def _measure_seconds(self, action: Action, started: float) -> float:
         """Return the seconds since `started`, without the time of the approval."""
         return time.monotonic() - started - self._asked.pop(action.id, 0.0)
 
-    async def _execute(self, action: Action, span: _Span | None) -> Observation:
+    async def _execute(self, action: Action, span: Span | None) -> Observation:
         tool = self.toolbox.get(action.tool)
         if tool is None:
             raise ToolFailure(self._describe_unknown_tool(action.tool))
@@ -217,7 +196,7 @@ class Gateway:
         command = await self._permit(action, effect, advice)
         await self._ask_guard(BegunAction(action=action, effect=effect, command=command))
         if effect.kind not in ("none", "read") and span is not None and self.snapshots is not None:
-            await self._begin_span(span, self.snapshots)
+            await self._spans.begin(span, self.snapshots)
         if self.snapshots is not None and (effect.argv or (tool.is_tracked and effect.kind == "write")):
             return await self._run_tracked(tool, arguments, self.snapshots, span)
         if effect.kind == "git" and self._followed_now is not None:
@@ -228,7 +207,7 @@ class Gateway:
         return await tool.run(**arguments, at=self.workspace)
 
     async def _run_tracked(
-        self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: _Span | None
+        self, tool: Tool, arguments: dict[str, Any], snapshots: Snapshotter, span: Span | None
     ) -> Observation:
         """Run a command of the model and record its changes, which a commit or an undo needs."""
         guard = self.workspace.content_guard
@@ -256,7 +235,7 @@ class Gateway:
         return f"there is no tool {name!r}.{hint} Tools: {', '.join(tool.name for tool in self.toolbox)}"
 
     async def _run_after_hooks(
-        self, hooks: ActionHooks, action: Action, observation: Observation, span: _Span | None
+        self, hooks: ActionHooks, action: Action, observation: Observation, span: Span | None
     ) -> Observation:
         """Run the hooks after an action. What they change counts as the action's: a formatter's work is committed."""
         if self.snapshots is None or span is None or not span.before:
@@ -375,65 +354,13 @@ class Gateway:
         except (ValueError, OSError):  # outside, or not found: the tool reports it
             return path
 
-    async def _begin_span(self, span: _Span, snapshots: Snapshotter) -> None:
-        span.before = await asyncio.to_thread(snapshots.take)
-        self._record_tree(span.before, "before")
-        self._writing = True
-        self.workspace.changes.action_writes = None
-        start_death_record(self.workspace.at_work_marker)
-
-    async def _end_span(self, span: _Span) -> None:
-        """Record the snapshot after an action.
-
-        Changes between two spans are the user's, and so are changes within a span other than its tool's
-        recorded writes.
-        """
-        if self.snapshots is not None:
-            tree = span.after or await asyncio.to_thread(
-                self._take_after_snapshot, self.snapshots, span.before
-            )
-            self._record_tree(tree, "after")
-            self._clear_writing()
-
-    def _clear_writing(self) -> None:
-        """Mark all writes as recorded in the log."""
-        self._writing = False
-        stop_death_record(self.workspace.at_work_marker)
-
-    def _take_after_snapshot(self, snapshots: Snapshotter, before: str) -> str:
-        tree, written = snapshots.take(), self.workspace.changes.action_writes
-        if tree == before or written is None or any(path.endswith(_RULES) for path in written):
-            return tree
-        return snapshots.narrow_snapshot(before, tree, written)
-
-    def _record_tree(self, tree: str, when: Literal["before", "after"]) -> None:
-        if tree != self._tree:
-            self._tree = tree
-            self._recorder.record_snapshot(tree, when)
-
     def _record_observation(self, action: Action, observation: Observation, seconds: float) -> Observation:
         if note := self._notes.pop(action.id, ""):
             observation = replace(observation, text=f"{observation.text}\n{note}")
-        observation = self._shape_observation(observation)
+        observation = shape_observation(observation, self.workspace.artifacts)
         self._open.discard(action.id)
         self._recorder.record_observation(action, observation, seconds)
         return observation
-
-    def _shape_observation(self, observation: Observation) -> Observation:
-        """Redact and truncate the text; keep the full text as an artifact, so that any later step can read it."""
-        text, ref = redact(observation.text), observation.ref
-        if len(text) > KEEP_WHOLE and not ref:
-            try:
-                ref = self.workspace.artifacts.save(text.encode("utf-8", "replace"))
-            except OSError:  # disk full: the observation itself matters more than its copy
-                ref = ""
-        if len(text) > MAX_TEXT:
-            cut = len(text) - MAX_TEXT
-            half = MAX_TEXT // 2
-            text = f'{text[:half]}\n[… {cut} characters cut; recall(ref="{ref}") shows all …]\n{text[-half:]}'
-        if text == observation.text and ref == observation.ref:
-            return observation
-        return replace(observation, text=text, ref=ref)
 
 
 def tool_ends_turn(toolbox: Toolbox, action: Action, observation: Observation) -> bool:
