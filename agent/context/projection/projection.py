@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 
+from agent.context.projection.folding import fold_slots, rebuild_fold_slot
 from agent.context.projection.message_slots import (
     FoldMessage,
     NoteMessage,
@@ -18,7 +19,6 @@ from agent.context.projection.message_slots import (
     StateMessage,
     count_bytes,
     count_message_bytes,
-    find_steps,
 )
 from agent.context.projection.outline import Outline, Row
 from agent.context.projection.output_dedup import OutputDeduplicator
@@ -26,7 +26,6 @@ from agent.context.projection.truncation import cut_output, shorten_slot
 from agent.events import (
     Compaction,
     Event,
-    Fold,
     MessageEvent,
     ObservationEvent,
     Prompt,
@@ -143,7 +142,7 @@ class Projection:
             event = events[row.by[0] if row.fold else row.first]
             if row.fold:
                 self._close_batch()
-                self._append_slot(_rebuild_fold_slot(row, event))
+                self._append_slot(rebuild_fold_slot(row, event))
             elif isinstance(event, ObservationEvent):
                 self._add_observation(event)
             elif (
@@ -322,7 +321,7 @@ class Projection:
                 for slot in self.slots
             ]
         for fold in event.folds:
-            self._apply_fold(fold, _get_place(event))
+            self.slots = fold_slots(self.slots, fold, _get_place(event))
         self._reduce_outputs_again()
         self._recount_bytes()
 
@@ -332,27 +331,6 @@ class Projection:
         self._said_bytes = sum(slot.size for slot in self.slots if slot.is_from_person)
         self._whole_from = max((slot.last + 1 for slot in self.slots if slot.short), default=0)
         self._prompts_shortened = any(slot.short for slot in self.slots if slot.is_from_person)
-
-    def _apply_fold(self, fold: Fold, by: int) -> None:
-        """Replace the complete steps of a run by one text; user messages within it are kept.
-
-        A run without any of its steps gets its text, too (a log may be loaded from its last summary on), but
-        not within a larger fold.
-        """
-        first, last = parse_event_id(fold.first), parse_event_id(fold.last)
-        folds = [(s.first, s.last) for s in self.slots if isinstance(s.message, FoldMessage)]
-        if any(a <= first and last <= b and (a, b) != (first, last) for a, b in folds):
-            return
-        drop: set[int] = set()
-        for step in find_steps(self.slots):
-            if all(first <= self.slots[i].first and self.slots[i].last <= last for i in step):
-                drop.update(step)
-        kept = [slot for i, slot in enumerate(self.slots) if i not in drop]
-        later = [i for i, each in enumerate(kept) if each.is_from_person and each.first > last]
-        later += [step.start for step in find_steps(kept) if any(kept[i].last > last for i in step)]
-        slot = Slot(FoldMessage(text=fold.text), first, last, count_bytes(fold.text), short=True, by=(by,))
-        kept.insert(min(later, default=len(kept)), slot)
-        self.slots = kept
 
     def _reduce_output(self, slot: Slot, action: Action) -> Slot:
         """Return the slot of an output as it enters the request."""
@@ -394,15 +372,6 @@ class Projection:
         self._bytes += slot.size
         self._said_bytes += slot.size if slot.is_from_person else 0
         self.slots.append(slot)
-
-
-def _rebuild_fold_slot(row: Row, event: Event) -> Slot:
-    """Return the record of a run of steps from its compaction. Raises ValueError if it has none."""
-    for fold in reversed(event.folds if isinstance(event, Compaction) else []):
-        if (parse_event_id(fold.first), parse_event_id(fold.last)) == (row.first, row.last):
-            size_ = count_bytes(fold.text)
-            return Slot(FoldMessage(text=fold.text), row.first, row.last, size_, short=True, by=row.by[:1])
-    raise ValueError(f"no record of e{row.first} to e{row.last}")
 
 
 def _mask_slot(slot: Slot, text: str, event: Event) -> Slot:
