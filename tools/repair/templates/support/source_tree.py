@@ -12,6 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tools.repair.templates.support.code_usage import CodeUsage, iter_operands
+from tools.repair.templates.support.name_bindings import (
+    iter_outside_functions,
+    list_bound_names,
+    list_local_names,
+)
 
 # Longer texts are no names.
 LONGEST_MEMBER = 40
@@ -142,8 +147,8 @@ class Source:
     def module_names(self) -> dict[str, ast.AST]:
         """Names bound at module level, with the nodes that bind them."""
         found: dict[str, ast.AST] = {}
-        for node in _iter_outside_functions(self.tree):
-            for name in _list_bound_names(node):
+        for node in iter_outside_functions(self.tree):
+            for name in list_bound_names(node):
                 found.setdefault(name, node)
         return found
 
@@ -163,14 +168,14 @@ class Source:
     def constants(self) -> list[tuple[str, ast.stmt]]:
         """Names that assignments of the module or of its classes bind, each with its statement."""
         found: list[tuple[str, ast.stmt]] = []
-        for node in _iter_outside_functions(self.tree):
+        for node in iter_outside_functions(self.tree):
             if isinstance(node, ast.ClassDef):
                 inside: list[ast.AST] = [*node.body]
             else:
                 inside = [node]
             for each in inside:
                 if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign):
-                    found.extend((name, each) for name in _list_bound_names(each))
+                    found.extend((name, each) for name in list_bound_names(each))
         return found
 
     @cached_property
@@ -184,7 +189,7 @@ class Source:
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ClassDef):
                 for each in node.body:
-                    found.update(_list_bound_names(each))
+                    found.update(list_bound_names(each))
         return sorted(name for name in found if not name.startswith("__"))
 
     @cached_property
@@ -199,7 +204,7 @@ class Source:
     def attributes_bound(self) -> frozenset[str]:
         """Attributes bound in the file: methods, class variables, assignments."""
         classes = [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
-        named = {name for node in classes for each in node.body for name in _list_bound_names(each)}
+        named = {name for node in classes for each in node.body for name in list_bound_names(each)}
         return self.assigned_attributes | named
 
     @cached_property
@@ -326,40 +331,6 @@ class Source:
             if isinstance(block, list) and statement in block:
                 return block
         return [statement]
-
-
-def _iter_outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
-    todo: list[ast.AST] = list(tree.body)
-    while todo:
-        node = todo.pop(0)
-        yield node
-        if not isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            todo.extend(ast.iter_child_nodes(node))
-
-
-def _list_bound_names(node: ast.AST) -> list[str]:
-    if isinstance(node, Function | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return [(each.asname or each.name).split(".")[0] for each in node.names]
-    if isinstance(node, ast.Assign):
-        return [each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)]
-    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-        return [node.target.id]
-    return []
-
-
-def list_local_names(function: Function) -> list[str]:
-    """Return parameters, then all names assigned in the function, each once."""
-    arguments = function.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    names = [each.arg for each in (*every, arguments.vararg, arguments.kwarg) if each is not None]
-    stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    nested = [n for n in ast.walk(function) if isinstance(n, Function) and n is not function]
-    names += [node.id for node in sorted(stores, key=lambda n: (n.lineno, n.col_offset))]
-    for inner in nested:
-        names += [inner.name, *(each.arg for each in inner.args.args)]
-    return list(dict.fromkeys(names))
 
 
 def get_first_line(statement: ast.stmt) -> int:
