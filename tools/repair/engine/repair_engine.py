@@ -16,6 +16,12 @@ from tools.repair.engine.candidates.candidate_generation import adjust_suspect_c
 from tools.repair.engine.candidates.fix_edits import build_fixes
 from tools.repair.engine.patch_search import PatchSearch
 from tools.repair.engine.repair_findings import Findings
+from tools.repair.engine.time_shares import (
+    SEARCH_SHARE,
+    TRACE_SHARE,
+    compute_cold_start,
+    compute_suite_reserve,
+)
 from tools.repair.engine.validation.isolated_copy import find_passing_in_copy, runs_no_project_code
 from tools.repair.engine.validation.suite_baseline import Baseline, run_baseline
 from tools.repair.engine.validation.worker_client import WorkerClient
@@ -34,23 +40,9 @@ from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.python import find_test_interpreter
 from tools.testing.runners import is_python_suite
 
-# Maximum share of the remaining budget for the baseline: without tried candidates it is of no use.
-TRACE_SHARE = 0.5
 # Statements for which candidates are generated, in order. In libraries where all tests run the same lines the
 # fault was the 230th and the 270th.
 MOST_SUSPECTS = 1000
-# Searches without a result leave time for the other faults: each gets this share of the remaining time.
-SEARCH_SHARE = 0.6
-
-# A patch is worth little before the whole suite was run with it: the time that the tests took is reserved for
-# that; if only some of their files were run, at least this share of the budget, up to so many seconds; in all
-# at most the last share.
-FOR_OTHER_FILES, LONGEST_FOR_THEM, MOST_FOR_LAST_WORD = 0.1, 20.0, 0.25
-
-# A new session imports and collects before its first test, as the first one did, and two may run at a time:
-# minimum seconds, and factor on the time of the first session.
-COLD_START, SLOWER_START = 20.0, 4.0
-
 # Alternative changes that are kept to be shown with a fix.
 MOST_ALTERNATIVES = 9
 
@@ -124,13 +116,6 @@ class HeldChanges:
     tests: frozenset[str]
     base: Baseline
     overlay: Mapping[str, str]
-
-
-def compute_suite_reserve(budget: float, base: Baseline, files: Sequence[str] = ()) -> float:
-    """Return the seconds of the budget reserved for the suite; files: test files that were run, empty for all."""
-    known = base.collecting + sum(test.seconds for test in base.spectrum.tests)
-    others = min(FOR_OTHER_FILES * budget, LONGEST_FOR_THEM) if files else 0.0
-    return min(max(known, others), MOST_FOR_LAST_WORD * budget)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -238,7 +223,7 @@ class RepairRun:
                 deadline=self.findings.clock.now()
                 + min(left * (SEARCH_SHARE if place + 1 < len(every) else 1.0), max(left - kept, left / 2)),
                 latest=self.findings.deadline,
-                cold_start=max(COLD_START, base.collecting * SLOWER_START),
+                cold_start=compute_cold_start(base),
                 files=self._list_target_files(),
                 on_progress=self.on_progress,
             )
@@ -299,7 +284,7 @@ class RepairRun:
         for path in filter(self._is_own_file, list_nearby_files(parse_frames(base.errors, root), root)):
             with suppress(OSError, ValueError, SyntaxError, RecursionError):
                 sources[path] = self._load_source(path)
-        cold_start = max(COLD_START, base.collecting * SLOWER_START)
+        cold_start = compute_cold_start(base)
         ask = WorkerClient(
             name=f"{len(self.findings.fixes)}.import", root=root, workers=workers, spectrum=base.spectrum,
             sources=sources, wanted=[], cold_start=cold_start,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.repair.engine.searches import run
-from tools.repair.engine import repair_engine
+from tools.repair.engine import time_shares
 from tools.repair.result import Outcome
 
 # Each repairs a project with real test runs, which a busy machine may make slow.
@@ -108,7 +108,7 @@ def test_a_project_that_is_slow_to_import_is_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each last word is a session of its own: it may take as long to come to its tests as the first one took."""
-    monkeypatch.setattr(repair_engine, "COLD_START", 0.0)
+    monkeypatch.setattr(time_shares, "COLD_START", 0.0)
     files = {
         "conftest.py": "import time\n\ntime.sleep(2)\n",
         "add.py": "def add(a, b):\n    return a - b\n",

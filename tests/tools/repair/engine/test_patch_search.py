@@ -16,7 +16,7 @@ from tools.repair.engine.candidates.candidate_generation import Candidate, gener
 from tools.repair.engine.candidates.plausible_patches import ALTERNATIVES
 from tools.repair.engine.candidates.ranking import SURE, PlausiblePatch
 from tools.repair.engine.patch_search import PatchSearch
-from tools.repair.engine.repair_engine import compute_suite_reserve
+from tools.repair.engine.time_shares import compute_suite_reserve
 from tools.repair.engine.validation.budget_clock import BudgetClock
 from tools.repair.engine.validation.suite_baseline import Baseline
 from tools.repair.engine.validation.worker_process import Message, Replies
