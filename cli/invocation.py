@@ -36,6 +36,14 @@ class GoalRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterRequest:
+    """A Ray cluster as requested on the command line. env: names of variables that children have there"""
+
+    address: str
+    env: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """A run as requested on the command line.
 
@@ -44,6 +52,7 @@ class Invocation:
     schema: a file with the JSON schema that the answer has to match
     attempts: number of attempts, in worktrees separate from the user's; None: as the settings say
     strategy: name of the strategy; None: as the settings say, or `sample` where attempts are named
+    cluster: that makes the attempts; None: as the settings say
     apply_doubtful: the offline engine writes changes of low confidence, too
     requirements: a file with requirements that the work has to meet
     servers: MCP servers by name that a client gives beside those of the settings
@@ -62,6 +71,7 @@ class Invocation:
     schema: Path | None = None
     attempts: int | None = None
     strategy: str | None = None
+    cluster: ClusterRequest | None = None
     apply_doubtful: bool = False
     requirements: Path | None = None
     answers: Path | None = None
@@ -159,12 +169,15 @@ def choose_commit_time(invocation: Invocation, settings: SessionSettings) -> Whe
 def choose_strategy(invocation: Invocation, settings: SessionSettings) -> StrategySettings:
     """Return the strategy of a run: that of the settings, unless a name or attempts are given; an answer with a schema
     is one session's. Raises UserError for a name that there is not."""
+    found = settings.strategy
+    if (cluster := invocation.cluster) is not None:
+        found = replace(found, ray=cluster.address, ray_env=list(cluster.env))
     if invocation.strategy is not None:
         check_strategy_name(invocation.strategy)
-        attempts = invocation.attempts or settings.strategy.attempts
-        return replace(settings.strategy, name=invocation.strategy, attempts=attempts)
+        attempts = invocation.attempts or found.attempts
+        return replace(found, name=invocation.strategy, attempts=attempts)
     if invocation.schema is not None or invocation.attempts == 1:
         return StrategySettings()
     if invocation.attempts is None:
-        return settings.strategy
-    return replace(settings.strategy, name="sample", attempts=invocation.attempts)
+        return found
+    return replace(found, name="sample", attempts=invocation.attempts)

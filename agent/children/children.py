@@ -97,6 +97,7 @@ class Children:
                         home=self._environment.home,
                         purse=purse,
                         on_event=self._get_follower(spec, place),
+                        place=place if spec.place == "worktree" else None,
                     )
                 )
                 resources = stack.pop_all()
@@ -167,6 +168,10 @@ class Children:
                 "a rule limits the size of a turn's diff, which a child in another process cannot know",
                 "Run it in this process, or in a worktree.",
             )
+        if spec.runs == "remote" and (spec.place != "worktree" or spec.session):
+            raise UserError(
+                Fault.DENIED, "a child on another machine works in a worktree, from the beginning"
+            )
         if spec.session and not self._is_own_child(spec.session):
             raise UserError(Fault.DENIED, f"{spec.session!r} is no child of this session")
 
@@ -196,6 +201,8 @@ class Children:
                 from agent.children.process.process_executor import ProcessExecutor
 
                 self._executors[runs] = ProcessExecutor()
+            elif runs == "remote":
+                raise UserError(Fault.USAGE, "this session has joined no cluster")
             else:
                 self._executors[runs] = InProcessExecutor()
         return self._executors[runs]
@@ -264,7 +271,7 @@ class Children:
     def _get_follower(self, spec: ChildSpec, place: OpenPlace) -> Callable[[str, Event], None]:
         """Return the follower of a child's events: what it does in another process counts for our rules, too."""
         monitor = self._parent.rules_monitor
-        if monitor is None or spec.runs != "process":
+        if monitor is None or spec.runs == "in-process":
             return self._pass_on
 
         def follow(child: str, event: Event) -> None:

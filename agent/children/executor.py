@@ -8,6 +8,7 @@ from typing import Protocol
 
 from agent.app_dirs import Home
 from agent.budget.purse import Purse
+from agent.children.places import OpenPlace
 from agent.events import End, Event
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings
@@ -24,6 +25,7 @@ class ChildOrder:
     request: with the approver who is asked
     purse: pays for the child's calls; each reserves its estimate there before it is sent
     on_event: receives the session's id and its events, those of its own children included
+    place: its files where they are a worktree, else None
     """
 
     settings: SessionSettings
@@ -31,6 +33,7 @@ class ChildOrder:
     home: Home
     purse: Purse
     on_event: Callable[[str, Event], None]
+    place: OpenPlace | None = None
 
 
 class Execution(Protocol):

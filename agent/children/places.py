@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,16 @@ class OpenPlace:
     folder: its workspace
     build_patch: returns its changes so far, b"" where they need no patch
     list_ignored: returns ignored files that it made, which no patch has
+    top: of a worktree, which `folder` is in; list_files: returns its files that are not ignored, relative to it
+    apply_patch: changes its files, completely or not at all
     """
 
     folder: Path
     build_patch: Callable[[], bytes] = lambda: b""
     list_ignored: Callable[[], list[str]] = list
+    top: Path | None = None
+    list_files: Callable[[], list[str]] = list
+    apply_patch: Callable[[bytes], None] = lambda patch: None
 
 
 class Lease:
@@ -76,7 +82,14 @@ class Worktrees:
                 await asyncio.to_thread(apply_patch, tree.git, patch)
             except GitFailed as error:
                 raise UserError(Fault.USAGE, f"the changes to begin with do not fit: {error}") from None
-            yield OpenPlace(folder=folder, build_patch=tree.build_patch, list_ignored=tree.list_ignored)
+            yield OpenPlace(
+                folder=folder,
+                top=tree.folder,
+                build_patch=tree.build_patch,
+                list_ignored=tree.list_ignored,
+                list_files=tree.list_files,
+                apply_patch=partial(apply_patch, tree.git),
+            )
         finally:
             async with self._making:
                 await asyncio.to_thread(context.__exit__, None, None, None)

@@ -19,10 +19,11 @@ returned as a patch. lease: those of its parent, one child at a time.
 """
 
 
-Runs = Literal["in-process", "process"]
+Runs = Literal["in-process", "process", "remote"]
 """Where a child runs.
 
-in-process: on its parent's event loop. process: in a process of its own, whose crash ends only the child.
+in-process: on its parent's event loop. process: in a process of its own, whose crash ends only the child. remote: on
+a node of a cluster that the parent has joined, in a worktree.
 """
 
 

@@ -7,8 +7,9 @@ the log and the views know no strategy: they see attempts, candidates, verdicts 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.children.children import Children
 from agent.events import End
@@ -16,6 +17,9 @@ from agent.monitor.answers import TurnEnd
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
+
+if TYPE_CHECKING:
+    from agent.children.remote.remote_executor import RemoteExecutor
 
 
 class Strategy(Protocol):
@@ -51,14 +55,33 @@ class StrategyWork:
 
     async def run(self) -> TurnEnd:
         """See `TurnWork.run`."""
-        children = Children(self._runtime)
-        turn = StrategyTurn(self._settings.name, self._runtime, children, is_first=not self._has_run)
-        self._has_run = True
-        try:
+        async with AsyncExitStack() as stack:
+            remote = await stack.enter_async_context(self._connect_cluster()) if self._settings.ray else None
+            children = Children(self._runtime, {} if remote is None else {"remote": remote})
+            stack.push_async_callback(children.close)
+            turn = StrategyTurn(
+                self._settings.name,
+                self._runtime,
+                children,
+                is_first=not self._has_run,
+                remote_slots=0 if remote is None else remote.slots,
+            )
+            stack.callback(turn.close)
+            self._has_run = True
             return await self._strategy.run(turn)
-        finally:
-            turn.close()
-            await children.close()
+
+    def _connect_cluster(self) -> AbstractAsyncContextManager[RemoteExecutor]:
+        from agent.children.remote.remote_executor import connect_cluster
+
+        environment = self._runtime.environment
+        assert environment is not None, "Children refuses a session without settings"
+        return connect_cluster(
+            self._settings.ray,
+            self._settings.ray_env,
+            environment.request.env,
+            self._runtime.settings.access.sandbox,
+            environment.home,
+        )
 
 
 async def run_strategy(

@@ -17,6 +17,7 @@ class StrategySettings:
     name: "single", the loop alone, or another of `agent.strategy.strategy_table`
     attempts: how many; models, temperatures, hints: those of the first, second … attempt, then from the first again
     judge: `tree` and `evolve` ask the model of the role `judge` about each failed attempt
+    ray: address of a Ray cluster that makes the attempts, "" for this machine; ray_env: variables that they have there
     """
 
     __pydantic_config__ = FORBID_UNKNOWN
@@ -27,3 +28,5 @@ class StrategySettings:
     temperatures: list[float] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     judge: bool = False
+    ray: str = ""
+    ray_env: list[str] = field(default_factory=list)

@@ -51,12 +51,22 @@ class StrategyTurn:
     name: of the strategy; children: starts the sessions
     is_first: this process has not run the strategy in this turn, so attempts in the log are of before a kill
     slots: held by an attempt while it runs, so that no more run at once than there are processors
+    remote_slots: attempts that a cluster takes at once; 0: they are made on this machine
     surplus: why attempts that are cancelled now are not needed any more, "" where the turn itself is cancelled
     """
 
-    def __init__(self, name: str, runtime: Runtime, children: Children, *, is_first: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        runtime: Runtime,
+        children: Children,
+        *,
+        is_first: bool = True,
+        remote_slots: int = 0,
+    ) -> None:
         self.children = children
-        self.slots = asyncio.Semaphore(_count_processors())
+        self.slots = asyncio.Semaphore(remote_slots or _count_processors())
+        self._is_remote = remote_slots > 0
         self.surplus = ""
         self._committing = asyncio.Lock()
         self._name = name
@@ -154,6 +164,8 @@ class StrategyTurn:
             return known
         if spec.place == "worktree" and not spec.base:
             spec = replace(spec, base=await self.commit_files())
+        if self._is_remote and spec.place == "worktree" and equip is None:
+            spec = replace(spec, runs="remote")  # what equips a child changes it in this process
         sessions = self._runtime.session.folder.parent
         if (ended := self._log.ended.get(number)) is not None:
             found = await asyncio.to_thread(read_last_verification, sessions / ended.child)

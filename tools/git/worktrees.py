@@ -56,6 +56,12 @@ class Worktree:
         found = os.fsdecode(self.git.run("ls-files", *options)).split("\0")[:-1]
         return [path for path in found if path.rstrip("/") not in self._list_linked()]
 
+    def list_files(self) -> list[str]:
+        """Return the files that git tracks here, and new ones that it does not ignore."""
+        options = ("-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+        found = os.fsdecode(self.git.run("ls-files", *options)).split("\0")[:-1]
+        return [path for path in found if path not in self._list_linked()]
+
     def _list_linked(self) -> list[str]:
         return [name for name in LINKED if (self.folder / name).is_symlink()]
 

@@ -110,6 +110,34 @@ class RayCluster:
         actor = self._ray.remote(TrialActor).options(**options, scheduling_strategy=self._bind_to(node))
         return actor.remote({"run": spec.run, "artifacts": spec.artifacts, "env": dict(spec.env)})
 
+    def start_child_host(self, node: str, spec: HostSpec) -> Any:
+        """Start an actor that runs a child session on a node; it begins with `run`, and lines come by `write`."""
+
+        class ChildActor:
+            """Defined here, so that it is sent as code: see `start_host`."""
+
+            def __init__(self, spec: dict[str, Any]) -> None:
+                importlib.import_module("patchwright.launcher").open_floors()
+                from agent.children.remote.child_host import ChildHost
+                from agent.evaluation.executors.ray_host import HostSpec
+
+                self.host = ChildHost(HostSpec(**spec))
+
+            async def run(self, parcel: bytes) -> Any:
+                async for message in self.host.run(parcel):
+                    yield message
+
+            async def write(self, line: bytes) -> None:
+                self.host.write(line)
+
+        options = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0, "max_concurrency": 100}
+        actor = self._ray.remote(ChildActor).options(**options, scheduling_strategy=self._bind_to(node))
+        return actor.remote({"run": spec.run, "artifacts": spec.artifacts, "env": dict(spec.env)})
+
+    def store_bytes(self, content: bytes) -> Any:
+        """Store bytes once for all nodes; returns a reference, as which an actor takes them."""
+        return self._ray.put(content)
+
     def kill(self, actor: Any) -> None:
         """End an actor at once; no result of it comes any more."""
         self._ray.kill(actor)
@@ -121,7 +149,10 @@ class RayCluster:
 
     def has_run_out_of_memory(self, error: Exception) -> bool:
         """Whether Ray ended an actor since its node had no memory left: its trial may be the cause."""
-        return isinstance(error, self._ray.exceptions.OutOfMemoryError) or "OOM" in str(error)
+        # Ray names the OOM killer as a common cause of every death; its own kills have these words.
+        told = str(error)
+        by_ray = "NODE_OUT_OF_MEMORY" in told or "running low on memory" in told
+        return by_ray or isinstance(error, self._ray.exceptions.OutOfMemoryError)
 
     def _run_on(self, node: str, function: Any) -> Any:
         options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": self._bind_to(node)}

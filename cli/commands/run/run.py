@@ -39,10 +39,13 @@ from cli.commands.run.run_options import (
     FromIssue,
     Goal,
     MaxTurns,
+    Ray,
+    RayEnv,
     Requirements,
     Schema,
     StrategyName,
     Until,
+    read_attempt_options,
     read_goal_options,
 )
 from cli.output.standard_streams import write_error, write_line
@@ -51,7 +54,7 @@ from sandbox.sanitize import sanitize_json, sanitize_text
 
 if TYPE_CHECKING:
     from agent.turn.runtime import Runtime
-    from cli.invocation import GoalRequest, Invocation
+    from cli.invocation import ClusterRequest, GoalRequest, Invocation
 
 
 def add(app: typer.Typer) -> None:
@@ -90,6 +93,8 @@ def run(
     requirements: Requirements = None,
     attempts: Attempts = None,
     strategy: StrategyName = None,
+    ray: Ray = None,
+    env: RayEnv = None,
     answers: Answers = None,
     apply: Apply = False,
     goal: Goal = False,
@@ -116,10 +121,8 @@ def run(
     if prompt is not None and option_prompt is not None:
         raise typer.BadParameter("two prompts: give one, as PROMPT or with -p")
     text = prompt if prompt is not None else option_prompt
-    if attempts and attempts > 1 and (input_ is Input.stream_json or schema is not None or session):
-        raise typer.BadParameter("--attempts cannot be combined with --input, --output-schema or --session")
-    if strategy and (input_ is Input.stream_json or schema is not None or session):
-        raise typer.BadParameter("--strategy cannot be combined with --input, --output-schema or --session")
+    excludes = input_ is Input.stream_json or schema is not None or bool(session)
+    cluster = read_attempt_options(attempts, strategy, ray, env, excludes=excludes)
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
     if input_ is Input.stream_json and (answers is not None or background or from_issue is not None):
@@ -158,6 +161,7 @@ def run(
             requirements=requirements,
             attempts=attempts,
             strategy=strategy,
+            cluster=cluster,
             answers=answers,
             apply_doubtful=apply,
             goal=request,
@@ -179,6 +183,7 @@ def run_one_shot(
     requirements: Path | None = None,
     attempts: int | None = None,
     strategy: str | None = None,
+    cluster: ClusterRequest | None = None,
     answers: Path | None = None,
     apply_doubtful: bool = False,
     goal: GoalRequest | None = None,
@@ -200,6 +205,7 @@ def run_one_shot(
         requirements=requirements,
         attempts=attempts,
         strategy=strategy,
+        cluster=cluster,
         answers=answers,
         apply_doubtful=apply_doubtful,
         goal=goal,

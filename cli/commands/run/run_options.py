@@ -10,7 +10,7 @@ import typer
 from cli.commands.options import Input, check_command_line
 
 if TYPE_CHECKING:
-    from cli.invocation import GoalRequest
+    from cli.invocation import ClusterRequest, GoalRequest
 
 Schema = Annotated[
     Path | None,
@@ -42,6 +42,18 @@ StrategyName = Annotated[
         help="How it is worked on; `patchwright strategies` lists them.",
     ),
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Make the attempts on a Ray cluster: `auto`, or HOST:PORT of its head.",
+    ),
+]
+RayEnv = Annotated[
+    list[str] | None,
+    typer.Option("--env", metavar="NAME", help="With --ray: variable that attempts have; repeatable."),
+]
 Answers = Annotated[
     Path | None,
     typer.Option("--answers", metavar="FILE", help="Answers to the model's questions: a line each, or JSON."),
@@ -72,6 +84,28 @@ Background = Annotated[
     ),
 ]
 DetachedReport = Annotated[str | None, typer.Option("--detached-report", metavar="FD", hidden=True)]
+
+
+def read_attempt_options(
+    attempts: int | None, strategy: str | None, ray: str | None, env: list[str] | None, *, excludes: bool
+) -> ClusterRequest | None:
+    """Return the cluster that makes the attempts, None for this machine. Raises BadParameter.
+
+    excludes: other options allow neither attempts nor a strategy
+    """
+    makes_several = bool(attempts and attempts > 1)
+    for option, is_given in (("--attempts", makes_several), ("--strategy", bool(strategy))):
+        if is_given and excludes:
+            raise typer.BadParameter(
+                f"{option} cannot be combined with --input, --output-schema or --session"
+            )
+    if ray is None and not env:
+        return None
+    if ray is None or not (makes_several or strategy):
+        raise typer.BadParameter("--env needs --ray, and --ray needs --attempts or --strategy")
+    from cli.invocation import ClusterRequest
+
+    return ClusterRequest(address=ray, env=tuple(env or ()))
 
 
 def read_goal_options(

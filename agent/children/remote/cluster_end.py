@@ -1,0 +1,175 @@
+"""The end of a bridge that is in the cluster: nodes that can run children, and an actor for each child."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from agent.children.process import wire
+from agent.evaluation.executors.ray_cluster import RayCluster
+from agent.evaluation.executors.ray_host import HostSpec
+from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import write_private_file
+
+_END_SECONDS = 20.0
+"""For the nodes to remove the files of this session before they are left alone."""
+
+_PROBE_SECONDS = 90.0
+"""For a node to say whether it can run children."""
+
+Send = Callable[[int, bytes], None]
+"""Sends a line of a child to its parent."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Node:
+    """A node that can run children. open: of ours that run there; was_used: it has files of ours"""
+
+    id: str
+    name: str
+    slots: int
+    open: int = 0
+    was_used: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _RemoteChild:
+    """A child on a node."""
+
+    node: _Node
+    actor: Any
+    following: asyncio.Task[None] = field(init=False)
+
+
+class ClusterEnd:
+    """Starts children on the nodes of a cluster, and passes on their lines.
+
+    folder: of the files that come from the parent, or go there
+    """
+
+    def __init__(
+        self, cluster: RayCluster, nodes: list[_Node], spec: HostSpec, folder: Path, send: Send
+    ) -> None:
+        self._cluster = cluster
+        self._nodes = nodes
+        self._spec = spec
+        self._folder = folder
+        self._send = send
+        self._children: dict[int, _RemoteChild] = {}
+        self._parcels: dict[str, Any] = {}
+
+    @classmethod
+    async def connect(cls, order: Mapping[str, Any], send: Send) -> ClusterEnd:
+        """Join the cluster that an order names. Raises UserError: there is none, or no node can run children."""
+        cluster = RayCluster.connect(order["address"])
+        nodes, problems = await _find_nodes(cluster, order["sandbox"], order["version"])
+        if not nodes:
+            cluster.close()
+            raise UserError(
+                Fault.CONFIGURATION,
+                f"no node of the cluster can run child sessions: {'; '.join(problems) or 'there is none'}",
+                "Each node needs the same Patchwright, bubblewrap and a CPU.",
+            )
+        spec = HostSpec(run=order["run"], artifacts="", env=order["env"])
+        return cls(cluster, nodes, spec, Path(order["folder"]), send)
+
+    @property
+    def slots(self) -> int:
+        """Children that the nodes have CPUs for."""
+        return sum(each.slots for each in self._nodes)
+
+    def take_line(self, number: int, line: bytes) -> None:
+        """Take a line of the parent: the first one of a child opens it, an empty one ends it."""
+        child = self._children.get(number)
+        if child is None:
+            message = wire.decode_message(line) or {}
+            if message.get("message") == "open":
+                self._open_child(number, message["parcel"])
+        elif line == b"\n":
+            child.following.cancel()
+        else:
+            child.actor.write.remote(line)
+
+    async def close(self) -> None:
+        """End all children, remove their files from the nodes, and leave the cluster."""
+        following = [each.following for each in self._children.values()]
+        for each in following:
+            each.cancel()
+        await asyncio.gather(*following, return_exceptions=True)
+        removed = [
+            self._cluster.remove_files(each.id, self._spec.run) for each in self._nodes if each.was_used
+        ]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_END_SECONDS):
+                await asyncio.gather(*removed, return_exceptions=True)
+        self._cluster.close()
+
+    def _open_child(self, number: int, parcel: str) -> None:
+        """Start an actor on the node with the most free slots."""
+        if parcel not in self._parcels:
+            self._parcels[parcel] = self._cluster.store_bytes(Path(parcel).read_bytes())
+        node = max(self._nodes, key=lambda each: each.slots - each.open)
+        node.open += 1
+        node.was_used = True
+        child = _RemoteChild(node, self._cluster.start_child_host(node.id, self._spec))
+        child.following = asyncio.create_task(self._follow(number, child, self._parcels[parcel]))
+        self._children[number] = child
+
+    async def _follow(self, number: int, child: _RemoteChild, parcel: Any) -> None:
+        """Pass on the lines of a child to its end, whatever that is."""
+        how = "was ended"
+        try:
+            async for reference in child.actor.run.options(num_returns="streaming").remote(parcel):
+                kind, value = await reference
+                match kind:
+                    case "line":
+                        self._send(number, value)
+                    case "patch":
+                        write_private_file(self._folder / f"{number}.patch", value)
+                    case "head":
+                        write_private_file(self._folder / f"{number}.log", value)
+                    case "logs":
+                        write_private_file(self._folder / f"{number}.logs", value)
+                    case _:
+                        how = value.decode("utf-8", "replace")
+        except self._cluster.errors as error:
+            has_no_memory = self._cluster.has_run_out_of_memory(error)
+            how = "had no memory left" if has_no_memory else f"went with its node {child.node.name}"
+        finally:
+            child.node.open -= 1
+            with suppress(*self._cluster.errors):
+                self._cluster.kill(child.actor)
+            self._send(number, wire.encode_message("lost", how=how))
+
+
+async def _find_nodes(cluster: RayCluster, sandbox: str, version: str) -> tuple[list[_Node], list[str]]:
+    """Return the nodes that can run children, and why the others cannot."""
+    found = [
+        _Node(
+            id=id,
+            name=str(values.get("NodeManagerAddress") or id[:8]),
+            slots=int(values.get("Resources", {}).get("CPU", 0)),
+        )
+        for id, values in cluster.list_nodes().items()
+    ]
+    asked = [each for each in found if each.slots]
+
+    async def ask(node: _Node) -> str:
+        try:
+            async with asyncio.timeout(_PROBE_SECONDS):
+                return str(await cluster.probe(node.id, sandbox, version))
+        except TimeoutError:
+            return f"it does not answer in {_PROBE_SECONDS:.0f} s"
+        except cluster.errors as error:
+            return f"it does not answer ({type(error).__name__})"
+
+    answers = await asyncio.gather(*map(ask, asked))
+    able = [node for node, problem in zip(asked, answers, strict=True) if not problem]
+    problems = [
+        f"{node.name}: {problem}" for node, problem in zip(asked, answers, strict=True) if problem
+    ] or [f"{each.name}: no CPU" for each in found]
+    return able, problems

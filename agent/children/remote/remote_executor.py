@@ -1,0 +1,188 @@
+"""Children on the nodes of a cluster: the worktree goes there, events, patch and log come back."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+import tarfile
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.children.executor import CRASHED, ChildOrder
+from agent.children.places import OpenPlace
+from agent.children.process.line_execution import LineExecution
+from agent.children.remote.bridge import Bridge, RemoteChannel, RemoteOptions
+from agent.children.remote.parcel import pack_files, unpack_folder
+from agent.events import ChildProgress, End, Event, render_event
+from agent.exit_codes import Exit
+from sandbox.errors import Fault, UserError
+from sandbox.fs.private_files import create_private_folder, open_private, write_private_file
+from sandbox.fs.regular_file import SOURCE, read_regular_file
+
+if TYPE_CHECKING:
+    from agent.app_dirs import Home
+
+
+@asynccontextmanager
+async def connect_cluster(
+    address: str, names: Sequence[str], env: Mapping[str, str], sandbox: str, home: Home
+) -> AsyncIterator[RemoteExecutor]:
+    """Join a cluster for a while. Raises UserError. names: variables of `env` that children have there, no others"""
+    from patchwright.version import VERSION
+
+    if missing := [name for name in names if name not in env]:
+        raise UserError(Fault.USAGE, f"there is no variable {missing[0]!r} for the nodes of the cluster")
+    options = RemoteOptions(
+        address=address,
+        run=uuid.uuid4().hex,
+        env={name: env[name] for name in names},
+        sandbox=sandbox,
+        version=VERSION,
+    )
+    create_private_folder(home.cache)
+    folder = Path(tempfile.mkdtemp(prefix="remote-", dir=home.cache))
+    try:
+        bridge = await Bridge.connect(options, folder)
+        try:
+            yield RemoteExecutor(bridge, options)
+        finally:
+            await bridge.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class RemoteExecutor:
+    """Runs children on the nodes of a cluster. Implements `Executor`.
+
+    A child has the files of its worktree there, as one commit; nothing of its history, and no variable but the named
+    ones. Budget and questions stay with its parent. When its node goes, it has crashed: calls under way count.
+    """
+
+    def __init__(self, bridge: Bridge, options: RemoteOptions) -> None:
+        self.slots = bridge.slots
+        self._bridge = bridge
+        self._options = options
+        self._packing = asyncio.Lock()
+
+    async def start(self, order: ChildOrder) -> RemoteExecution:
+        place = order.place
+        if place is None or place.top is None:
+            raise UserError(Fault.USAGE, "a child on another machine works in a worktree")
+        async with self._packing:
+            parcel = await asyncio.to_thread(self._pack, place)
+        channel = self._bridge.open_channel(parcel)
+        spool = self._bridge.folder / f"{channel.number}.log"
+        settings = order.settings
+        sent = replace(
+            order,
+            settings=replace(settings, tools=replace(settings.tools, mcp={})),
+            request=replace(
+                order.request,
+                working=order.request.working.relative_to(place.top),
+                env=self._options.env,
+                servers={},
+                sessions=None,
+            ),
+            on_event=_Spool(spool, order).take_event,
+        )
+        line = await LineExecution.connect(channel, sent)
+        return RemoteExecution(line, channel, place, order, self._bridge.folder)
+
+    def _pack(self, place: OpenPlace) -> Path:
+        """Write the files of a worktree as an archive; equal worktrees are one archive, which travels once."""
+        coming = self._bridge.folder / ".coming"
+        assert place.top is not None
+        pack_files(place.top, place.list_files(), coming)
+        with coming.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return coming.rename(self._bridge.folder / f"{digest}.tgz")
+
+
+class RemoteExecution:
+    """A child session on a node. Implements `Execution`.
+
+    Its changes are brought into the worktree here after each turn. The worktree is its own: changes that others make
+    here between two turns do not reach it.
+    """
+
+    def __init__(
+        self, line: LineExecution, channel: RemoteChannel, place: OpenPlace, order: ChildOrder, folder: Path
+    ) -> None:
+        self.runtime = None
+        self.session = line.session
+        self._line = line
+        self._place = place
+        self._sessions = order.request.sessions
+        self._patch = folder / f"{channel.number}.patch"
+        self._logs = folder / f"{channel.number}.logs"
+        self._spool = folder / f"{channel.number}.log"
+
+    async def run_turn(self, prompt: str | None) -> End:
+        end = await self._line.run_turn(prompt)
+        try:
+            await asyncio.to_thread(self._bring_back)
+        except (UserError, OSError) as error:
+            summary = f"its changes could not be brought back: {error}"
+            failed: Event = End(outcome=CRASHED, exit_code=Exit.INTERNAL, summary=summary, usage=end.usage)
+            assert isinstance(failed, End)
+            return failed
+        return end
+
+    def steer(self, text: str) -> None:
+        self._line.steer(text)
+
+    def stop(self) -> None:
+        self._line.stop()
+
+    async def close(self) -> None:
+        try:
+            await self._line.close()
+        finally:
+            await asyncio.to_thread(self._keep_logs)
+
+    def _bring_back(self) -> None:
+        """Apply the changes of a turn here. Blocking. Raises UserError."""
+        patch = read_regular_file(self._patch, SOURCE)
+        if patch:
+            self._patch.unlink()
+            self._place.apply_patch(patch)
+
+    def _keep_logs(self) -> None:
+        """Put the logs of the session, and of its own children, where those of its parent are. Blocking.
+
+        Of a node that is gone there is the part of the log that has come.
+        """
+        if self._sessions is None:
+            return
+        with tempfile.TemporaryDirectory(dir=self._sessions, prefix=".coming-") as making:
+            coming = Path(making, "sessions")
+            with suppress(UserError, OSError, tarfile.TarError):
+                unpack_folder(self._logs, coming)
+            own = coming / self.session
+            if not own.exists() and (log := read_regular_file(self._spool, SOURCE)):
+                create_private_folder(own)
+                write_private_file(own / "log.jsonl", log)
+            if coming.is_dir():
+                for each in coming.iterdir():
+                    with suppress(OSError):  # one with its name was there before
+                        each.rename(self._sessions / each.name)
+
+
+class _Spool:
+    """Keeps a child's events in a file as they come."""
+
+    def __init__(self, file: Path, order: ChildOrder) -> None:
+        self._file = file
+        self._follow = order.on_event
+
+    def take_event(self, session: str, event: Event) -> None:
+        if not isinstance(event, ChildProgress):  # shown, not logged
+            with open(self._file, "ab", opener=open_private) as file:
+                file.write(render_event(event))
+        self._follow(session, event)
