@@ -76,7 +76,7 @@ class RenamedTools:
         return compute_price(self.inner, usage)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """See `Model.stream`. Raises UserError where another name is that of an offered tool."""
+        """See `Model.stream`. Raises UserError for names that cannot be mapped back."""
         offered = {each.name for each in request.tools} - self._names.keys()
         if taken := sorted(offered & self._real.keys()):
             message = f"the task gives a tool the name {taken[0]!r}, which another has"
@@ -113,10 +113,14 @@ class RenamedTools:
         parameters = dict(tool.parameters)
         properties = parameters.get("properties")
         if isinstance(properties, Mapping):
-            parameters["properties"] = {
+            renamed = {
                 other.arguments.get(name, name): self._rename_schema(schema)
                 for name, schema in properties.items()
             }
+            if len(renamed) < len(properties):
+                message = f"the task gives two arguments of the tool {tool.name!r} the same name"
+                raise UserError(Fault.CONFIGURATION, message)
+            parameters["properties"] = renamed
         if "required" in parameters:
             parameters["required"] = [other.arguments.get(name, name) for name in parameters["required"]]
         description = other.description or self._rename_text(tool.description)

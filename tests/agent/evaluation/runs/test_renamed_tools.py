@@ -80,6 +80,15 @@ def test_a_real_name_is_refused_and_scripts_speak_the_other_names(tmp_path: Path
     assert [each.actions[0].tool for each in log if isinstance(each, MessageEvent) and each.actions] == [
         "edit"
     ]
+    clashes = {
+        "edit": ({"edit": {"name": "amend", "arguments": {"old": "new"}}}, "the same name"),
+        "read": ({"edit": {"name": "read"}}, "which another has"),
+    }
+    for name, (tools, words) in clashes.items():
+        other = make_task(tmp_path / f"suite/{name}", tools=tools)
+        model = write_script(tmp_path / "c.json", [{"text": "Done."}])
+        failed = asyncio.run(run_trial(make_order(other, model, tmp_path, key=name * 16)))
+        assert (failed.failure, words in failed.detail) == ("configuration", True), failed
     code = replace(order, settings=replace(order.settings, actions="code"), key="c" * 64)
     refused = asyncio.run(run_trial(code))
     assert (refused.failure, "acts by code" in refused.detail) == ("configuration", True)
