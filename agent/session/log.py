@@ -198,9 +198,7 @@ class Session:
             with suppress(OSError):  # a full disk was reported by the turn's own sync
                 os.fsync(descriptor)
             self._index.save()
-            with suppress(
-                OSError
-            ):  # now, though a child of ours that has not called exec yet holds it open, too
+            with suppress(OSError):  # a child between fork and exec would hold the lock after the close
                 fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 

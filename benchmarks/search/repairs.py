@@ -27,7 +27,6 @@ from agent.strategy.search.search_record import SearchRecord
 from agent.strategy.search.search_tree import SearchTree
 from agent.strategy.search.tree_strategy import make_round
 from benchmarks.search.program_states import Moves, World, read_worlds
-from benchmarks.verification.evaluate import bootstrap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +149,9 @@ async def solve_by_sampling(work: SimulatedWork) -> None:
         await work.value(candidate, ())
 
 
+DRAWS = 2000
+"""Of a bootstrap."""
+
 SOLVERS = {"best of N": solve_by_sampling, "tree": solve_by_tree, "evolve": solve_by_evolution}
 
 
@@ -161,7 +163,12 @@ class Row:
     right: Mapping[str, float]
     runs: Mapping[str, float]
     shows_progress: bool
-    is_design: bool
+    problem: str
+
+    @property
+    def is_design(self) -> bool:
+        """Whether its problem is of the half in view while the rules were chosen."""
+        return int(self.problem, 16) % 2 == 0
 
 
 async def measure_world(world: World, attempts: int, skill: float, seeds: int) -> Row:
@@ -178,13 +185,12 @@ async def measure_world(world: World, attempts: int, skill: float, seeds: int) -
             correct.append(bool(found) and await world.is_right(work.states[found[0].attempt]))
             made.append(len(work.candidates))
         visible[name], right[name], runs[name] = mean(solved), mean(correct), mean(made)
-    is_design = int(world.problem, 16) % 2 == 0
     return Row(
         visible=visible,
         right=right,
         runs=runs,
         shows_progress=await world.shows_progress(),
-        is_design=is_design,
+        problem=world.problem,
     )
 
 
@@ -199,7 +205,10 @@ async def report_repairs(
                 rows.append(await measure_world(world, attempts, skill, seeds))
             finally:
                 await world.runner.close()
-    print(f"{attempts} attempts each, skill {skill}, {seeds} seeds, {len(rows)} programs")
+    problems = len({each.problem for each in rows})
+    print(
+        f"{attempts} attempts each, skill {skill}, {seeds} seeds, {len(rows)} programs of {problems} problems"
+    )
     for half in ("design", "confirm", "all"):
         for kind in ("visible", "hidden", "all"):
             of = [
@@ -212,6 +221,18 @@ async def report_repairs(
                 _print_rows(f"{half}, progress {kind}, {len(of)} programs", of)
 
 
+def bootstrap_problems(problems: Sequence[str], gains: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of a mean over programs; those of one problem are drawn together."""
+    groups: dict[str, list[float]] = {}
+    for problem, gain in zip(problems, gains, strict=True):
+        groups.setdefault(problem, []).append(gain)
+    draw, known = Random(0), list(groups.values())
+    means = sorted(
+        mean(gain for group in draw.choices(known, k=len(known)) for gain in group) for _ in range(DRAWS)
+    )
+    return means[int(0.025 * DRAWS)], means[int(0.975 * DRAWS)]
+
+
 def _print_rows(label: str, rows: Sequence[Row]) -> None:
     print(label)
     for name in SOLVERS:
@@ -219,7 +240,8 @@ def _print_rows(label: str, rows: Sequence[Row]) -> None:
         for kind in ("visible", "right"):
             base = [getattr(each, kind)["best of N"] for each in rows]
             values = [getattr(each, kind)[name] for each in rows]
-            low, high = bootstrap([one - other for one, other in zip(values, base, strict=True)])
+            gains = [one - other for one, other in zip(values, base, strict=True)]
+            low, high = bootstrap_problems([each.problem for each in rows], gains)
             gain = 100 * (mean(values) - mean(base))
             parts.append(
                 f"{kind} {100 * mean(values):5.1f} % ({gain:+5.1f} [{100 * low:+5.1f}, {100 * high:+5.1f}])"
