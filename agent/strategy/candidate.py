@@ -106,7 +106,8 @@ def create_verdict_event(verdict: Verdict, attempt: int) -> VerdictEvent:
 
 def describe_candidate(candidate: Candidate | CandidateEvent) -> str:
     """Return one line about a candidate: verification, changes, weakened tests and time."""
-    told = candidate.verification or candidate.outcome or "internal"
+    is_stopped = candidate.exit_code == Exit.INTERRUPTED and candidate.report == STOPPED
+    told = STOPPED if is_stopped else candidate.verification or candidate.outcome or "internal"
     changed = format_count(len(candidate.files), "file") if candidate.patch else "nothing changed"
     weak = f", {format_count(candidate.weakened_tests, 'test')} weakened" if candidate.weakened_tests else ""
     return f"attempt {candidate.attempt}: {told}; {changed}{weak}; {candidate.seconds:.0f} s"

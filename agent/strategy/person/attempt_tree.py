@@ -27,6 +27,7 @@ from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, read_verdict
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError
+from tools.core.text import join_names
 
 State = Literal["running", "cut off", "ended", "stopped", "not needed", "not started"]
 """cut off: by a kill, so that a resumed turn makes it again. not needed: cancelled, since others were enough"""
@@ -210,8 +211,8 @@ class AttemptTree:
         """Return an attempt. Raises UserError for a number that there is not."""
         if number in self.nodes:
             return self.nodes[number]
-        known = sorted(self.nodes)
-        there = f"there are 1 to {known[-1]}" if len(known) > 1 else "there is 1"
+        known = [str(each) for each in sorted(self.nodes)]
+        there = f"there are {join_names(known, 20)}" if len(known) > 1 else f"there is {known[0]}"
         raise UserError(Fault.USAGE, f"no attempt {number}: {there}", "List them: patchwright attempts")
 
     def walk(self) -> Iterator[tuple[int, AttemptNode]]:

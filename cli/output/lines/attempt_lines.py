@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agent.events import AttemptEvent, CandidateEvent, ChildProgress, ChoiceEvent, Event, Prompt
+from agent.events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChildProgress,
+    ChoiceEvent,
+    Event,
+    GuidanceEvent,
+    Prompt,
+    StopAttemptEvent,
+)
 from agent.strategy.candidate import describe_candidate
 from cli.output.amounts import format_money
 from cli.output.style.paint import MARKS, Paint, Style
 from cli.output.style.terminal import truncate_text
 from sandbox.sanitize import sanitize_text
 from tools.core.text import format_count
+
+DEEPEST = 6
+"""Levels by which a row is indented; deeper ones are not, so that a narrow terminal shows them."""
 
 
 @dataclass(slots=True)
@@ -52,10 +65,20 @@ class AttemptTable:
         return bool(self._rows)
 
     def format_rows(self, width: int, paint: Paint, *, unicode: bool) -> list[str]:
-        """Return one line for each attempt: the best first once there is a choice, else by number."""
+        """Return one line for each attempt: below the one that it goes on from; where none does, the best first."""
         order = self.choice.order if self.choice else sorted(self._rows)
-        shown = [self._rows[number] for number in order if number in self._rows]
-        return [self._format_row(row, width, paint, unicode=unicode) for row in shown]
+        shown = [(0, self._rows[number]) for number in order if number in self._rows]
+        if any(row.attempt.after for row in self._rows.values()):
+            shown = list(self._walk())
+        return [self._format_row(row, depth, width, paint, unicode=unicode) for depth, row in shown]
+
+    def _walk(self) -> Iterator[tuple[int, _Row]]:
+        paths: dict[int, tuple[int, ...]] = {}
+        for number in sorted(self._rows):  # one goes on from an earlier one
+            after = self._rows[number].attempt.after
+            paths[number] = (*paths.get(after, ()), number)
+        for number in sorted(self._rows, key=lambda each: paths[each]):
+            yield len(paths[number]) - 1, self._rows[number]
 
     def render_markdown(self) -> str:
         """Return the attempts as a tree: each with its session, the chosen one in bold with the reason."""
@@ -90,7 +113,7 @@ class AttemptTable:
                 return False
         return True
 
-    def _format_row(self, row: _Row, width: int, paint: Paint, *, unicode: bool) -> str:
+    def _format_row(self, row: _Row, depth: int, width: int, paint: Paint, *, unicode: bool) -> str:
         column = 0 if unicode else 1
         between, dots = MARKS["between"][column], MARKS["ellipsis"][column]
         mark, style = _get_mark(row, self.choice)
@@ -103,7 +126,10 @@ class AttemptTable:
             parts = [f"{role or f'attempt {row.attempt.number}'}: {steps}", row.doing]
         parts += [each for each in describe_variation(row.attempt) if each != role]
         text = sanitize_text(between.join(filter(None, parts))).replace("\n", " ")
-        return paint(truncate_text(f"{MARKS[mark][column]} {text}", width, ellipsis=dots), style)
+        return paint(
+            truncate_text(f"{MARKS[mark][column]} {'  ' * min(depth, DEEPEST)}{text}", width, ellipsis=dots),
+            style,
+        )
 
 
 def _get_mark(row: _Row, choice: ChoiceEvent | None) -> tuple[str, Style]:
@@ -132,6 +158,13 @@ def describe_variation(attempt: AttemptEvent) -> list[str]:
     start = f"after attempt {attempt.after}" if attempt.after else ""
     temperature = "" if attempt.temperature is None else f"temperature {attempt.temperature:g}"
     return [each for each in (start, attempt.model, temperature, attempt.hint) if each]
+
+
+def describe_direction(event: GuidanceEvent | StopAttemptEvent) -> str:
+    """Return one line about a direction of the person."""
+    if isinstance(event, GuidanceEvent):
+        return f"you to attempt {event.attempt}: {' '.join(event.text.split())}"
+    return f"you stop attempt {event.attempt}"
 
 
 def describe_choice(choice: ChoiceEvent) -> str:

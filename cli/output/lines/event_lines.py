@@ -15,6 +15,7 @@ from agent.events import (
     ErrorEvent,
     Event,
     GoalEvent,
+    GuidanceEvent,
     MessageEvent,
     ObservationEvent,
     PlanEvent,
@@ -24,6 +25,7 @@ from agent.events import (
     Signal,
     SpecCheckEvent,
     Steer,
+    StopAttemptEvent,
     VerdictEvent,
     Verification,
 )
@@ -155,7 +157,7 @@ class LineView:
                 return list(self._format_verification(event))
             case VerdictEvent(attempt=None):
                 return list(self._format_verdict(event))
-            case AttemptEvent() | CandidateEvent() | ChoiceEvent():
+            case AttemptEvent() | CandidateEvent() | ChoiceEvent() | GuidanceEvent() | StopAttemptEvent():
                 return list(self._format_attempt(event))
             case RubricEvent():
                 from cli.output.lines.check_lines import format_rubric
@@ -330,9 +332,9 @@ class LineView:
             name, style, words = _VERIFIED[event.outcome]
             yield self._format_mark_line(name, style, f"{words}: {event.detail}")
 
-    def _format_attempt(self, event: AttemptEvent | CandidateEvent | ChoiceEvent) -> Iterator[str]:
+    def _format_attempt(self, event: Event) -> Iterator[str]:
         from agent.strategy.candidate import describe_candidate
-        from cli.output.lines.attempt_lines import describe_choice, describe_variation
+        from cli.output.lines.attempt_lines import describe_choice, describe_direction, describe_variation
 
         match event:
             case AttemptEvent():
@@ -343,6 +345,8 @@ class LineView:
                 yield self._format_detail(describe_candidate(event)).strip()
             case ChoiceEvent():
                 yield self._format_mark_line("good", "green", describe_choice(event))
+            case GuidanceEvent() | StopAttemptEvent():
+                yield self._format_mark_line("said", "dim", describe_direction(event))
 
     def _format_verdict(self, event: VerdictEvent) -> Iterator[str]:
         """Yield the lines of a failing check; those of the tests are a `verification`, weakened ones a signal."""

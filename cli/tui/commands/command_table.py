@@ -24,6 +24,7 @@ from cli.tui.commands import (
     session_commands,
     undo_commands,
 )
+from cli.tui.commands.attempts import attempts_command
 from cli.tui.commands.choices import process_choices
 from cli.tui.commands.extension import agents_command, mcp_command, plugins_command
 from cli.tui.commands.screen import copy_command, theme_command
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _ALL: tuple[Command, ...] = (
     help_commands.make_help(lambda: GROUPS, lambda text, chat: parse_command(text, chat)),
     *model_commands.COMMANDS,
+    *attempts_command.COMMANDS,
     *plan_command.COMMANDS,
     *goal_command.COMMANDS,
     *requirements_command.COMMANDS,

@@ -1,4 +1,4 @@
-"""/model, /attempts, /team and /cost: the model in use, turns of several sessions, tokens and dollars spent."""
+"""/model, /team and /cost: the model in use, turns of several sessions, tokens and dollars spent."""
 
 from __future__ import annotations
 
@@ -25,27 +25,6 @@ async def model(chat: Conversation, argument: str) -> None:
         return
     await chat.switch_model(name)
     chat.runtime.session.append(Signal(name="model", detail=f"model: {chat.runtime.model.name}"))
-
-
-async def attempts(chat: Conversation, argument: str) -> None:
-    """Run one turn of several attempts, of which the best is applied; without a task, show those made so far."""
-    if not argument:
-        from cli.tui.commands.choices.attempt_choices import show_attempts
-
-        await show_attempts(chat)
-        return
-    first, _, rest = argument.partition(" ")
-    settings = chat.settings.session.strategy
-    count, task = (int(first), rest.strip()) if first.isdecimal() else (settings.attempts, argument)
-    if not task or not 1 <= count <= MOST_ATTEMPTS:
-        raise UserError(
-            Fault.USAGE, "/attempts needs a task", f"/attempts [N] TASK, with N from 1 to {MOST_ATTEMPTS}"
-        )
-    await chat.run_turn(task, shown="", strategy=replace(settings, name="sample", attempts=count))
-
-
-MOST_ATTEMPTS = 16
-"""As for `run --attempts`."""
 
 
 async def team(chat: Conversation, argument: str) -> None:
@@ -98,17 +77,6 @@ COMMANDS = (
         details="Without a name: a list to choose from. Local servers are asked meanwhile.",
         run=model,
         choices=_list_models,
-        while_working=False,
-    ),
-    Command(
-        name="/attempts",
-        argument="[[N] TASK]",
-        help="several attempts at a task; apply the best",
-        details="Without a task: those made so far, to open one.\n"
-        "Each attempt is a session in its own worktree, which sees your files but not this conversation.\n"
-        "The one that the tests rate best is applied; /undo reverts it. Models, temperatures and hints for\n"
-        "them: settings strategy.models, strategy.temperatures, strategy.hints.",
-        run=attempts,
         while_working=False,
     ),
     Command(

@@ -16,7 +16,7 @@ class Command:
 
     details: more lines for `/NAME --help`
     choices: yields possible arguments for completion, as (text, description); called in a thread
-    while_working: allowed while a turn is running
+    while_working: allowed while a turn is running; runs_beside: whether this argument is, where not all are
     """
 
     name: str
@@ -26,6 +26,7 @@ class Command:
     details: str = ""
     choices: Callable[[Conversation], Iterable[tuple[str, str]]] | None = None
     while_working: bool = True
+    runs_beside: Callable[[str], bool] = lambda argument: False
 
     @property
     def usage(self) -> str:
@@ -34,5 +35,8 @@ class Command:
         if self.details:
             lines += ["", *(f"  {line}" for line in self.details.split("\n"))]
         if not self.while_working:
-            lines += ["", "  Not while a turn is running."]
+            lines += ["", "  Not while a turn is running." if not self.runs_beside("") else _SOME_BESIDE]
         return "\n".join(lines)
+
+
+_SOME_BESIDE = "  While a turn is running only what does not begin another one."

@@ -276,7 +276,9 @@ class Chat:
         command = parse_command(text, self)
         if command is None:
             return False
-        if isinstance(command, Command) and self._has_to_wait(command) and not self.runtime.is_turn_running:
+        argument = text.partition(" ")[2].strip()
+        waits = isinstance(command, Command) and self._has_to_wait(command, argument)
+        if waits and not self.runtime.is_turn_running:
             self._later.append(text)  # commands end soon
             self._show_queued()
             return True
@@ -285,10 +287,9 @@ class Chat:
         if not isinstance(command, Command):
             self.show_message(command, "yellow")
             return True
-        argument = text.partition(" ")[2].strip()
         if argument in ("--help", "-h"):
             self.show_message(command.usage)
-        elif self._has_to_wait(command):
+        elif waits:
             self.show_message(
                 f"{command.name} has to wait until this turn is over; Ctrl-C stops it.", "yellow"
             )
@@ -298,8 +299,8 @@ class Chat:
             self._start_work(command.run(self, argument), command.name)
         return True
 
-    def _has_to_wait(self, command: Command) -> bool:
-        return self.is_working and not command.while_working
+    def _has_to_wait(self, command: Command, argument: str) -> bool:
+        return self.is_working and not (command.while_working or command.runs_beside(argument))
 
     def _show_queued(self) -> None:
         self.front.show_queued([*self._queued, *self._later])

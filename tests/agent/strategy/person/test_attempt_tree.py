@@ -114,5 +114,5 @@ def test_tests_are_compared_only_where_both_runs_name_them(tmp_path: Path) -> No
 
 def test_a_number_that_there_is_not_is_a_mistake() -> None:
     tree = build(Prompt(text="mend"), attempt(1), attempt(2))
-    with pytest.raises(UserError, match="no attempt 3: there are 1 to 2"):
+    with pytest.raises(UserError, match="no attempt 3: there are 1, 2"):
         tree.get_node(3)

@@ -1,0 +1,1 @@
+"""/attempts and /strategy: turns of several sessions, and the person's part in them."""
