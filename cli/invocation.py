@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
+from agent.budget.budget_text import apply_budget, parse_budget
 from agent.session_request import SessionRequest
 from agent.session_settings import SessionSettings, When
 from agent.strategy.strategy_settings import StrategySettings
@@ -53,6 +54,7 @@ class Invocation:
     attempts: number of attempts, in worktrees separate from the user's; None: as the settings say
     strategy: name of the strategy; None: as the settings say, or `sample` where attempts are named
     cluster: that makes the attempts; None: as the settings say
+    budget: of the turn with all that it starts; None: as the settings say
     apply_doubtful: the offline engine writes changes of low confidence, too
     requirements: a file with requirements that the work has to meet
     servers: MCP servers by name that a client gives beside those of the settings
@@ -72,6 +74,7 @@ class Invocation:
     attempts: int | None = None
     strategy: str | None = None
     cluster: ClusterRequest | None = None
+    budget: str | None = None
     apply_doubtful: bool = False
     requirements: Path | None = None
     answers: Path | None = None
@@ -96,8 +99,10 @@ def load_invocation_settings(invocation: Invocation, home: Home) -> Settings:
 def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) -> Runtime:
     """Create model and session for an invocation. Raises UserError."""
     approval = settings.access.approval if invocation.attended else Approval.NEVER
+    budget = invocation.budget or settings.strategy.budget
     settings = replace(
         settings,
+        limits=apply_budget(settings.limits, parse_budget(budget)),
         access=replace(settings.access, approval=approval),
         commit=choose_commit_time(invocation, settings),
     )
@@ -170,6 +175,8 @@ def choose_strategy(invocation: Invocation, settings: SessionSettings) -> Strate
     """Return the strategy of a run: that of the settings, unless a name or attempts are given; an answer with a schema
     is one session's. Raises UserError for a name that there is not."""
     found = settings.strategy
+    if invocation.budget is not None:
+        found = replace(found, budget=invocation.budget)
     if (cluster := invocation.cluster) is not None:
         found = replace(found, ray=cluster.address, ray_env=list(cluster.env))
     if invocation.strategy is not None:

@@ -15,6 +15,7 @@ class StrategySettings:
     """How turns are made, and what differs between their attempts.
 
     name: "single", the loop alone, or another of `agent.strategy.strategy_table`
+    budget: of a turn with all that it starts, see `agent.budget.budget_text`; "" for the limits alone
     attempts: how many; models, temperatures, hints: those of the first, second … attempt, then from the first again
     judge: `tree` and `evolve` ask the model of the role `judge` about each failed attempt
     ray: address of a Ray cluster that makes the attempts, "" for this machine; ray_env: variables that they have there
@@ -24,6 +25,7 @@ class StrategySettings:
 
     name: str = "single"
     attempts: int = 3
+    budget: str = ""
     models: list[str] = field(default_factory=list)
     temperatures: list[float] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.model.model_settings import RateLimitSettings
+from agent.budget.budget_text import FORMS, parse_budget
 from agent.monitor.discipline_settings import Level
 from agent.monitor.workflow_rules import RULES
 from agent.strategy.strategy_table import STRATEGIES, is_known_strategy
@@ -83,6 +84,7 @@ def check_values(values: Mapping[str, Any], path: Path | None) -> Settings:
         _check_formats(session.tools.edit.formats, format_place("edit.formats"))
         _check_rules(session.discipline.named, format_place("discipline.named"))
         _check_strategy(session.strategy.name, format_place("strategy.name"))
+        _check_budget(session.strategy.budget, format_place("strategy.budget"))
         _check_keys(settings.terminal.keys, format_place)
         check_template(
             settings.terminal.footer, f"setting 'terminal.footer'{format_place('terminal.footer')}"
@@ -222,6 +224,15 @@ def _check_rules(named: Mapping[str, Level], where: str) -> None:
         if name not in known:
             message = f"setting 'discipline.named'{where}: there is no rule {name!r}"
             raise UserError(Fault.CONFIGURATION, message, f"Rules: {', '.join(known)}.")
+
+
+def _check_budget(text: str, where: str) -> None:
+    """Raise UserError for a text that is no budget. where: its place, for the message"""
+    try:
+        parse_budget(text)
+    except ValueError as error:
+        message = f"setting 'strategy.budget'{where}: no budget: {error}"
+        raise UserError(Fault.CONFIGURATION, message, f"It is like this: {FORMS}") from None
 
 
 def _check_strategy(name: str, where: str) -> None:

@@ -189,6 +189,7 @@ VALUES: dict[str, Any] = {
     "models.limits": {"openai": {"calls": 60}},
     "models.temperature": 0.5,
     "sandbox": "landlock",
+    "strategy.budget": "5, 10m",
     "strategy.name": "sample",
     "strategy.temperatures": [0.2, 0.9],
     "tool_search": "always",

@@ -35,6 +35,7 @@ from cli.commands.run.run_options import (
     Apply,
     Attempts,
     Background,
+    BudgetOption,
     DetachedReport,
     FromIssue,
     Goal,
@@ -95,6 +96,7 @@ def run(
     strategy: StrategyName = None,
     ray: Ray = None,
     env: RayEnv = None,
+    budget: BudgetOption = None,
     answers: Answers = None,
     apply: Apply = False,
     goal: Goal = False,
@@ -125,9 +127,9 @@ def run(
     cluster = read_attempt_options(attempts, strategy, ray, env, excludes=excludes)
     if apply and input_ is Input.stream_json:
         raise typer.BadParameter("--apply cannot be combined with --input stream-json")
-    if input_ is Input.stream_json and (answers is not None or background or from_issue is not None):
+    if input_ is Input.stream_json and (answers or background or budget or from_issue is not None):
         raise typer.BadParameter(
-            "--answers, --background and --from-issue cannot be combined with --input stream-json"
+            "--answers, --background, --budget and --from-issue cannot be combined with --input stream-json"
         )
     request = read_goal_options(goal=goal, until=until, max_turns=max_turns, schema=schema, input_=input_)
     if input_ is Input.stream_json:
@@ -162,6 +164,7 @@ def run(
             attempts=attempts,
             strategy=strategy,
             cluster=cluster,
+            budget=budget,
             answers=answers,
             apply_doubtful=apply,
             goal=request,
@@ -184,6 +187,7 @@ def run_one_shot(
     attempts: int | None = None,
     strategy: str | None = None,
     cluster: ClusterRequest | None = None,
+    budget: str | None = None,
     answers: Path | None = None,
     apply_doubtful: bool = False,
     goal: GoalRequest | None = None,
@@ -206,6 +210,7 @@ def run_one_shot(
         attempts=attempts,
         strategy=strategy,
         cluster=cluster,
+        budget=budget,
         answers=answers,
         apply_doubtful=apply_doubtful,
         goal=goal,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.commands.options import Input, check_command_line
+from sandbox.errors import Fault, UserError
 
 if TYPE_CHECKING:
     from cli.invocation import ClusterRequest, GoalRequest
@@ -53,6 +54,29 @@ Ray = Annotated[
 RayEnv = Annotated[
     list[str] | None,
     typer.Option("--env", metavar="NAME", help="With --ray: variable that attempts have; repeatable."),
+]
+
+
+def check_budget(text: str | None) -> str | None:
+    """Return a budget that can be read. Raises UserError"""
+    from agent.budget.budget_text import FORMS, parse_budget
+
+    try:
+        if text is not None and parse_budget(text) == parse_budget(""):
+            raise ValueError(repr(text))
+    except ValueError as error:
+        raise UserError(Fault.USAGE, f"--budget is no budget: {error}", f"It is like this: {FORMS}") from None
+    return text
+
+
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="AMOUNT",
+        help="Limit of all that the turn starts: 5 (dollars), 200k tokens, 10m; or several.",
+        callback=lambda value: check_budget(value),
+    ),
 ]
 Answers = Annotated[
     Path | None,

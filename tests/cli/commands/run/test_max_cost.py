@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cli import Result, call, run, script
+from agent.app_dirs import Home
+from tests.support.cli import Result, call, environment, run, script
 from tests.support.loopback import Loopback, Trouble
 from tests.support.repo import Repo
 
@@ -42,11 +44,12 @@ def steps(count: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("given", ["flag", "settings", "environment", "attempts"])
+@pytest.mark.parametrize("given", ["flag", "budget", "settings", "environment", "attempts"])
 def test_a_limit_on_cost_without_a_price_is_refused_before_anything_is_asked(given: str, shop: Repo) -> None:
     with Loopback() as server:
         done = {
             "flag": lambda: ask(shop, server, "--max-cost", "1"),
+            "budget": lambda: ask(shop, server, "--budget", "1, 10m"),
             "settings": lambda: ask(shop, server, settings="max_cost = 1.0\n"),
             "environment": lambda: ask(shop, server, env={"PATCHWRIGHT_MAX_COST": "1"}),
             "attempts": lambda: ask(shop, server, "--max-cost", "1", "--attempts", "2"),
@@ -128,3 +131,38 @@ def test_no_attempt_is_made_again_for_the_message_of_the_commit(shop: Repo) -> N
         )  # fmt: skip
         assert (done.code, len(server.requests)) == (0, 5), done.err  # the last one for the message
     assert shop.committed() == ["cart.py"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", ["option", "setting", "strategy"])
+def test_a_budget_is_one_limit_for_all_that_the_turn_starts(given: str, shop: Repo) -> None:
+    usage = {"input": 1000, "output": 10, "cost": 0.02}
+    turns = [{"calls": [call("read", path="cart.py")], "usage": usage, "repeat": 12}]
+    home = Home.from_environment(environment())
+    home.config.mkdir(parents=True, exist_ok=True)
+    (home.config / "settings.toml").write_text('[strategy]\nbudget = "0.05"\n' if given == "setting" else "")
+    options = {
+        "option": ("--budget", "3k tokens"),
+        "setting": (),
+        "strategy": ("--budget", "$0.05", "--strategy", "sample", "--attempts", "2"),
+    }[given]
+    model = script(shop.root.parent, turns)
+    done = run("run", "go", "--model", model, "--output", "json", *options, cwd=shop.root)
+    assert done.code == 4, done.err
+    assert json.loads(done.out)["usage"]["cost"] <= 0.06
+
+
+@pytest.mark.slow
+def test_nonsense_is_no_budget(shop: Repo) -> None:
+    done = run("run", "go", "--budget", "10M", cwd=shop.root)
+    assert done.code == 2
+    assert done.err == (
+        "patchwright: --budget is no budget: '10M': minutes are 10m, tokens 10M tokens\n"
+        "  It is like this: 5 or $5 (dollars), 200k tokens, 10m (s, m, h), or several: 5, 10m\n"
+    )
+    home = Home.from_environment(environment())
+    home.config.mkdir(parents=True, exist_ok=True)
+    (home.config / "settings.toml").write_text('[strategy]\nbudget = "lots"\n')
+    done = run("run", "go", cwd=shop.root)
+    assert done.code == 6
+    assert "setting 'strategy.budget'" in done.err
