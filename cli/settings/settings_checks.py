@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.model.model_settings import RateLimitSettings
 from agent.budget.budget_text import FORMS, parse_budget
+from agent.model.model_settings import RateLimitSettings
 from agent.monitor.discipline_settings import Level
 from agent.monitor.workflow_rules import RULES
 from agent.strategy.strategy_table import STRATEGIES, is_known_strategy
