@@ -10,6 +10,7 @@ import pytest
 from agent.evaluation.mining.inject_faults import InjectionLimits, inject_faults
 from agent.evaluation.mining.mine_fixes import MiningLimits, mine_fixes
 from agent.evaluation.mining.task_copy import read_base_files
+from agent.evaluation.mining.test_runs import TestRun, build_check
 from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.suites.patched_files import list_patched_paths
 from agent.evaluation.tasks.suite_folder import load_suite
@@ -99,3 +100,24 @@ def test_a_project_that_ends_its_process_is_not_solved(tmp_path: Path) -> None:
             quits = b"import pytest\n\n\ndef total(prices):\n    pytest.exit('enough', returncode=0)\n"
             before = read_base_files(task, ["shop.py"])
             assert checkers.run(task, render_patch(before, {"shop.py": quits})).code != 0
+
+
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [("def total(prices):\n    return sum(prices)\n", 0), (AT_IMPORT, 1), (SHOP["shop.py"], 1)],
+)
+def test_a_run_of_unittest_counts_by_the_tests_that_it_says(program: str, code: int, tmp_path: Path) -> None:
+    case = "import unittest\n\nfrom shop import total\n\n\nclass Totals(unittest.TestCase):\n"
+    case += "    def test_total(self):\n        self.assertEqual(total([1]), 1)\n"
+    write_tree(tmp_path, {"shop.py": program, "test_shop.py": case})
+    run = TestRun(
+        failed=frozenset(),
+        passed=frozenset(),
+        usable=True,
+        ran=1,
+        command="python3 -m unittest test_shop",
+        runner="unittest",
+        seconds=1.0,
+    )
+    done = subprocess.run(["sh", "-c", build_check(run, [])], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == code, done
