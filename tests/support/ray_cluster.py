@@ -13,7 +13,17 @@ from typing import Any
 
 NODE = {"num_cpus": 2, "object_store_memory": 80 << 20}
 
-_ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_health_check_period_ms": "500"}
+_ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_health_check_period_ms": "500",
+    # What else is on a machine ends no test: workers that start slowly, memory and disks that others fill.
+    "RAY_worker_register_timeout_seconds": "300",
+    "RAY_memory_monitor_refresh_ms": "0",
+    "RAY_local_fs_capacity_threshold": "0.999",
+}
+
+_END_SECONDS = 60.0
+"""For the processes of a cluster to end: they are killed, and a busy machine takes long to notice."""
 
 
 @contextmanager
@@ -25,6 +35,8 @@ def start_cluster(env: Mapping[str, str], nodes: int = 2) -> Iterator[Any]:
     (folder / "ray").mkdir()
     before = dict(os.environ)
     others = set(list_descendants())
+    for name in [name for name in os.environ if name.startswith("RAY_")]:
+        del os.environ[name]  # of a cluster of the caller's
     os.environ.update({**_ENVIRONMENT, **env, "RAY_TMPDIR": str(folder)})
     cluster = Cluster(
         initialize_head=True, head_node_args={**NODE, "num_cpus": 0, "include_dashboard": False}
@@ -39,7 +51,7 @@ def start_cluster(env: Mapping[str, str], nodes: int = 2) -> Iterator[Any]:
         os.environ.clear()
         os.environ.update(before)
         shutil.rmtree(folder, ignore_errors=True)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + _END_SECONDS
     while left := [each for each in ours if read_command(each).startswith((b"ray::", b"raylet"))]:
         assert time.monotonic() < deadline, f"processes of Ray are left: {left}"
         time.sleep(0.05)

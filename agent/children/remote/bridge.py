@@ -25,6 +25,9 @@ _CONNECT_SECONDS = 180.0
 _END_SECONDS = 30.0
 """For a child to be ended there: a node that does not answer is left alone."""
 
+_LEAVE_SECONDS = 75.0
+"""For the files of all children to be removed there, and the cluster to be left."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteOptions:
@@ -83,7 +86,7 @@ class Bridge:
         if self._reading is not None:
             if not self._how:
                 self.send(0, b"\n")
-                await asyncio.wait([self._reading], timeout=_END_SECONDS)
+                await asyncio.wait([self._reading], timeout=_LEAVE_SECONDS)
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
         await self._channel.close()

@@ -15,8 +15,8 @@ from agent.evaluation.executors.ray_host import HostSpec
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
 
-_END_SECONDS = 20.0
-"""For the nodes to remove the files of this session before they are left alone."""
+_END_SECONDS = 60.0
+"""For the nodes to remove the files of this session before they are left alone: see `ray_executor`."""
 
 _PROBE_SECONDS = 90.0
 """For a node to say whether it can run children."""

@@ -33,8 +33,9 @@ _START_SECONDS = 600.0
 _SLACK = 180.0
 """Beyond a trial's time until its node is given up: a worker starts there before it, and logs are stored after it."""
 
-_END_SECONDS = 20.0
-"""For an actor to end its trial, and for a node to remove its files, before it is left alone."""
+_END_SECONDS = 60.0
+"""For an actor to end its trial, and for a node to remove its files, before it is left alone: a busy node takes long
+to start the process that does it. One that is gone says so at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
