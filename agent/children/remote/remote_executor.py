@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import hashlib
+import os
 import shutil
 import tarfile
 import tempfile
@@ -28,6 +30,8 @@ from sandbox.fs.regular_file import SOURCE, read_regular_file
 if TYPE_CHECKING:
     from agent.app_dirs import Home
 
+_PREFIX = "remote-"
+
 
 @asynccontextmanager
 async def connect_cluster(
@@ -45,8 +49,7 @@ async def connect_cluster(
         sandbox=sandbox,
         version=VERSION,
     )
-    create_private_folder(home.cache)
-    folder = Path(tempfile.mkdtemp(prefix="remote-", dir=home.cache))
+    folder, lock = _create_locked_folder(home.cache)
     try:
         bridge = await Bridge.connect(options, folder)
         try:
@@ -55,6 +58,7 @@ async def connect_cluster(
             await bridge.close()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
 
 
 class RemoteExecutor:
@@ -172,6 +176,30 @@ class RemoteExecution:
                 for each in coming.iterdir():
                     with suppress(OSError):  # one with its name was there before
                         each.rename(self._sessions / each.name)
+
+
+def _create_locked_folder(cache: Path) -> tuple[Path, int]:
+    """Create a folder for files that come and go, locked by a descriptor; remove those of killed processes."""
+    create_private_folder(cache)
+    for left in cache.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # gone, or in use
+            lock = _lock_folder(left)
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
+    made = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=cache))
+    lock = _lock_folder(made)
+    return made.rename(cache / f"{_PREFIX}{uuid.uuid4().hex}"), lock
+
+
+def _lock_folder(folder: Path) -> int:
+    """Return a descriptor that locks a folder. Raises OSError."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
 
 
 class _Spool:

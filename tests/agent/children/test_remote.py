@@ -204,6 +204,9 @@ def test_without_a_cluster_or_a_named_variable_nothing_starts(tmp_path: Path) ->
         async with connect_cluster(address, names, {}, "auto", Home.from_environment()):
             pytest.fail("connected")
 
+    killed = tmp_path / "home/cache/remote-killed"
+    killed.mkdir(parents=True)
+    (killed / "parcel.tgz").write_bytes(b"left by a process that was killed")
     with pytest.raises(UserError, match="there is no variable 'KEY'"):
         asyncio.run(connect(["KEY"]))
     with pytest.raises(UserError, match=r"no Ray cluster at '127\.0\.0\.1:1'"):
