@@ -11,6 +11,8 @@ import pytest
 
 from tests.support.cli import environment, script
 from tests.support.loopback import Loopback
+from tests.support.repo import Repo
+from tests.support.small_bugs import BUGS
 
 pytestmark = pytest.mark.slow
 
@@ -65,8 +67,13 @@ def test_the_offline_engine_and_scripts_need_no_provider_library(ledger: Path, t
     assert not names & (HEAVY - {"pydantic"})  # a script is checked by it
 
 
-def test_a_whole_offline_repair_never_imports_litellm(ledger: Path) -> None:
-    names = imported("run", "make the failing tests pass", "--no-commit", "--model", "offline", cwd=ledger)
+def test_a_whole_offline_repair_never_imports_litellm(tmp_path: Path) -> None:
+    repo = Repo(tmp_path / "shop")
+    [bug] = [each for each in BUGS if each.name == "totals"]
+    bug.write(repo.root)
+    repo.commit_all()
+    names = imported("run", "make the failing tests pass", "--model", "offline", cwd=repo.root)
+    assert repo.git("rev-list", "--count", "HEAD").strip() == "2", "it went all the way, to its commit"
     assert not names & {"litellm", "httpx", "openai", "prompt_toolkit", "rich"}
 
 

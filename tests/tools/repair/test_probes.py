@@ -15,6 +15,7 @@ import pytest
 
 from tests.tools.workspaces import workspace
 from tools.repair.engine.repair_engine import localize_faults
+from tools.repair.engine.validation import worker_process
 from tools.repair.localize.coverage_spectrum import Spectrum
 from tools.repair.patchwright_worker.live_code.line_probes import ProbedFile
 
@@ -298,13 +299,17 @@ def test_what_tests_run_is_known_of(what: str, files: dict[str, str], tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_test_that_takes_as_long_as_all_before_it_is_slow_and_not_endless(tmp_path: Path) -> None:
+def test_a_test_that_takes_as_long_as_all_before_it_is_slow_and_not_endless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All times are a third of those of real projects: the limit, too."""
+    monkeypatch.setattr(worker_process, "SLOW", worker_process.SLOW / 3)
     burn = "import time\n\n\ndef burn(seconds):\n    until = time.process_time() + seconds\n"
     burn += "    while time.process_time() < until:\n        pass\n"
-    head, long = "import pytest\nfrom burn import burn\n\n\n", "def test_long():\n    burn(1.8)\n\n\n"
-    some = "@pytest.mark.parametrize('n', range(5))\ndef test_some(n):\n    burn(0.4)\n\n\n"
+    head, long = "import pytest\nfrom burn import burn\n\n\n", "def test_long():\n    burn(0.6)\n\n\n"
+    some = "@pytest.mark.parametrize('n', range(5))\ndef test_some(n):\n    burn(0.13)\n\n\n"
     found = spectrum(tmp_path / "after", {"burn.py": burn, "test_burn.py": head + some + long})
     assert {test.standing for test in found.tests} == {"passed"}
-    quick = some.replace("some", "quick").replace("0.4", "0.03")
+    quick = some.replace("some", "quick").replace("0.13", "0.01")
     found = spectrum(tmp_path / "before", {"burn.py": burn, "test_burn.py": head + quick + long + some})
     assert {test.standing for test in found.tests} == {"passed"}
