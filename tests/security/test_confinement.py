@@ -62,7 +62,7 @@ READS = (
     "dd if=.env; cat private/*; ls -la private; cp -r private src/p; cat src/p/*; mv private src/q; cat src/q/*",
     "cat ~/.ssh/id_ed25519; tar cf - ~/.ssh; find ~ -type f -exec cat {{}} +; grep -rs . ~",
     "chmod 777 .env private ~/.ssh; cat .env private/key ~/.ssh/*",
-    "find / -xdev -name id_ed25519 -path '*patchwright-test*' -exec cat {{}} + 2>/dev/null",
+    "find {base} / -xdev -name id_ed25519 -path '*patchwright-test*' -exec cat {{}} + 2>/dev/null",
 )
 """Spellings of reading a file that the user's rules deny, and keys in the home folder."""
 
@@ -75,7 +75,9 @@ def test_a_denied_file_is_unreadable_in_every_spelling(scene: Scene) -> None:
     scene.own()
     attacks = [attack.format(root=scene.root, base=scene.base) for attack in READS]
     attacks_in_python = scene.python_script("import os; print(open('.env').read(), os.listdir('private'))")
-    answers = scene.run(*attacks, attacks_in_python, denied=[str(path) for path in denied])
+    # The last one looks through the whole machine, as long as it may: it begins where the key is.
+    denied_paths = [str(path) for path in denied]
+    answers = scene.run(*attacks, attacks_in_python, denied=denied_paths, timeout=6)
     for attack, answer in zip((*READS, "python"), answers, strict=True):
         assert SECRET not in answer, attack
     assert denied[0].read_text() == f"TOKEN={SECRET}\n"
@@ -109,13 +111,18 @@ def test_guarded_places_stay_as_they_are(scene: Scene, there: bool) -> None:
             path.write_text("mine\n")
     scene.own()
     before = scene.state()
+    scripts: list[str] = []
     for name in PLACES:
         if name == "shop.code-workspace" and not there:
             continue  # told of, as any name may end so
         attacks = attacks_on(name)
         one_by_one = attacks if name in (".git", ".vscode", ".envrc") else ()
-        scene.run(*one_by_one, "\n".join(attacks))
-        assert scene.state() == before, name
+        scripts += (*one_by_one, "\n".join(attacks))
+    scene.run(
+        *scripts
+    )  # in one process, which takes a third of a second to start; no attack restores another place
+    after = scene.state()
+    assert {name: after.get(name) for name in {*before, *after} if after.get(name) != before.get(name)} == {}
 
 
 def test_a_plain_folder_gets_no_repository(scene: Scene) -> None:
