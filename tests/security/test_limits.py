@@ -121,10 +121,10 @@ def test_a_command_stays_the_first_to_be_ended_for_memory(scene: Scene) -> None:
 
 def test_memory_is_not_taken_as_files_of_devices(scene: Scene) -> None:
     size = 64 << 20
-    script = (
-        "for f in /dev/shm/big /dev/big /dev/pts/big /tmp/big; do head -c 200000000 /dev/zero > $f; done 2>/dev/null; "
-        "du -sbx /dev/shm /dev /tmp 2>/dev/null | sort -n | tail -1 | cut -f1"
-    )
+    places = "/dev/shm/big /dev/big /dev/pts/big /tmp/big"
+    script = f"for f in {places}; do head -c 200000000 /dev/zero > $f; done 2>/dev/null"
+    if scene.box == "bubblewrap":  # elsewhere these are the machine's own folders
+        script += "; du -sbx /dev/shm /dev /tmp 2>/dev/null | sort -n | tail -1 | cut -f1"
     answer = scene.run(script, limits={"memory": size, "file_size": 0})[0]
     if scene.box == "bubblewrap":
         assert int(answer.split()[-1]) <= size + (1 << 20)
