@@ -13,19 +13,7 @@ from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer, ThreadedCompleter
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import Condition, is_searching
-from prompt_toolkit.layout import (
-    AnyContainer,
-    BufferControl,
-    CompletionsMenu,
-    ConditionalMargin,
-    Dimension,
-    HSplit,
-    Layout,
-    ScrollbarMargin,
-    Window,
-)
-from prompt_toolkit.layout.processors import AfterInput, ConditionalProcessor
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.styles import DynamicStyle
 from prompt_toolkit.widgets import SearchToolbar
 
@@ -39,16 +27,11 @@ from cli.tui.input.lazy_completer import LazyCompleter
 from cli.tui.input.pastes import Pastes
 from cli.tui.questions.waiting_time import WaitingTime
 from cli.tui.screen.background_query import BackgroundQuery
-from cli.tui.screen.live_region import ASKED_ROWS, LiveRegion, make_style
+from cli.tui.screen.input_layout import build_layout
+from cli.tui.screen.live_region import LiveRegion, make_style
 from cli.tui.screen.reflow import ReflowingApplication
 from cli.tui.screen.row_shift import print_in_place
 from cli.tui.screen.terminal_writer import TerminalWriter
-
-INPUT_ROWS = 10
-"""Maximum rows of the prompt; a longer text scrolls inside it, so that a paste never fills the screen."""
-
-MENU_ROWS = 6
-"""Maximum rows of the completion menu; more of them scroll."""
 
 FRAME = 0.016
 """Minimum seconds between two redraws; faster updates are drawn together."""
@@ -136,7 +119,7 @@ class Screen:
         """Run the conversation until it is closed or the terminal goes away."""
         self._live.footer, self._live.purpose = host.format_footer, host.describe_input
         self._app = ReflowingApplication(
-            layout=self._build_layout(),
+            layout=build_layout(self._live, self._buffer, self._search, lambda: self.terminal.rows),
             key_bindings=build_key_bindings(self._make_key_callbacks(host), self._pastes, self._keys),
             style=DynamicStyle(make_style),
             input=self._keyboard,
@@ -378,44 +361,6 @@ class Screen:
     def _can_complete(self) -> bool:
         text = self._buffer.document.text_before_cursor
         return text.startswith("/") or text.rpartition(" ")[2].rpartition("\n")[2].startswith("@")
-
-    def _build_layout(self) -> Layout:
-        is_empty = Condition(lambda: not self._buffer.text) & ~is_searching
-        prompt = Window(
-            BufferControl(
-                self._buffer,
-                search_buffer_control=self._search.control,
-                preview_search=True,
-                input_processors=[ConditionalProcessor(AfterInput(self._live.format_placeholder), is_empty)],
-            ),
-            height=lambda: Dimension(min=1, max=self._count_input_rows()),
-            wrap_lines=True,
-            dont_extend_height=True,
-            get_line_prefix=self._live.format_prefix,
-        )
-        menu = CompletionsMenu(max_height=MENU_ROWS)
-        assert isinstance(menu.content, Window)
-        menu.content.right_margins = [
-            ConditionalMargin(ScrollbarMargin(), Condition(self._is_menu_scrolling))
-        ]
-        parts: list[AnyContainer] = [
-            *self._live.build_upper_parts(),
-            prompt,
-            self._live.build_rule(),
-            self._search,
-            menu,
-            self._live.build_footer(),
-        ]
-        return Layout(HSplit(parts), focused_element=prompt)
-
-    def _count_input_rows(self) -> int:
-        if self._live.asking is not None:
-            return ASKED_ROWS
-        return min(INPUT_ROWS, max(1, self.terminal.rows // 2))
-
-    def _is_menu_scrolling(self) -> bool:
-        state = self._buffer.complete_state
-        return state is not None and len(state.completions) > MENU_ROWS
 
     def _print_question(self) -> None:
         """Print the whole question, so that it can be scrolled through."""
