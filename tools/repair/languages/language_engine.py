@@ -10,15 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sandbox.fs.repository import find_inner_repository
-from tools.code.syntax.tree_syntax import find_tree_problems
 from tools.core.workspace import Workspace
 from tools.repair.engine.candidates.fix_edits import extract_unique_lines
 from tools.repair.engine.candidates.ranking import FEW, FEW_TESTS, FEWEST_RIVALS, RIVAL, SURE, TIERS
 from tools.repair.languages.call_reach import SuspectFunction, rank_functions
-from tools.repair.languages.function_scope import Change, Rule, Scope
-from tools.repair.languages.parsed_source import ParsedFile, load_sources
+from tools.repair.languages.parsed_source import load_sources
 from tools.repair.languages.project_copies import ProjectCopy, TooLarge, create_copies
-from tools.repair.languages.tree_templates import RULES
+from tools.repair.languages.tree_candidates import Candidate, generate_candidates
 from tools.repair.localize.repair_hint import NO_HINT, Hint
 from tools.repair.localize.suspicious_place import SuspiciousPlace
 from tools.repair.result import Fix, Outcome, RepairResult
@@ -30,34 +28,12 @@ Progress = Callable[[str], None]
 JOBS = max(2, min(4, os.cpu_count() or 2))
 # Number of functions for which candidates are generated.
 MOST_DOUBTS = 12
-# As in the Python engine (see candidate_generation.py): a rule with many candidates in a line spreads its
-# probability.
-SPREAD = 0.75
-# A statement that a stack frame names is more suspicious than its neighbours.
-IN_TRACE = 1.4
 # Time limit of a trial: factor on the tests' time before, and seconds added: a change may make them endless.
 SLOWER, SLACK = 4.0, 8.0
 # After the first change that makes all tests pass, this many more are tried while they are about as likely.
 ALTERNATIVES, ALIKE = 8, 0.5
 # A partial fix is accepted when this many more candidates, and as many again, contained no full one.
 PATIENCE = 24
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One untried change of one file. rank: its position in the order of trial"""
-
-    rank: int
-    doubt: SuspectFunction
-    rule: Rule
-    change: Change
-    priority: float
-    after: str
-
-    @property
-    def size(self) -> int:
-        """Number of bytes removed and added."""
-        return self.change.end - self.change.start + len(self.change.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,39 +317,6 @@ class _RepairRun:
             unsteady=self.unsteady,
             tried=self.tried,
         )
-
-
-def generate_candidates(doubts: Sequence[SuspectFunction], hint: Hint = NO_HINT) -> Iterator[Candidate]:
-    """Yield every change once, by falling suspiciousness × prior ÷ similar ones in the line; no syntax errors."""
-    found: list[tuple[float, int, SuspectFunction, Rule, Change]] = []
-    for doubt in doubts:
-        scope = Scope(doubt.code, doubt.function)
-        for rule in RULES:
-            changes = list(rule.changes(scope))
-            alike: dict[int, int] = {}
-            for change in changes:
-                alike[change.line] = alike.get(change.line, 0) + 1
-            for change in changes:
-                score = doubt.score * (IN_TRACE if change.line in doubt.lines else 1.0)
-                priority = score * rule.prior * hint.weigh_template(rule.name) / alike[change.line] ** SPREAD
-                found.append((priority, len(found), doubt, rule, change))
-    seen: set[tuple[str, str]] = set()
-    number = 0
-    for priority, _, doubt, rule, change in sorted(found, key=lambda each: (-each[0], each[1])):
-        after = _apply_change(doubt.code, change)
-        key = doubt.code.path, "".join(after.split())
-        if after == doubt.code.text or key in seen:
-            continue
-        seen.add(key)
-        if find_tree_problems([doubt.code.language], doubt.code.text, after):
-            continue
-        yield Candidate(rank=number, doubt=doubt, rule=rule, change=change, priority=priority, after=after)
-        number += 1
-
-
-def _apply_change(code: ParsedFile, change: Change) -> str:
-    source = code.source
-    return (source[: change.start] + change.text.encode() + source[change.end :]).decode("utf-8", "replace")
 
 
 def _collect_failed_ids(report: TestReport) -> frozenset[str]:

@@ -7,8 +7,8 @@ import pytest
 from tools.code.languages import detect_languages
 from tools.repair.languages.call_reach import SuspectFunction, rank_functions
 from tools.repair.languages.function_scope import Scope
-from tools.repair.languages.language_engine import generate_candidates
 from tools.repair.languages.parsed_source import ParsedFile, is_test_file
+from tools.repair.languages.tree_candidates import generate_candidates
 from tools.repair.languages.tree_templates import RULES
 from tools.testing.report import make_failure
 
