@@ -24,7 +24,7 @@ from cli.tui.commands import (
     session_commands,
     undo_commands,
 )
-from cli.tui.commands.attempts import attempts_command
+from cli.tui.commands.attempts import attempts_command, strategy_command
 from cli.tui.commands.choices import process_choices
 from cli.tui.commands.extension import agents_command, mcp_command, plugins_command
 from cli.tui.commands.screen import copy_command, theme_command
@@ -37,6 +37,7 @@ _ALL: tuple[Command, ...] = (
     help_commands.make_help(lambda: GROUPS, lambda text, chat: parse_command(text, chat)),
     *model_commands.COMMANDS,
     *attempts_command.COMMANDS,
+    *strategy_command.COMMANDS,
     *plan_command.COMMANDS,
     *goal_command.COMMANDS,
     *requirements_command.COMMANDS,
@@ -63,7 +64,7 @@ GROUPS: Mapping[str, tuple[Command, ...]] = {
     for title, names in {
         "Work": "plan goal requirements agents processes attempts team tests localize repair review init memory",
         "Changes": "diff undo redo rewind commit hooks",
-        "Model and context": "model cost context compact state",
+        "Model and context": "model strategy cost context compact state",
         "Reach": "status mode approval mcp plugins",
         "Session": "sessions resume fork rename copy trace export clear",
         "Program": "theme settings help quit",

@@ -64,6 +64,10 @@ def start_chat(opened: OpenedSession, front: Frontend) -> Chat:
     warnings = (runtime.workspace.sandbox.warning, build_exposure_warning(runtime.workspace.root))
     for line in filter(None, (opened.notice if unnamed else "", *warnings, *opened.settings.notices)):
         chat.show_message(line, "yellow")
+    if runtime.session.replayed.find_newest_place("signal"):
+        from cli.tui.commands.attempts.session_strategy import restore_strategy
+
+        restore_strategy(chat)
     chat.resume_session()
     return chat
 
