@@ -11,11 +11,17 @@ from typing import Any
 
 import pytest
 
-from agent.events import ChoiceEvent, End
+from agent.events import ChoiceEvent, End, Prompt
 from agent.session.log import Session, read_events
+from agent.session_settings import SessionSettings
+from agent.strategy.person.attempt_tree import AttemptTree
+from agent.strategy.person.taken_attempt import prepare_taken_attempt
 from agent.strategy.strategy_settings import StrategySettings
+from agent.turn.runtime import Runtime
+from sandbox.access_settings import AccessSettings
 from tests.support.cli import CHECKOUT, Result, call, run, script
 from tests.support.repo import Repo
+from tests.support.sessions import play_session
 from tests.support.strategy_stories import Story, tell_story
 
 pytestmark = pytest.mark.slow
@@ -151,3 +157,22 @@ def test_mistakes_are_one_line_and_a_hint(tmp_path: Path) -> None:
     assert bad.err.splitlines()[0] == "patchwright: no attempt 7: there is 1"
     assert ask(shop, "nowhere").err.splitlines()[0] == "patchwright: no session 'nowhere' in this project"
     assert ask(shop, "diff", "1", "x").code == 2
+
+
+def test_a_turn_that_takes_an_attempt_goes_on_after_a_kill(tmp_path: Path) -> None:
+    """Killed right after its prompt was logged: nothing had changed yet."""
+    shop = make_turn(tmp_path, "sample", [[ONE, OTHER, STOP], [ONE, STOP]])
+    solved = shop.repo.read("cart.py")
+
+    async def begin(runtime: Runtime) -> None:
+        tree = AttemptTree.from_events(runtime.session.replayed)
+        work = await prepare_taken_attempt(runtime, tree, 2)
+        runtime.session.append(Prompt(text="Use attempt 2 of: mend the total", strategy=dict(work.settings)))
+
+    settings = SessionSettings(model="offline", access=AccessSettings(sandbox="unconfined"))
+    play_session(shop.repo.root, settings, begin, session=shop.log.name)
+    assert shop.repo.read("cart.py") == solved
+    resumed = run("resume", shop.log.name, *TESTS, cwd=shop.repo.root)
+    assert resumed.code == 1, resumed.err
+    assert shop.repo.read("cart.py") == HALF
+    assert read_json(shop)["chosen"] == 2
