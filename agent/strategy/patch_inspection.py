@@ -34,7 +34,18 @@ def inspect_patch(git: Git, base: str, patch: bytes, task: str = "") -> PatchFac
     change.load_contents()
     signs = find_signs(build_change_set(change, request=read_request([task] if task else [])))
     return PatchFacts(
-        lines=sum(line[:1] in (b"+", b"-") for line in patch.splitlines()),
+        lines=count_changed_lines(patch),
         weakened_tests=sum(each.severity == "error" for each in signs),
         changes_tests=any(is_test_file(file.path) for file in change.files),
     )
+
+
+def count_changed_lines(patch: bytes) -> int:
+    """Return how many lines a patch adds and removes; none for binary files. The names of files are no lines."""
+    count, in_hunk = 0, False
+    for line in patch.split(b"\n"):
+        if line.startswith((b"diff --git ", b"@@ ")):  # lines of hunks begin with a sign
+            in_hunk = line.startswith(b"@@ ")
+        elif in_hunk:
+            count += line[:1] in (b"+", b"-")
+    return count

@@ -87,7 +87,7 @@ def test_the_strategy_of_the_architecture_page_goes_on_from_a_candidate(shop: Re
     own = define("docs/architecture.md", "### Strategies", names)
     end, events = take_turn(shop, model, own["Refine"]())
     first, second, choice = events
-    assert (first.lines, second.lines, choice.attempt) == (4, 4, 1)
+    assert (first.lines, second.lines, choice.attempt) == (2, 2, 1)
     assert shop.read("cart.py") == "total = 0  # cents\n"
     assert end.summary == "Done."
 

@@ -77,7 +77,7 @@ def test_the_tree_is_listed_and_another_attempt_taken_and_taken_back(tmp_path: P
     head, *rows = listed.out.splitlines()
     assert head == f"session {shop.log.name}, tree: mend the total"
     assert [row.split(" · ")[0] for row in rows] == ["· 1: failed", "✔   2: passed", "· 3: nothing changed"]
-    assert "mends 1, breaks 0 · own way · 4 lines" in rows[0]
+    assert "mends 1, breaks 0 · own way · 2 lines" in rows[0]
     assert "in your files · mends 2, breaks 0 · from 1" in rows[1]
     found = read_json(shop)
     assert (found["chosen"], found["strategy"], found["session"]) == (2, "tree", shop.log.name)

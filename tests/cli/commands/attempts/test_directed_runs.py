@@ -99,7 +99,7 @@ def test_directions_reach_a_background_run_and_its_resumed_turn(tmp_path: Path) 
         "3 is not made again"
     )
     listed = run("attempts", cwd=shop.root).out
-    assert "1: failed · mends 1, breaks 0 · guided by you · own way · 4 lines" in listed
+    assert "1: failed · mends 1, breaks 0 · guided by you · own way · 2 lines" in listed
     assert "3: stopped" in listed
     late = run("attempts", "guide", "1", WORDS, cwd=shop.root)
     assert late.code == 2
