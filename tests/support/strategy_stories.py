@@ -67,12 +67,16 @@ def tell_story(
     story: Story,
     model: str,
     strategy: StrategySettings,
-    prompt: str = "mend the total",
+    prompt: str | None = "mend the total",
     *,
+    session: str = "",
     watch: Callable[[Runtime], None] = lambda runtime: None,
     **more: Any,
 ) -> End:
-    """Take one turn by a strategy; what is right is committed. watch: called before it begins"""
+    """Take one turn by a strategy; what is right is committed.
+
+    prompt: None to go on with the unfinished turn of a session; watch: called before it begins
+    """
     settings = build_settings(model, strategy, **more)
 
     async def play(runtime: Runtime) -> End:
@@ -80,7 +84,7 @@ def tell_story(
         watch(runtime)
         return await runtime.run_turn(prompt, choose_work(runtime, strategy, prompt))
 
-    return play_session(story.repo.root, settings, play)  # type: ignore[no-any-return]
+    return play_session(story.repo.root, settings, play, session=session)  # type: ignore[no-any-return]
 
 
 def read_events_of(story: Story, kind: type[Kind]) -> list[Kind]:
