@@ -86,7 +86,7 @@ NOTES: Mapping[str, StrategyNote] = {
     ),
     "pipeline": StrategyNote(
         summary="code finds the places, the model writes patches without tools, what runs selects one",
-        cost="a question a patch, one where it is right at once, at most strategy.attempts",
+        cost="one question where the first patch is right, else two; with several models one a patch",
         pays="with a weak or slow model, and in hooks, where tests fail that a few lines can mend",
     ),
     "sample": StrategyNote(

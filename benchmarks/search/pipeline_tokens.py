@@ -1,8 +1,9 @@
 """Tokens of `pipeline` on real issues, against recorded SWE-agent runs on the same instances.
 
 Both are counted as characters over four. A recorded run pays its whole history at each step. The pipeline pays its
-prompt for each patch of a turn (`strategy.attempts`), the last one with an earlier patch and its failure, and as many
-characters of answers as the patch of the fix has, twice over. Nothing runs: whether patches are right is not measured.
+prompt once, and where the first patch fails, one question for all others with an earlier patch, its failure and fewer
+places; and for each patch twice the characters of that of the fix. Nothing runs: whether patches are right is not
+measured.
 """
 
 from __future__ import annotations
@@ -17,9 +18,21 @@ from random import Random
 from statistics import mean, median
 from typing import Any
 
-from agent.strategy.pipeline.pipeline_strategy import MOST_EARLIER, read_system_prompt
-from agent.strategy.pipeline.places import MOST_DETAIL, MOST_FAILURES, Place, collect_places
-from tools.code.index.code_index import ask_index
+from agent.strategy.pipeline.places import (
+    MOST_DETAIL,
+    MOST_FAILURES,
+    Place,
+    collect_places,
+    collect_retry_places,
+)
+from agent.strategy.pipeline.questions import (
+    MOST_EARLIER,
+    RETRY_DETAIL,
+    RETRY_FAILURES,
+    read_system_prompt,
+)
+from agent.strategy.pipeline.several_patches import ASK
+from tools.code.index.code_index import Index, ask_index
 
 CHARACTERS = 4
 """Of a token."""
@@ -27,8 +40,8 @@ CHARACTERS = 4
 ATTEMPTS = 3
 """Patches of a turn, by default."""
 
-FAILURES = MOST_FAILURES * MOST_DETAIL
-"""Characters of failing tests in a prompt: the most that there can be, since no suite runs here."""
+FAILURES, LATER_FAILURES = MOST_FAILURES * MOST_DETAIL, RETRY_FAILURES * RETRY_DETAIL
+"""Characters of failing tests in both questions: the most that there can be, since no suite runs here."""
 
 
 def report_tokens(instances: Path, recorded: Path, mirrors: Path, number: int, seed: int) -> None:
@@ -40,9 +53,11 @@ def report_tokens(instances: Path, recorded: Path, mirrors: Path, number: int, s
     shares, found = [], []
     for name in known[:number]:
         row = rows[name]
-        prompt, places = _build_prompt(_find_repository(mirrors, row["repo"]), row)
-        one = (prompt + FAILURES + 2 * len(row["patch"])) / CHARACTERS
-        most = ATTEMPTS * one + (MOST_EARLIER + FAILURES) / CHARACTERS
+        places, later = _find_places(_find_repository(mirrors, row["repo"]), row)
+        fixed, patch = len(read_system_prompt()) + len(row["problem_statement"]), 2 * len(row["patch"])
+        one = (fixed + _count_source(places) + FAILURES + patch) / CHARACTERS
+        told = MOST_EARLIER + LATER_FAILURES + len(ASK)
+        most = one + (fixed + _count_source(later) + told + (ATTEMPTS - 1) * patch) / CHARACTERS
         theirs = _count_run(runs[name]["history"]) / CHARACTERS
         shares.append((one / theirs, most / theirs))
         found.append(any(each.path in row["gold_files"] for each in places))
@@ -69,8 +84,8 @@ def _count_run(history: Sequence[Mapping[str, Any]]) -> int:
     return total
 
 
-def _build_prompt(repository: Path | None, row: Mapping[str, Any]) -> tuple[int, list[Place]]:
-    """Return the characters of the prompt with its system prompt, and its places."""
+def _find_places(repository: Path | None, row: Mapping[str, Any]) -> tuple[list[Place], list[Place]]:
+    """Return the places of the first question, and of the one after a patch that changed the first of them."""
     with tempfile.TemporaryDirectory(prefix="pipeline-") as scratch:
         folder, cache = Path(scratch, "project"), Path(scratch, "cache")
         folder.mkdir()
@@ -79,9 +94,17 @@ def _build_prompt(repository: Path | None, row: Mapping[str, Any]) -> tuple[int,
         with subprocess.Popen(archive, stdout=subprocess.PIPE) as packed:
             subprocess.run(["tar", "-x", "-C", str(folder)], stdin=packed.stdout, check=True)
         text = row["problem_statement"]
-        places = ask_index(folder, cache, (), lambda index: collect_places(index, text))
-    source = sum(len(each.format()) + 2 for each in places)
-    return len(read_system_prompt()) + len(text) + source, places
+
+        def ask(index: Index) -> tuple[list[Place], list[Place]]:
+            places = collect_places(index, text)
+            changed = [(each.path, each.first, each.last) for each in places[:1]]
+            return places, collect_retry_places(index, text, changed, is_elsewhere=False)
+
+        return ask_index(folder, cache, (), ask)
+
+
+def _count_source(places: Sequence[Place]) -> int:
+    return sum(len(each.format()) + 2 for each in places)
 
 
 def _find_repository(mirrors: Path, name: str) -> Path | None:

@@ -98,7 +98,7 @@ ALLOWED = {
     "agent/extension/skills/skill_template.py": WRITES,
     "agent/team/definitions/agent_template.py": WRITES,
     "agent/team/definitions/builtin_agents.py": OWN,
-    "agent/strategy/pipeline/pipeline_strategy.py": OWN,
+    "agent/strategy/pipeline/questions.py": OWN,
     "agent/strategy/strategy_turn.py": "an artifact of the session",
     "agent/strategy/team/roles.py": OWN,
     "agent/evaluation/runs/result_store.py": OWN,

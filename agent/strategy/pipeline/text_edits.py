@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.children.child import Child
 from agent.model.protocol import Delta, Model, Reply, Request, ToolMessage, UserMessage
+from agent.strategy.pipeline.several_patches import GivenText, split_patches
 from tools.core.action import Action
 
 MOST_REPLIES = 2
@@ -18,10 +19,14 @@ TOOLS = frozenset({"run_tests"})
 
 
 class TextEdits:
-    """Turns the edits in a reply into one action. After it, nothing more is asked. Implements `Model`."""
+    """Turns the edits in a reply into one action; of several patches, the first. After it, nothing more is asked.
 
-    def __init__(self, inner: Model) -> None:
+    most: replies that are asked for, the last ones where the edits before do not apply. Implements `Model`.
+    """
+
+    def __init__(self, inner: Model, most: int = MOST_REPLIES) -> None:
         self._inner = inner
+        self._most = most
         self._replies = 0
         self._said = ""
         self.name = inner.name
@@ -47,25 +52,32 @@ class TextEdits:
     def _is_refused(self, request: Request) -> bool:
         """Whether the last edits did not apply, and another reply may be asked for."""
         last = next((each for each in reversed(request.messages) if not isinstance(each, UserMessage)), None)
-        return isinstance(last, ToolMessage) and last.failed and self._replies < MOST_REPLIES
+        return isinstance(last, ToolMessage) and last.failed and self._replies < self._most
 
     def _convert_reply(self, reply: Reply) -> Reply:
         from tools.edit.edit_model import MalformedEdit
         from tools.edit.formats import parse_edits
 
-        self._said = reply.text
+        self._said, patch = reply.text, split_patches(reply.text)[0]
         try:
-            parse_edits(reply.text)
+            parse_edits(patch)
         except MalformedEdit:
             return replace(reply, actions=(), stop="end")
-        action = Action(id=f"edits-{self._replies}", tool="apply_patch", arguments={"patch": reply.text})
+        action = Action(id=f"edits-{self._replies}", tool="apply_patch", arguments={"patch": patch})
         return replace(reply, actions=(action,), stop="actions")
 
 
-def let_answer_in_text(child: Child) -> None:
-    """Let a child's model answer with edits as text."""
+def let_answer_in_text(child: Child, most: int = MOST_REPLIES) -> None:
+    """Let a child's model answer with edits as text. most: replies that are asked for"""
     from tools.edit.edit_tools import apply_patch
 
     loop = child.runtime.loop
     child.runtime.toolbox.add(accepted=[apply_patch])
-    loop.model = TextEdits(loop.model)
+    loop.model = TextEdits(loop.model, most)
+
+
+def let_apply_text(child: Child, text: str) -> None:
+    """Let a child apply the edits of a text, and ask no model."""
+    loop = child.runtime.loop
+    loop.model = GivenText(loop.model, text)
+    let_answer_in_text(child, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 
 from agent.events import AttemptEvent, CandidateEvent, MessageEvent
 from agent.session.log import read_events
+from agent.strategy.pipeline.several_patches import SEPARATOR
 from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import script
-from tests.support.strategy_stories import Story, read_events_of, tell_story
+from tests.support.loopback import Loopback
+from tests.support.strategy_stories import TEST, Story, read_events_of, tell_story
 
 pytestmark = pytest.mark.slow
 
@@ -68,6 +71,44 @@ def test_a_failed_patch_leads_to_others_and_one_with_the_facts(shop: Story, tmp_
     assert begun[2].hint.startswith("mend: wrong behaviour: ")
     assert [each.exit_code for each in read_events_of(shop, CandidateEvent)] == [1, 1, 0]
     assert [count_replies(shop, number) for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def list_questions(server: Loopback) -> list[str]:
+    """Return the messages of the questions for patches; a commit message is asked for, too."""
+    sent = [json.dumps(each.body["messages"]) for each in server.requests]
+    return [each for each in sent if "You mend a project" in each]
+
+
+def test_after_a_failed_patch_one_reply_holds_all_others(shop: Story) -> None:
+    """Four patches cost two questions; the third one is right, and no model is asked when it is tried."""
+    others = f"\n{SEPARATOR}\n".join([WRONG.replace("+ 1", "+ 2"), RIGHT, WRONG.replace("+ 1", "+ 3")])
+    with Loopback(answer({"text": others})) as server:  # the same to each question
+        end = tell_story(
+            shop, "openai/mine", StrategySettings(name="pipeline", attempts=4), api_base=server.url
+        )
+        sent = list_questions(server)
+    assert end.outcome == "done"
+    assert shop.repo.show("cart.py") == "def total(prices):\n    return sum(prices)\n"
+    assert len(sent) == 2
+    assert "NEXT PATCH" not in sent[0]
+    assert all(each in sent[1] for each in ("Give 3 patches", "<earlier-patch>", "return -sum(prices)"))
+    used = {each.attempt: each.usage.input for each in read_events_of(shop, CandidateEvent)}
+    assert [used[number] > 0 for number in (1, 2, 3)] == [True, True, False]
+
+
+def test_where_no_test_fails_one_reply_holds_all_but_the_last(tmp_path: Path) -> None:
+    """Nothing would tell that the first is enough; the better one by the tests is taken, and no other is asked for."""
+    shop = Story.create(
+        tmp_path, {"cart.py": "def total(prices):\n    return sum(prices)\n", "test_cart.py": TEST}
+    )
+    patch = WRONG.replace("-sum", "sum")
+    text = f"{patch}\n{SEPARATOR}\n{patch.replace(' + 1', ' + 0')}"
+    with Loopback(answer({"text": text})) as server:
+        strategy = StrategySettings(name="pipeline", attempts=3)
+        end = tell_story(shop, "openai/mine", strategy, "add nothing to the total", api_base=server.url)
+        assert len(list_questions(server)) == 1
+    assert end.outcome == "done"
+    assert "sum(prices) + 0" in shop.repo.show("cart.py")
 
 
 def test_a_best_patch_that_mends_nothing_is_not_committed(shop: Story, tmp_path: Path) -> None:

@@ -1,0 +1,60 @@
+"""Several patches in one reply: the prompt is paid for once, and each patch is tried by an attempt of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from agent.events import MessageEvent
+from agent.model.protocol import Delta, Model, Reply, Request, Usage
+from agent.session.log import read_events
+
+SEPARATOR = "=== NEXT PATCH ==="
+
+_LINE = re.compile(rf"^[ \t]*{re.escape(SEPARATOR)}[ \t]*\r?$", re.MULTILINE)
+
+ASK = (
+    "Give {number} patches, each complete in itself, that differ in what they take for the cause; the likeliest first. "
+    f"Put the line `{SEPARATOR}` between them."
+)
+"""Asks for several patches."""
+
+
+def split_patches(text: str) -> list[str]:
+    """Return the patches of a reply, the whole reply if it has no separator."""
+    return [each for each in _LINE.split(text) if each.strip()] or [text]
+
+
+def read_patches(session: Path) -> list[str]:
+    """Return the patches of the first reply in the log of a session; none if it cannot be read. Blocking."""
+    try:
+        for event in read_events(session):
+            if isinstance(event, MessageEvent) and event.text.strip():
+                return split_patches(event.text)
+    except OSError:  # its log was deleted since
+        pass
+    return []
+
+
+class GivenText:
+    """Says a text that another session's model wrote, at no cost. Implements `Model`."""
+
+    def __init__(self, inner: Model, text: str) -> None:
+        self._inner = inner
+        self._text = text
+        self.name = inner.name
+        self.window = inner.window
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what else the model in its place offers, such as its price."""
+        return getattr(self._inner, name)
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """See `Model.stream`."""
+        yield Reply(text=self._text, usage=Usage(cost=0.0))
+
+    async def close(self) -> None:
+        """See `Model.close`."""
+        await self._inner.close()
