@@ -94,6 +94,8 @@ _WORK = re.compile(
     r"|i want an?|want an?|make\b.*\b(?:faster|slower|shorter|smaller|nicer|prettier|simpler|cleaner))\b",
     re.IGNORECASE,
 )
+_OPENING_WORK = re.compile(rf"{_WORK.pattern}(?!\s+(?:nothing|no|none|what|how|why)\b)", re.IGNORECASE)
+"""At the start of a prompt that is no question, whatever it forbids beside."""
 _BESIDE = re.compile(
     r"(?:add|implement|write|create|build|introduce|refactor|rename|delete|upgrade|update|migrate|document|translate"
     r"|convert|extract|optimi[sz]e|rewrite|port)\b",
@@ -144,7 +146,7 @@ _SPARED = re.compile(
 )
 _ABOUT_TESTS = re.compile(
     r"(?:^|(?<=[.!?]\s)|\n|[;:,]\s)\s*(?:all |both )?(?:the |my |our |its |these |those )?(?:\w+ )?tests?"
-    r"(?:\s+(?:in|of)\s+[`\"']?\w*test\w*(?:\.\w+)?[`\"']?)?"
+    r"(?:\s+(?:in|of)\s+[`\"']?\w*test\w*(?:\.\w+)?[`\"']?(?:(?:,|\s+and)\s+[`\"']?\w*test\w*(?:\.\w+)?[`\"']?)*)?"
     r"\s+(?:is|are|has|have|must|should|need|needs)\b(?P<rest>(?:[^.!?]|\.(?=\w))*)[.!?]?\s*$",
     re.IGNORECASE,
 )
@@ -170,7 +172,9 @@ def classify_prompt(prompt: str) -> Wish:
     sentences = list(_split_sentences(text))
     asks = any(_is_question(each) for each in sentences) or bool(FOREIGN_QUESTION.search(text))
     if forbids_changes(prompt):
-        return "question"
+        # "add …, and don't change the names" forbids a part of the work; a description of rules, all kinds of things.
+        is_work = not asks and bool(sentences) and _OPENING_WORK.match(sentences[0].text) is not None
+        return "other" if is_work or _ends_in_work(text) else "question"
     if any(_orders_repair(each) for each in sentences) or (FOREIGN_REPAIR.search(text) and not asks):
         return _weigh_other_work(sentences, "repair")
     if asks_for_repair(prompt) and "?" not in text and not _CURIOUS.search(sentences[0].text):

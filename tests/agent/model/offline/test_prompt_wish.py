@@ -178,3 +178,30 @@ def test_sparing_the_tests_forbids_no_repair() -> None:
 )
 def test_a_word_on_tests_lifts_no_ban_on_changes_of_code(prompt: str) -> None:
     assert forbids_changes(prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Create a file cart_utils.py, move the functions there, and don't change their names",
+        "Add a method to Cart; do not touch the README",
+        f"{'The bucket is emptied, with no change to the other one. ' * 12}\n\nImplement it in `bucket.py`.",
+        f"{'Report the bytes that were read. ' * 16}\n\nWrite the solution into `net.py`. The tests in "
+        "`net_test.py` and `test_utils.py` have to pass; leave them as they are.",
+    ],
+)
+def test_work_that_spares_something_is_no_question(prompt: str) -> None:
+    assert classify_prompt(prompt) == "other"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "write nothing, just explain test_total",
+        "Document what total does without changing anything",
+        "Rename total to sum? Don't change anything, only tell me what would break",
+        "delete no files; which tests fail?",
+    ],
+)
+def test_a_question_that_forbids_changes_stays_one_whatever_it_begins_with(prompt: str) -> None:
+    assert classify_prompt(prompt) == "question"
