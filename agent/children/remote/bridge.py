@@ -82,7 +82,7 @@ class Bridge:
         self._channel.write(b"%d %s" % (number, line))
 
     async def close(self) -> None:
-        """Leave the cluster; what runs there for us ends."""
+        """Leave the cluster; all children there end."""
         if self._reading is not None:
             if not self._how:
                 self.send(0, b"\n")

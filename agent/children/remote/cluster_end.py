@@ -120,7 +120,7 @@ class ClusterEnd:
         self._children[number] = child
 
     async def _follow(self, number: int, child: _RemoteChild, parcel: Any) -> None:
-        """Pass on the lines of a child to its end, whatever that is."""
+        """Pass on the lines of a child until it ends, or its node does."""
         how = "was ended"
         try:
             async for reference in child.actor.run.options(num_returns="streaming").remote(parcel):

@@ -13,8 +13,6 @@ from agent.evaluation.runs.base_repository import make_git_folder, run_git
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import open_private
 
-__all__ = ["CopiedWorktree", "pack_files", "unpack_folder"]
-
 LARGEST = 1 << 30
 """Bytes of a worktree that travels: it is held in the memory of the nodes."""
 
@@ -25,7 +23,7 @@ _LEVEL = 1
 def pack_files(folder: Path, paths: Sequence[str], packed: Path) -> None:
     """Write some files of a folder as an archive, equal for equal files. Blocking. Raises UserError.
 
-    Links that lead out of the folder stay here: nothing there is what they mean.
+    Links that lead out of the folder are left out: their targets do not travel.
     """
     size = 0
     try:

@@ -20,7 +20,8 @@ from agent.children.executor import CRASHED, ChildOrder
 from agent.children.places import OpenPlace
 from agent.children.process.line_execution import LineExecution
 from agent.children.remote.bridge import Bridge, RemoteChannel, RemoteOptions
-from agent.children.remote.parcel import pack_files, unpack_folder
+from agent.children.remote.parcel import pack_files
+from agent.evaluation.executors.trial_parcel import unpack_folder
 from agent.events import ChildProgress, End, Event, render_event
 from agent.exit_codes import Exit
 from sandbox.errors import Fault, UserError

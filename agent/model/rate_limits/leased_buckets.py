@@ -1,6 +1,6 @@
 """Calls that a node of a cluster leases for its processes: each waits with a ticket, one of them asks for all.
 
-A ticket is a file: `ID.ticket` waits, `ID.granted` may be sent, `ID.used` says what was used beside the estimate. Its
+A ticket is a file: `ID.ticket` waits, `ID.granted` may be sent, `ID.used` has the tokens used beyond the estimate. Its
 owner touches it while it waits; tickets of killed processes grow old and are given back.
 """
 

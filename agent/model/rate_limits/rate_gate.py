@@ -76,7 +76,7 @@ class Admission:
         self._base = base
 
     def finish(self, usage: Usage) -> None:
-        """Count what was used; a server that does not say leaves it at the estimate."""
+        """Count the tokens used; without a report of the server the estimate holds."""
         if usage.input:
             self._gate.count(self._charge, self._base, usage)
 

@@ -1,4 +1,4 @@
-"""Token buckets: plain arithmetic of what may be sent now, without a clock, a file or a process."""
+"""Token buckets: plain arithmetic of the calls and tokens of a minute, without a clock, a file or a process."""
 
 from __future__ import annotations
 
