@@ -25,7 +25,7 @@ WHOLE = 150
 AROUND = 3
 """Lines before and after a function."""
 
-RETRY_CHARACTERS, RETRY_WHOLE = 3_000, 60
+RETRY_CHARACTERS, RETRY_WHOLE = 2_500, 60
 """Of source in the question after a failed patch, and lines of a file that is shown whole there: by then the failure
 says more than further places."""
 

@@ -24,10 +24,10 @@ from tools.core.untrusted_output import enclose_in_tag
 
 _PROMPT = Path(__file__).parents[2] / "prompts" / "pipeline.md"
 
-MOST_EARLIER = 2_000
+MOST_EARLIER = 1_500
 """Characters of an earlier patch that the question after it shows."""
 
-RETRY_FAILURES, RETRY_DETAIL = 2, 600
+RETRY_FAILURES, RETRY_DETAIL = 2, 500
 """Failing tests that this question shows, and characters of each."""
 
 
