@@ -74,13 +74,20 @@ def draw_adaptive(pool: Pool, order: Sequence[int], rule: StabilityRule, *, by_e
     """Take samples in an order until the rule says that they are enough."""
 
     def choose(sets: Sequence[Sequence[int]]) -> list[int]:
+        """Choose among those that pass the examples, where these count; none is a choice of its own."""
         chosen = [[order[place] for place in each] for each in sets]
-        return pool.selector.choose([pool.keep_members(each, by_examples=by_examples) for each in chosen])
+        kept = [pool.keep_members(each, by_examples=by_examples) for each in chosen]
+        found = pool.selector.choose(kept)
+        return [
+            group if not by_examples or any(pool.examples[each] for each in members) else -1
+            for group, members in zip(found, kept, strict=True)
+        ]
 
     made, why = 0, ""
     while not why and made < len(order):
         made += 1
-        why = rule.explain_stop(made, choose)
+        if not by_examples or any(pool.examples[each] for each in order[:made]):
+            why = rule.explain_stop(made, choose)
     groups = pool.form_groups(order[:made], by_examples=by_examples)
     return Draw(right=pool.rate_choice(groups), samples=made, why=why)
 
