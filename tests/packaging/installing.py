@@ -67,8 +67,11 @@ def copy_dependencies(python: Path) -> None:
             _link_or_copy(str(entry), str(there))
 
 
-_LARGE = ("litellm", "openai", "botocore", "mypy", "mypyc", "huggingface_hub")
-"""Two thirds of all files, and nothing that a project's tests import in the sandbox."""
+_LARGE = (
+    *("litellm", "openai", "botocore", "mypy", "mypyc", "huggingface_hub"),
+    *("ray", "scipy", "numpy", "pip"),
+)
+"""Most of all files, and nothing that a project's tests import in the sandbox."""
 
 
 def _link_or_copy(source: str, target: str) -> None:
