@@ -49,11 +49,13 @@ def make_variant(
     *,
     home: Home | None = None,
     env: Mapping[str, str] = os.environ,
+    sees_user_files: bool = True,
 ) -> Variant:
     """Return a variant whose sessions ask nobody and commit nothing. A script is found from here on, wherever a trial
     runs, and a default model is named.
 
     home, env: the user's files, None for those of this process, and the variables with keys and addresses of models
+    sees_user_files: its trials run where the user's agents and skills are, not on nodes of a cluster
     """
     home = home or Home.from_environment()
     access = replace(settings.access, approval=Approval.NEVER)
@@ -66,7 +68,7 @@ def make_variant(
         settings=replace(settings, model=model, access=access, commit="never"),
         instructions=instructions.strip(),
         models=selection.identify_models(),
-        user_parts=compute_user_digest(home),
+        user_parts=compute_user_digest(home) if sees_user_files else "",
     )
 
 

@@ -268,7 +268,10 @@ def _build_variants(setup: EvaluationSetup, request: RunRequest) -> list[Variant
             )
             name = (named or model or "default") + (f"+{strategy}" if strategy != "single" else "")
             label = (f"{request.label}:{name}" if several else request.label) if request.label else name
-            variants.append(make_variant(label, changed, text, home=setup.home))
+            on_cluster = request.place.ray is not None
+            variants.append(
+                make_variant(label, changed, text, home=setup.home, sees_user_files=not on_cluster)
+            )
     return variants
 
 

@@ -67,3 +67,17 @@ def test_names_of_one_model_have_one_address_and_another_default_has_another(tmp
     assert compute_key(tmp_path, env={"ANTHROPIC_API_KEY": "k"}) != default
     assert compute_key(tmp_path, env={}) == compute_key(tmp_path, "offline")
     assert make_variant("x", SessionSettings(), home=make_home(tmp_path), env={}).settings.model == "offline"
+
+
+def test_files_that_no_node_has_leave_the_address_of_a_clusters_trials_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    keys = []
+    for folder in ("with", "without"):
+        home = make_home(tmp_path / folder)
+        if folder == "with":
+            write(tmp_path / "with/config/agents/tester.md", "---\nname: tester\n---\nTest.")
+        variant = make_variant("x", SessionSettings(model="offline"), home=home, sees_user_files=False)
+        keys.append(compute_trial_key(variant, "add", "digest", 0, "1", 0))
+    assert keys[0] == keys[1]
