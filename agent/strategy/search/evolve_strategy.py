@@ -88,10 +88,10 @@ class Evolution(Generic[P]):
 
         begun: attempts of this round before it
         """
-        for number in self._lines:
-            guided = self._work.takes_guidance(number)
-            if guided and (plan := self._work.plan_retry(self._lines[number])) is not None:
-                return plan, self._lines[number]
+        for line in self._lines.values():
+            guided = self._work.takes_guidance(line)
+            if guided and (plan := self._work.plan_retry(line)) is not None:
+                return plan, line
         population = self._select_population()
         while self._conflicts:
             pair = self._conflicts.pop(0)

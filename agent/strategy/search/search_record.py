@@ -130,8 +130,9 @@ class SearchRecord(ABC, Generic[P]):
         step = self.steps.get(number)
         return step is not None and has_progress(self.values[number], step.failure)
 
-    def takes_guidance(self, number: int) -> bool:
-        """Whether a person has said something about an attempt that the next one is to be told."""
+    def takes_guidance(self, line: Sequence[int]) -> bool:
+        """Whether a person has said something about the last of a line that the next attempt is to be told; not where
+        one of the line is stopped."""
         return False
 
     def leave_out_stopped(self, numbers: Sequence[int], lines: Mapping[int, Sequence[int]]) -> list[int]:

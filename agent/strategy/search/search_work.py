@@ -101,13 +101,15 @@ class SearchWork(SearchRecord[Plan]):
     def plan_retry(self, line: Sequence[int], beside: Sequence[int] = ()) -> Plan | None:
         """See `SearchRecord.plan_retry`."""
         directions, number = self.turn.directions, self._last + 1
-        if not line or directions.list_stopped(number).intersection(line):
+        if not line:
+            return None
+        is_guided = directions.has_new_guidance(number, line[-1])
+        words = directions.list_guidance(number, line)
+        directions.use_guidance(number, line[-1])  # also where nothing comes of it: they are asked for once
+        if directions.list_stopped(number).intersection(line):
             return None
         if (found := self._plan_rewind(line)) is not None:
             return found
-        is_guided = directions.has_new_guidance(number, line[-1])
-        words = directions.list_guidance(number, line)
-        directions.use_guidance(number, line[-1])
         if line[-1] not in self.steps:
             return self._plan_guided(line, words) if is_guided else None
         failed = [self.steps[number] for number in line if number in self.steps]
@@ -126,10 +128,11 @@ class SearchWork(SearchRecord[Plan]):
         after = line[-1] if retry.patch else 0
         return Plan(spec=replace(spec, patch=retry.patch), hint=retry.hint, after=after, below=tuple(line))
 
-    def takes_guidance(self, number: int) -> bool:
+    def takes_guidance(self, line: Sequence[int]) -> bool:
         """See `SearchRecord.takes_guidance`."""
-        directions, after = self.turn.directions, self._last + 1
-        return directions.has_new_guidance(after, number) and number not in directions.list_stopped(after)
+        directions, number = self.turn.directions, self._last + 1
+        is_stopped = bool(directions.list_stopped(number).intersection(line))
+        return directions.has_new_guidance(number, line[-1]) and not is_stopped
 
     def leave_out_stopped(self, numbers: Sequence[int], lines: Mapping[int, Sequence[int]]) -> list[int]:
         """See `SearchRecord.leave_out_stopped`."""

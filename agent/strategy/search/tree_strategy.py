@@ -6,6 +6,7 @@ goes on from an earlier one by the remedy of its failure. What ran is the only r
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from agent.monitor.answers import TurnEnd
@@ -36,9 +37,11 @@ class TreeSearch:
 async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:
     """Make the next attempts and value them; return how many there were."""
     room, begun, plans = work.room, list[Node](), dict[int, P]()
-    while len(begun) < room and (node := _select(work, tree)) is not None:
+    refused = set[int]()
+    while len(begun) < room and (node := _select(work, tree, refused)) is not None:
         plan = _plan(work, node)
         if plan is None:
+            refused.add(node.number)
             node.closed, node.leads_nowhere = True, False
             continue
         number = work.take_number()
@@ -53,9 +56,13 @@ async def make_round(work: SearchRecord[P], tree: SearchTree) -> int:
     return len(begun)
 
 
-def _select(work: SearchRecord[P], tree: SearchTree) -> Node | None:
-    """Return the node that a person gave guidance to, else the one that is gone on from next."""
-    guided = (each for each in tree if each.value is not None and work.takes_guidance(each.number))
+def _select(work: SearchRecord[P], tree: SearchTree, refused: Collection[int]) -> Node | None:
+    """Return the node that a person gave guidance to, else the one that is gone on from next.
+
+    refused: nodes that no attempt of this round could follow, so that a round ends whatever is said meanwhile
+    """
+    valued = [each for each in tree if each.value is not None and each.number not in refused]
+    guided = (each for each in valued if work.takes_guidance(_list_numbers(each)))
     node = next(guided, None) or tree.select()
     if node is not None and node.parent is None and not work.is_deterministic:
         return tree.find_untold() or node
@@ -66,4 +73,8 @@ def _plan(work: SearchRecord[P], node: Node) -> P | None:
     """Return the attempt after a node: a new beginning below the root, else a retry; None if there is none."""
     if node.parent is None:
         return work.plan_start()
-    return work.plan_retry([each.number for each in node.line], [each.number for each in node.children])
+    return work.plan_retry(_list_numbers(node), [each.number for each in node.children])
+
+
+def _list_numbers(node: Node) -> list[int]:
+    return [each.number for each in node.line]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,18 +10,16 @@ from agent.events import (
     AttemptEvent,
     CandidateEvent,
     ChildEvent,
-    ChildProgress,
-    Event,
     GuidanceEvent,
     StopAttemptEvent,
 )
 from agent.strategy.person.attempt_tree import AttemptTree
 from agent.strategy.person.direction_check import check_direction
-from agent.strategy.person.directions import Direction, Directions
+from agent.strategy.person.directions import Directions
 from agent.strategy.strategy_settings import StrategySettings
-from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from tests.support.cli import call, script
+from tests.support.person_directions import direct, ends, says
 from tests.support.strategy_stories import Story, read_events_of, tell_story
 
 TEST = """import unittest
@@ -52,39 +48,6 @@ NEVER = {"text": "Too late.", "delay": 300}
 WORDS = "look at total()"
 
 
-def direct(direction: Direction, when: Callable[[Event], bool]) -> Callable[[Runtime], None]:
-    """Give a direction once, as a person at another terminal does, after the first event that fits."""
-
-    def watch(runtime: Runtime) -> None:
-        given: list[Event] = []
-
-        def handle(event: Event) -> None:
-            if not given and when(event):
-                given.append(event)
-                asyncio.get_running_loop().call_soon(runtime.session.append, direction)
-
-        runtime.session.subscribe(handle)
-
-    return watch
-
-
-def ends(number: int) -> Callable[[Event], bool]:
-    return lambda event: isinstance(event, CandidateEvent) and event.attempt == number
-
-
-def says(kind: str, number: int) -> Callable[[Event], bool]:
-    """Whether the child of an attempt has an event of a kind."""
-    children: dict[str, int] = {}
-
-    def fits(event: Event) -> bool:
-        if isinstance(event, AttemptEvent):
-            children[event.child] = event.number
-        is_progress = isinstance(event, ChildProgress) and event.event.get("kind") == kind
-        return is_progress and children.get(event.child) == number  # type: ignore[attr-defined]
-
-    return fits
-
-
 @pytest.mark.slow
 def test_guidance_is_told_to_the_next_attempt_that_goes_on(tmp_path: Path) -> None:
     """Without it, nothing would go on from attempt 1, which mends nothing."""
@@ -95,7 +58,7 @@ def test_guidance_is_told_to_the_next_attempt_that_goes_on(tmp_path: Path) -> No
         script(tmp_path, [{**ONE, "expect": told}, OTHER, STOP], "both.json"),
         script(tmp_path, [STOP], "last.json"),
     ]
-    watch = direct(GuidanceEvent(attempt=1, text=WORDS), ends(1))
+    watch = direct(GuidanceEvent(attempt=1, text=WORDS), when=ends(1))
     settings = StrategySettings(name="tree", attempts=3, models=models)
     end = tell_story(shop, models[0], settings, watch=watch)
     assert end.outcome == "done", end.summary
@@ -111,7 +74,7 @@ def test_nothing_goes_on_from_a_branch_that_is_stopped(tmp_path: Path, name: str
     shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
     models = [script(tmp_path, [ONE, STOP], "one.json"), script(tmp_path, [STOP], "none.json")]
     settings = StrategySettings(name=name, attempts=3, models=[models[0], models[1], models[1]])
-    tell_story(shop, models[0], settings, watch=direct(StopAttemptEvent(attempt=1), ends(1)))
+    tell_story(shop, models[0], settings, watch=direct(StopAttemptEvent(attempt=1), when=ends(1)))
     begun = read_events_of(shop, AttemptEvent)
     assert sorted((each.number, each.after) for each in begun) == [(1, 0), (2, 0), (3, 0)]
     assert "return len(prices)\n" in shop.repo.read("cart.py"), "its change stays a candidate"
@@ -124,7 +87,7 @@ def test_an_attempt_that_runs_is_stopped_and_not_chosen(tmp_path: Path) -> None:
         script(tmp_path, [ONE, OTHER, STOP], "both.json"),
         script(tmp_path, [ONE, NEVER], "never.json"),
     ]
-    watch = direct(StopAttemptEvent(attempt=2), says("observation", 2))
+    watch = direct(StopAttemptEvent(attempt=2), when=says("observation", 2))
     end = tell_story(shop, models[0], StrategySettings(name="sample", attempts=2, models=models), watch=watch)
     assert end.outcome == "done"
     made = {each.attempt: each for each in read_events_of(shop, CandidateEvent)}
@@ -137,7 +100,7 @@ def test_an_attempt_that_runs_is_told_the_words_of_the_person(tmp_path: Path) ->
     shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
     heard = {**OTHER, "expect": [WORDS]}
     models = [script(tmp_path, [ONE, heard, STOP], "both.json"), script(tmp_path, [STOP], "none.json")]
-    watch = direct(GuidanceEvent(attempt=1, text=WORDS), says("action", 1))
+    watch = direct(GuidanceEvent(attempt=1, text=WORDS), when=says("action", 1))
     end = tell_story(shop, models[0], StrategySettings(name="sample", attempts=2, models=models), watch=watch)
     assert end.outcome == "done", end.summary
 

@@ -1,0 +1,64 @@
+"""A person's directions to the attempts of a search: who is reached, and that a search goes on or ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.events import AttemptEvent, GuidanceEvent, StopAttemptEvent
+from agent.strategy.strategy_settings import StrategySettings
+from tests.support.cli import call, script
+from tests.support.person_directions import direct, ends
+from tests.support.strategy_stories import Story, read_events_of, tell_story
+
+pytestmark = pytest.mark.slow
+
+TEST = """import unittest
+
+import cart
+
+
+class Test(unittest.TestCase):
+    def test_count(self):
+        self.assertEqual(cart.count([1, 2]), 2)
+
+    def test_least(self):
+        self.assertEqual(cart.least([2, 1]), 1)
+
+    def test_total(self):
+        self.assertEqual(cart.total([1, 2]), 3)
+"""
+CART = """def count(prices):
+    return len(prices) - 1
+
+
+def least(prices):
+    return max(prices)
+
+
+def total(prices):
+    return -sum(prices)
+"""
+ONE = {"calls": [call("edit", path="cart.py", old="len(prices) - 1", new="len(prices)")]}
+OTHER = {"calls": [call("edit", path="cart.py", old="-sum", new="sum")]}
+STOP = {"text": "I see no more.", "repeat": 3}
+WORDS = "look at least()"
+
+
+def create_shop(folder: Path) -> Story:
+    return Story.create(folder, {"cart.py": CART, "test_cart.py": TEST})
+
+
+@pytest.mark.timeout(60)
+def test_guidance_below_an_attempt_that_is_stopped_does_not_hold_up_the_search(tmp_path: Path) -> None:
+    shop = create_shop(tmp_path)
+    one, other, none = (
+        script(tmp_path, [*edits, STOP], f"{name}.json")
+        for name, edits in {"one": [ONE], "other": [OTHER], "none": []}.items()
+    )
+    models = [one, other, none, none]
+    watch = direct(GuidanceEvent(attempt=2, text=WORDS), StopAttemptEvent(attempt=1), when=ends(2))
+    tell_story(shop, one, StrategySettings(name="tree", attempts=4, models=models), watch=watch)
+    after = {each.number: each.after for each in read_events_of(shop, AttemptEvent)}
+    assert after == {1: 0, 2: 1, 3: 0, 4: 0}
