@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agent.budget.purse import Amount
 from agent.children.child import Child
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event
@@ -52,6 +53,11 @@ class Plan:
     after: int = 0
     below: tuple[int, ...] = ()
     equip: Equip | None = None
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model works on it, which costs a part of the budget."""
+        return self.equip is None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -202,7 +208,17 @@ class SearchWork(SearchRecord[Plan]):
 
     async def make(self, planned: Mapping[int, Plan]) -> list[Candidate]:
         """See `SearchRecord.make`."""
-        return await self.turn.gather([self._attempt(number, plan) for number, plan in planned.items()])
+        asking = [
+            number for number, plan in planned.items() if plan.asks_model and not self.turn.is_done(number)
+        ]
+        # Together: a share is kept from the start of its attempt on, so what is left then is not left for the next one.
+        share = self.turn.divide_budget(self.count_left(min(asking))) if asking else None
+        return await self.turn.gather(
+            [
+                self._attempt(number, plan, share if number in asking else None)
+                for number, plan in planned.items()
+            ]
+        )
 
     async def value(self, candidate: Candidate, line: Sequence[int]) -> float:
         """See `SearchRecord.value`."""
@@ -267,9 +283,8 @@ class SearchWork(SearchRecord[Plan]):
             return self.refinement.read_patch(step)
         return self.turn.read_patch(next(each for each in self.candidates if each.attempt == number))
 
-    async def _attempt(self, number: int, plan: Plan) -> Candidate:
+    async def _attempt(self, number: int, plan: Plan, share: Amount | None) -> Candidate:
         async with self.turn.slots:
-            share = self.turn.divide_budget(self.count_left(number))
             spec = replace(plan.spec, share=share)
 
             def equip(child: Child) -> None:

@@ -188,3 +188,13 @@ def test_changes_that_mend_different_tests_are_put_together_without_a_model(tmp_
     assert begun[4].hint == "attempts 1 and 2 put together"
     ended = {each.attempt: each for each in read_events_of(shop, CandidateEvent)}
     assert (ended[4].exit_code, ended[4].usage.input, ended[4].usage.output) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("budget", ["5, 5m", "200k tokens"])
+def test_the_last_two_attempts_of_a_budget_are_paid_for_alike(tmp_path: Path, budget: str) -> None:
+    """Nothing is spent here: none of them may be refused."""
+    shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
+    model = script(tmp_path, [RUN, RUN, STOP])
+    tell_story(shop, model, StrategySettings(name="evolve", attempts=3, budget=budget))
+    ended = {each.attempt: each.outcome for each in read_events_of(shop, CandidateEvent)}
+    assert ended == dict.fromkeys((1, 2, 3), "done")
