@@ -70,6 +70,7 @@ class SearchWork(SearchRecord[Plan]):
     refinement: Refinement = field(init=False)
     _kept: dict[int, str] = field(default_factory=dict)
     _places: list[str] = field(default_factory=list)
+    _rewound: set[int] = field(default_factory=set)
     _starts: int = 0
 
     @classmethod
@@ -114,9 +115,9 @@ class SearchWork(SearchRecord[Plan]):
         directions.use_guidance(number, line[-1])  # also where nothing comes of it: they are asked for once
         if directions.list_stopped(number).intersection(line):
             return None
-        if (found := self._plan_rewind(line)) is not None:
+        if not is_guided and (found := self._plan_rewind(line)) is not None:
             return found
-        if line[-1] not in self.steps:
+        if line[-1] not in self.steps or self._find_passing_state(line) is not None:
             return self._plan_guided(line, words) if is_guided else None
         failed = [self.steps[number] for number in line if number in self.steps]
         others = [self.steps[number] for number in beside if number in self.steps]
@@ -147,8 +148,7 @@ class SearchWork(SearchRecord[Plan]):
 
     def _plan_guided(self, line: Sequence[int], words: Sequence[str], *, keeps: bool = True) -> Plan:
         """Return an attempt after one that nothing new can be told but the person's words."""
-        last = next(each for each in self.candidates if each.attempt == line[-1])
-        patch = self.turn.read_patch(last) if keeps else b""
+        patch = self._read_patch(line[-1]) if keeps else b""
         state = "An earlier attempt's change is in the files." if patch else "Begin anew."
         given = vary_attempt(self._last + 1, self.settings, ())
         prompt = f"{self.turn.prompt}\n\n{state} {word_guidance(words)}"
@@ -157,13 +157,22 @@ class SearchWork(SearchRecord[Plan]):
         return Plan(spec=replace(spec, patch=patch), hint="your guidance", after=after, below=tuple(line))
 
     def _plan_rewind(self, line: Sequence[int]) -> Plan | None:
-        """Return an attempt that only runs the tests of an earlier state in which all passed; None if there is none."""
-        step = self.steps.get(line[-1]) if line else None
-        if step is None or step.earlier is None or step.earlier.report.get("failures"):
+        """Return an attempt that only runs the tests of an earlier state in which all passed; None if there is none, or
+        it was tried: it would be the same again."""
+        step = self._find_passing_state(line)
+        if step is None or step.earlier is None or line[-1] in self._rewound:
             return None
+        self._rewound.add(line[-1])
         return self._plan_check(
             self.refinement.read_patch(step), f"attempt {line[-1]} before {step.earlier.error}", line[-1]
         )
+
+    def _find_passing_state(self, line: Sequence[int]) -> Step | None:
+        """Return the last step of a line if all tests passed in an earlier state of it."""
+        step = self.steps.get(line[-1])
+        if step is None or step.earlier is None or step.earlier.report.get("failures"):
+            return None
+        return step
 
     def plan_revision(self, numbers: Sequence[int]) -> Plan:
         """See `SearchRecord.plan_revision`."""

@@ -42,6 +42,9 @@ def total(prices):
 """
 ONE = {"calls": [call("edit", path="cart.py", old="len(prices) - 1", new="len(prices)")]}
 OTHER = {"calls": [call("edit", path="cart.py", old="-sum", new="sum")]}
+LEAST = {"calls": [call("edit", path="cart.py", old="max(", new="min(")]}
+RUN = {"calls": [call("run_tests")]}
+SPOIL = {"calls": [call("edit", path="cart.py", old="len(prices)", new="len(prices) + 1")]}
 STOP = {"text": "I see no more.", "repeat": 3}
 WORDS = "look at least()"
 
@@ -62,3 +65,20 @@ def test_guidance_below_an_attempt_that_is_stopped_does_not_hold_up_the_search(t
     tell_story(shop, one, StrategySettings(name="tree", attempts=4, models=models), watch=watch)
     after = {each.number: each.after for each in read_events_of(shop, AttemptEvent)}
     assert after == {1: 0, 2: 1, 3: 0, 4: 0}
+
+
+def test_guidance_comes_before_a_rewind_and_a_state_is_rewound_once(tmp_path: Path) -> None:
+    """Two rewinds of one attempt would be the same; a person's words are told where both are possible."""
+    shop = create_shop(tmp_path)
+    told = [{"anywhere": WORDS}]
+    models = [
+        script(tmp_path, [ONE, OTHER, LEAST, RUN, SPOIL, STOP], "spoiled.json"),
+        script(tmp_path, [{**SPOIL, "expect": told}, STOP], "guided.json"),
+        script(tmp_path, [STOP], "none.json"),
+    ]
+    watch = direct(GuidanceEvent(attempt=1, text=WORDS), when=ends(1))
+    settings = StrategySettings(name="evolve", attempts=3, models=models)
+    end = tell_story(shop, models[0], settings, watch=watch)
+    assert end.outcome == "done"
+    hints = {each.number: each.hint for each in read_events_of(shop, AttemptEvent)}
+    assert hints == {1: "", 2: "your guidance", 3: "attempt 1 before edit cart.py"}
