@@ -21,6 +21,7 @@ from agent.events import (
     Fork,
     GoalEvent,
     NewerFormat,
+    Prompt,
     Rewind,
     SessionStart,
     Signal,
@@ -95,7 +96,8 @@ def import_from_stream(source: IO[bytes], sessions: Path) -> Session:
 
     The export is untrusted: its system prompt and model are not taken over (a resumed session gets the
     present ones), nor its snapshots and undo events (they name trees in another machine's store), nor its goals
-    (their check is a command). Raises UserError if it is no export, or one that could not be resumed.
+    (their check is a command), nor how its turns were made (a cluster, models, a patch to apply). Raises UserError
+    if it is no export, or one that could not be resumed.
     """
     _check_header(source.readline())
     lines: list[bytes] = []
@@ -204,6 +206,8 @@ def _strip_local_state(event: Event) -> Event:
     """Return an event of another machine's session without the fields that are only valid there."""
     if isinstance(event, SessionStart):
         event.system = event.model = ""
+    if isinstance(event, Prompt):
+        event.strategy = None
     if isinstance(event, SnapshotEvent | UndoEvent | GoalEvent):
         return Signal(
             name=event.kind, detail="of another machine", id=event.id, parent=event.parent, time=event.time

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from agent.events import Prompt
 from agent.strategy.strategy_settings import TAKEN, StrategySettings
 from sandbox.errors import Fault, UserError
 
@@ -147,31 +146,23 @@ def check_strategy_name(name: str) -> None:
 def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None) -> TurnWork | None:
     """Return the work of the next turn, None for the loop.
 
-    prompt: None continues the last turn, by the strategy with which it began
+    prompt: None continues the last turn, by the strategy with which it began; only the cluster is that of `settings`
+
+    Raises UserError if the log holds no such strategy.
     """
     if prompt is None:
-        begun = _read_interrupted_work(runtime)
+        from agent.strategy.logged_work import read_interrupted_work, read_logged_strategy
+
+        begun = read_interrupted_work(runtime.session.replayed)
         if begun.get("name") == TAKEN:
             from agent.strategy.person.taken_attempt import TakenAttempt
 
             return TakenAttempt.from_settings(runtime, begun)
-        settings = _read_strategy(begun)
+        if not is_known_strategy(str(begun.get("name", "single"))):
+            begun = {}
+        settings = read_logged_strategy(begun, settings) if begun else StrategySettings()
     if settings.name == "single":
         return None
     from agent.strategy.strategy import StrategyWork
 
     return StrategyWork(runtime, make_strategy(settings), settings)
-
-
-def _read_interrupted_work(runtime: Runtime) -> Mapping[str, Any]:
-    """Return the settings of the work that fills the last turn; {} for the loop."""
-    history = runtime.session.replayed
-    prompt = history.get_event(f"e{history.find_newest_place('prompt')}")
-    return (prompt.strategy if isinstance(prompt, Prompt) else None) or {}
-
-
-def _read_strategy(begun: Mapping[str, Any]) -> StrategySettings:
-    if not begun or not is_known_strategy(str(begun.get("name"))):
-        return StrategySettings()
-    known = {each.name for each in fields(StrategySettings)}
-    return StrategySettings(**{name: value for name, value in begun.items() if name in known})

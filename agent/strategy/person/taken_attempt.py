@@ -37,14 +37,22 @@ class TakenAttempt:
 
     @classmethod
     def from_settings(cls, runtime: Runtime, settings: Mapping[str, Any]) -> TakenAttempt:
-        """Return the work that a kill cut off, from the settings in its prompt's event."""
+        """Return the work that a kill cut off, from the settings in its prompt's event. Raises UserError"""
+        from agent.strategy.logged_work import create_log_error
+
+        given: dict[str, Any] = {"attempt": 0, "child": "", "report": "", "patch": "", "tests": True}
+        for name, usual in given.items():
+            value = settings.get(name, usual)
+            if type(value) is not type(usual):
+                raise create_log_error(name, value)
+            given[name] = value
         return cls(
             runtime=runtime,
-            number=int(settings.get("attempt", 0)),
-            child=str(settings.get("child", "")),
-            report=str(settings.get("report", "")),
-            patch=str(settings.get("patch", "")),
-            tests=bool(settings.get("tests", True)),
+            number=given["attempt"],
+            child=given["child"],
+            report=given["report"],
+            patch=given["patch"],
+            tests=given["tests"],
         )
 
     @property

@@ -153,7 +153,7 @@ class Chat:
             await self.planning.enter()
             self.show_message("plan mode is on, as it was (/plan leaves it)", "dim")
         if unfinished:
-            await self._run_turns(None)
+            await self._run_turns(None, self.settings.session.strategy)
 
     def interrupt(self) -> bool:
         """Stop the step, then the turn; return False if there was nothing to stop."""
