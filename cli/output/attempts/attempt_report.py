@@ -23,13 +23,13 @@ def format_report(tree: AttemptTree, node: AttemptNode, row: AttemptRow) -> Iter
     for verdict in node.verdicts:
         if verdict.name != "tests":
             detail = f": {_make_line(verdict.detail)}" if verdict.detail else ""
-            yield f"  {sanitize_text(verdict.name)} ({verdict.evidence}): {verdict.outcome}{detail}"
+            yield f"  {_make_line(verdict.name)} ({verdict.evidence}): {verdict.outcome}{detail}"
     for words in tree.guidance.get(node.number, ()):
         yield f"  you: {_make_line(words)}"
     if reason := describe_choice_of(tree, node.number):
         yield f"  {reason}"
     if node.child:
-        yield f"  session: {sanitize_text(node.child)}"
+        yield f"  session: {_make_line(node.child)}"
     if node.candidate is not None and node.candidate.report.strip():
         yield ""
         yield from sanitize_text(clip(node.candidate.report.strip(), LONGEST)).split("\n")

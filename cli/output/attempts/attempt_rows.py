@@ -142,13 +142,18 @@ def list_cells(row: AttemptRow) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
     return (
         row.name,
-        truncate_text(sanitize_text(row.start), 30),
-        row.result,
+        _make_cell(row.start),
+        _make_cell(row.result),
         row.tests,
         str(row.lines) if row.lines else "",
         format_money(row.cost) if row.cost else "",
         "in your files" if row.chosen else "",
     )
+
+
+def _make_cell(text: str) -> str:
+    """Return a text of a log, which may be anybody's, as one short line that is safe to show."""
+    return truncate_text(sanitize_text(text).replace("\n", " "), 30)
 
 
 def build_json(session: str, tree: AttemptTree, rows: Sequence[AttemptRow]) -> dict[str, Any]:

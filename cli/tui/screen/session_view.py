@@ -252,7 +252,7 @@ class SessionView:
         if isinstance(event, ChoiceEvent):
             self._print_attempts()
             terminal = self._front.terminal
-            words = truncate_text(describe_choice(event), terminal.columns)
+            words = truncate_text(" ".join(sanitize_text(describe_choice(event)).split()), terminal.columns)
             self._print_block("lines", make_painter(colour=terminal.colour)(words, "bold") + "\n")
         else:
             self._front.show_activity("Waiting for the attempts")
