@@ -73,7 +73,7 @@ ALLOWED = {
     "agent/children/remote/bridge_process.py": "the null device",
     "agent/children/remote/child_host.py": OWN,
     "agent/children/remote/cluster_end.py": OWN,
-    "agent/children/remote/parcel.py": "files of a worktree of ours, listed by git; links are not followed",
+    "agent/children/remote/parcel.py": "by folder handles, regular files only; links are not followed",
     "agent/children/remote/remote_executor.py": OWN,
     "agent/children/process/served_session.py": "the pipe to the session that started this process",
     "agent/context/compression/summary.py": OWN,

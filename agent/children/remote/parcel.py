@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
+import stat
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from gzip import GzipFile
 from pathlib import Path
+from typing import BinaryIO
 
 from agent.evaluation.executors.trial_parcel import unpack_folder
 from agent.evaluation.runs.base_repository import make_git_folder, run_git
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import open_private
+from sandbox.fs.regular_file import READ_FLAGS
+from sandbox.fs.workspace_tree import OutsideWorkspace, Tree
 
 LARGEST = 1 << 30
 """Bytes of a worktree that travels: it is held in the memory of the nodes."""
@@ -23,8 +29,10 @@ _LEVEL = 1
 def pack_files(folder: Path, paths: Sequence[str], packed: Path) -> None:
     """Write some files of a folder as an archive, equal for equal files. Blocking. Raises UserError.
 
-    Links that lead out of the folder are left out: their targets do not travel.
+    Links that lead out of the folder are left out: their targets do not travel. So is a path through a link: an attempt
+    may have put one in the place of a folder whose files git still lists.
     """
+    tree = Tree(folder)
     size = 0
     try:
         with (
@@ -33,27 +41,55 @@ def pack_files(folder: Path, paths: Sequence[str], packed: Path) -> None:
             tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as archive,
         ):
             for path in sorted(paths):
-                place = folder / path
-                if not place.is_symlink() and not place.is_file():  # removed, or a submodule's folder
-                    continue
-                if place.is_symlink() and _leads_out(path, place.readlink().as_posix()):
-                    continue
-                member = archive.gettarinfo(place, path)
-                member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
-                size += member.size
-                if size > LARGEST:
-                    raise UserError(
-                        Fault.CONFIGURATION,
-                        f"the files are more than {LARGEST >> 30} GB: too much to send to another machine",
-                        "Make the attempts on this one.",
-                    )
-                if member.isreg():
-                    with place.open("rb") as file:
-                        archive.addfile(member, file)
-                else:
-                    archive.addfile(member)
+                with _open_member(tree, path, archive) as (member, file):
+                    if member is None:
+                        continue
+                    member.mtime, member.uid, member.gid, member.uname, member.gname = 0, 0, 0, "", ""
+                    size += member.size
+                    if size > LARGEST:
+                        raise UserError(
+                            Fault.CONFIGURATION,
+                            f"the files are more than {LARGEST >> 30} GB: too much to send to another machine",
+                            "Make the attempts on this one.",
+                        )
+                    archive.addfile(member, file)
     except OSError as error:
         raise UserError(Fault.CONFIGURATION, f"the files could not be packed: {error}") from None
+
+
+@contextmanager
+def _open_member(
+    tree: Tree, path: str, archive: tarfile.TarFile
+) -> Iterator[tuple[tarfile.TarInfo | None, BinaryIO | None]]:
+    """Open a file by the handle of its folder, and keep it open: no other one can take its place meanwhile.
+
+    Yields no member for a path that does not travel, and no file for a link.
+    """
+    with ExitStack() as opened:
+        try:
+            entry = opened.enter_context(tree.open_entry(path, follow_last=False))
+        except OutsideWorkspace:
+            yield None, None
+            return
+        found = entry.stat() if entry.path == posixpath.normpath(path) else None
+        if found is not None and stat.S_ISLNK(found.st_mode):
+            yield _build_link(path, os.readlink(entry.name, dir_fd=entry.folder)), None
+            return
+        if found is None or not stat.S_ISREG(found.st_mode):  # removed, or a submodule's folder
+            yield None, None
+            return
+        file = opened.enter_context(os.fdopen(os.open(entry.name, READ_FLAGS, dir_fd=entry.folder), "rb"))
+        member = archive.gettarinfo(arcname=path, fileobj=file)
+        yield member, file if member.isreg() else None
+
+
+def _build_link(path: str, target: str) -> tarfile.TarInfo | None:
+    """Return the member for a link, None if it leads out of the folder."""
+    if _leads_out(path, target):
+        return None
+    member = tarfile.TarInfo(path)
+    member.type, member.linkname, member.mode = tarfile.SYMTYPE, target, 0o777
+    return member
 
 
 def _leads_out(path: str, target: str) -> bool:
