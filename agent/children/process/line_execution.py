@@ -11,6 +11,7 @@ from agent.children.executor import CRASHED, ChildOrder
 from agent.children.process import wire
 from agent.events import End, Event, UsageRecord, parse_event
 from agent.exit_codes import Exit
+from agent.session.received_sessions import is_session_id
 from sandbox.errors import Fault, UserError
 from sandbox.policy.decision import Decision
 from sandbox.policy.effects import Effect
@@ -113,10 +114,11 @@ class LineExecution:
             answer = {"problem": f"no answer in {START_PATIENCE:.0f} s"}
         if answer.get("message") == "refused":
             raise _read_refusal(answer)
-        if answer.get("message") != "ready" or not isinstance(answer.get("session"), str):
+        session = answer.get("session")
+        if answer.get("message") != "ready" or not isinstance(session, str) or not is_session_id(session):
             told = str(answer.get("problem", "")) or await self._channel.close() or "it sent no session"
             raise UserError(Fault.CONFIGURATION, f"the child session's process did not start: {told}")
-        self.session = answer["session"]
+        self.session = session
         self._reading = asyncio.create_task(self._read_lines())
 
     async def _read_lines(self) -> None:

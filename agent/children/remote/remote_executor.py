@@ -24,6 +24,7 @@ from agent.children.remote.parcel import pack_files
 from agent.evaluation.executors.trial_parcel import unpack_folder
 from agent.events import ChildProgress, End, Event, render_event
 from agent.exit_codes import Exit
+from agent.session.received_sessions import take_sessions
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder, open_private, write_private_file
 from sandbox.fs.regular_file import SOURCE, read_regular_file
@@ -124,6 +125,7 @@ class RemoteExecution:
         self._line = line
         self._place = place
         self._sessions = order.request.sessions
+        self._parent = order.request.parent
         self._patch = folder / f"{channel.number}.patch"
         self._logs = folder / f"{channel.number}.logs"
         self._spool = folder / f"{channel.number}.log"
@@ -166,17 +168,14 @@ class RemoteExecution:
         if self._sessions is None:
             return
         with tempfile.TemporaryDirectory(dir=self._sessions, prefix=".coming-") as making:
-            coming = Path(making, "sessions")
+            coming, part = Path(making, "sessions"), Path(making, "part")
             with suppress(UserError, OSError, tarfile.TarError):
                 unpack_folder(self._logs, coming)
-            own = coming / self.session
-            if not own.exists() and (log := read_regular_file(self._spool, SOURCE)):
-                create_private_folder(own)
-                write_private_file(own / "log.jsonl", log)
-            if coming.is_dir():
-                for each in coming.iterdir():
-                    with suppress(OSError):  # one with its name was there before
-                        each.rename(self._sessions / each.name)
+            taken = take_sessions(coming, self._sessions, self.session, self._parent)
+            if self.session not in taken and (log := read_regular_file(self._spool, SOURCE)):
+                create_private_folder(part / self.session)
+                write_private_file(part / self.session / "log.jsonl", log)
+                take_sessions(part, self._sessions, self.session, self._parent)
 
 
 def _create_locked_folder(cache: Path) -> tuple[Path, int]:

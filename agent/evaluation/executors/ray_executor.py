@@ -15,10 +15,11 @@ from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.executors.executor import GRACE, WorkerLost
 from agent.evaluation.executors.ray_cluster import RayCluster
 from agent.evaluation.executors.ray_host import HostSpec
-from agent.evaluation.executors.trial_parcel import ParcelPacker, unpack_folder
+from agent.evaluation.executors.trial_parcel import ParcelPacker, is_logs_name, unpack_folder
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult, decode_result
 from agent.events import UsageRecord
+from agent.session.received_sessions import take_sessions
 from sandbox.errors import Fault, UserError
 
 _LOOK_SECONDS = 1.0
@@ -176,7 +177,7 @@ class RayExecutor:
                         on_spend(wire.decode_usage(value))
                     case "result":
                         result = decode_result(value["result"])
-                        await self._keep_logs(value, order.folders.sessions)
+                        await self._keep_logs(value, order, result.session)
                         return result
                     case "refused":
                         raise _NodeRefuses(value["text"])
@@ -186,18 +187,20 @@ class RayExecutor:
                 raise WorkerLost(f"sent no result: {error}") from None
         raise WorkerLost("ended without a result")
 
-    async def _keep_logs(self, value: Mapping[str, Any], sessions: Path) -> None:
+    async def _keep_logs(self, value: Mapping[str, Any], order: TrialOrder, session: str) -> None:
         """Fetch the logs of a trial. Without them its result counts all the same: it is paid for."""
-        problem = value.get("logs_problem", "")
+        name, problem = value.get("logs", ""), str(value.get("logs_problem", ""))[:300]
         try:
-            await asyncio.to_thread(self._fetch_logs, value["logs"], sessions)
+            if name and not is_logs_name(name, order.key):
+                raise UserError(Fault.CONFIGURATION, f"no artifact of this trial: {str(name)[:100]!r}")
+            await asyncio.to_thread(self._fetch_logs, name, order.folders.sessions, session)
         except (UserError, OSError) as error:
             problem = str(error)
         if problem:
             self._on_notice(f"logs of a trial are lost: {problem}")
 
-    def _fetch_logs(self, name: str, sessions: Path) -> None:
-        """Move the logs of a trial from the artifacts to the store's sessions."""
+    def _fetch_logs(self, name: str, sessions: Path, session: str) -> None:
+        """Move the logs of a trial from the artifacts to the store's sessions. session: of the trial, "" if unknown"""
         if not name:
             return
         sessions.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -205,9 +208,7 @@ class RayExecutor:
             packed = Path(making, "packed.tgz")
             self._artifacts.get(name, packed)
             unpack_folder(packed, Path(making, "sessions"))
-            for each in Path(making, "sessions").iterdir():
-                with suppress(OSError):  # another one with its name was there before
-                    each.rename(sessions / each.name)
+            take_sessions(Path(making, "sessions"), sessions, session, None)
         self._artifacts.remove(name)
 
     async def _take_host(self) -> _Host:

@@ -16,7 +16,7 @@ from agent.app_dirs import Home, make_private_folder
 from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.executors.executor import WorkerLost
 from agent.evaluation.executors.local_executor import LocalExecutor
-from agent.evaluation.executors.trial_parcel import ParcelUnpacker, pack_folder
+from agent.evaluation.executors.trial_parcel import ParcelUnpacker, name_logs, pack_folder
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.events import UsageRecord
 from sandbox.errors import UserError
@@ -142,7 +142,7 @@ class TrialHost:
         sessions = order.folders.sessions
         if not sessions.is_dir():
             return ""
-        name = f"sessions/{order.key[:16]}-{sessions.name}.tgz"
+        name = name_logs(order.key, sessions.name)
         with tempfile.TemporaryDirectory(dir=self._root, prefix=".pack-") as making:
             packed = Path(making, "packed.tgz")
             pack_folder(sessions, packed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tarfile
 import tempfile
@@ -136,6 +137,17 @@ class ParcelUnpacker:
                 self._artifacts.get(name, coming)
                 coming.replace(ready)
         return ready
+
+
+def name_logs(key: str, id: str) -> str:
+    """Return the name of the artifact with the logs of a trial. id: hexadecimal, of this start of it"""
+    return f"sessions/{key[:16]}-{id}.tgz"
+
+
+def is_logs_name(name: object, key: str) -> bool:
+    """Whether a node's answer names logs of this trial: a name is a path, and what is fetched is removed afterwards."""
+    id = re.search(r"-([0-9a-f]{32})\.tgz\Z", name) if isinstance(name, str) else None
+    return id is not None and name == name_logs(key, id[1])
 
 
 def pack_folder(folder: Path, packed: Path, files: list[FolderFile] | None = None) -> None:

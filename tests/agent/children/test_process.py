@@ -290,7 +290,8 @@ class ProgramExecutor:
     """Starts another program in place of ours. Implements `Executor`."""
 
     def __init__(self, program: str) -> None:
-        self.program = f'import sys, time\nready = b\'{{"message":"ready","session":"s"}}\\n\'\n{program}'
+        ready = wire.encode_message("ready", session="20260102-030405-0000")
+        self.program = f"import sys, time\nready = {ready!r}\n{program}"
 
     async def start(self, order: ChildOrder) -> LineExecution:
         pipe = asyncio.subprocess.PIPE
@@ -343,10 +344,12 @@ def test_what_is_no_event_ends_a_hostile_process(shop: Path, parent: SessionSett
 
 def test_a_process_that_sends_no_session_is_refused(shop: Path, parent: SessionSettings) -> None:
     async def story(runtime: Runtime, children: Children) -> None:
+        climbing = '{"message":"ready","session":"../config"}'
         refused = '{"message":"refused","fault":"denied","text":"no","hint":""}'
         for program, words in (
             ("sys.exit('no luck')", r"ended with exit code 1 \(no luck\)"),
             ("print('hello', flush=True); time.sleep(60)", "did not start"),
+            (f"print('{climbing}', flush=True); time.sleep(60)", "did not start"),
             (f"print('{refused}')", "no"),
         ):
             children._executors["process"] = ProgramExecutor(program)

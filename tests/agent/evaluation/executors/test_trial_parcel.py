@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent.evaluation.executors import trial_parcel
-from agent.evaluation.executors.trial_parcel import pack_folder, unpack_folder
+from agent.evaluation.executors.trial_parcel import is_logs_name, name_logs, pack_folder, unpack_folder
 from sandbox.errors import UserError
 
 
@@ -56,3 +56,17 @@ def test_an_archive_leads_nowhere_else(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(UserError, match="holds more than"):
         unpack_folder(packed, tmp_path / "large")
     assert not (tmp_path / "large/a").exists()
+
+
+def test_a_node_names_no_artifact_but_the_logs_of_its_trial() -> None:
+    key, other, id = "0123456789abcdef" * 4, "f" * 64, "ab" * 16
+    assert is_logs_name(name_logs(key, id), key)
+    for each in (
+        name_logs(other, id),
+        name_logs(key, "../../x"),
+        f"/{name_logs(key, id)}",
+        f"tasks/{id}.tgz",
+        "",
+        7,
+    ):
+        assert not is_logs_name(each, key)
