@@ -15,9 +15,10 @@ from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.executors.executor import GRACE, WorkerLost
 from agent.evaluation.executors.ray_cluster import RayCluster
 from agent.evaluation.executors.ray_host import HostSpec
+from agent.evaluation.executors.received_result import receive_result
 from agent.evaluation.executors.trial_parcel import ParcelPacker, is_logs_name, unpack_folder
 from agent.evaluation.runs.trial_order import TrialOrder
-from agent.evaluation.runs.trial_result import TrialResult, decode_result
+from agent.evaluation.runs.trial_result import TrialResult
 from agent.events import UsageRecord
 from agent.session.received_sessions import take_sessions
 from sandbox.errors import Fault, UserError
@@ -176,15 +177,15 @@ class RayExecutor:
                     case "spend":
                         on_spend(wire.decode_usage(value))
                     case "result":
-                        result = decode_result(value["result"])
+                        result = receive_result(order, _get_field(value, "result"))
                         await self._keep_logs(value, order, result.session)
                         return result
                     case "refused":
-                        raise _NodeRefuses(value["text"])
+                        raise _NodeRefuses(str(_get_field(value, "text")))
                     case _:
                         raise WorkerLost(str(value))
             except ValueError as error:
-                raise WorkerLost(f"sent no result: {error}") from None
+                raise WorkerLost(f"sent no result: {str(error)[:200]}") from None
         raise WorkerLost("ended without a result")
 
     async def _keep_logs(self, value: Mapping[str, Any], order: TrialOrder, session: str) -> None:
@@ -314,3 +315,10 @@ class RayExecutor:
         if node.problem:
             self._on_notice(f"node {node.name} gets no trial: {node.problem}")
         self._changed.set()
+
+
+def _get_field(message: object, name: str) -> object:
+    """Return a field of a node's message. Raises ValueError."""
+    if not isinstance(message, Mapping) or name not in message:
+        raise ValueError(f"a message without {name!r}")
+    return message[name]

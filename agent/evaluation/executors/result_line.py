@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from agent.children.process import wire
+from agent.evaluation.executors.received_result import receive_result
 from agent.evaluation.runs.result_store import shorten_key
 from agent.evaluation.runs.trial_order import TrialOrder
-from agent.evaluation.runs.trial_result import LARGEST, TrialResult, decode_result
+from agent.evaluation.runs.trial_result import LARGEST, TrialResult
 from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder, write_private_file
 from sandbox.fs.regular_file import read_regular_file
@@ -38,14 +39,14 @@ def encode_result_line(order: TrialOrder, result: TrialResult) -> bytes:
 def decode_result_line(order: TrialOrder, message: Mapping[str, Any]) -> TrialResult:
     """Return the result of such a line. Blocking. Raises ValueError."""
     if message.get("result") is not None:
-        return decode_result(message["result"])
+        return receive_result(order, message["result"])
     place = _locate_file(order)
     try:
         content = read_regular_file(place, LARGEST)
     except UserError as error:
         raise ValueError(error.message) from None
     place.unlink(missing_ok=True)
-    return decode_result(json.loads(content or b""))
+    return receive_result(order, json.loads(content or b""))
 
 
 def _locate_file(order: TrialOrder) -> Path:
