@@ -55,9 +55,12 @@ def make_variant(
     runs, and a default model is named.
 
     home, env: the user's files, None for those of this process, and the variables with keys and addresses of models
-    sees_user_files: its trials run where the user's agents and skills are, not on nodes of a cluster
+    sees_user_files: its trials run where the user's agents and skills are, not on nodes of a cluster; there no MCP
+        server is started either, and the command lines of these, which may hold secrets, do not leave this machine
     """
     home = home or Home.from_environment()
+    if not sees_user_files:
+        settings = replace(settings, tools=replace(settings.tools, mcp={}))
     access = replace(settings.access, approval=Approval.NEVER)
     selection = ModelSelection(settings=settings, env=env, cache=home.lasting_cache)
     model = selection.main_name

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from agent.evaluation.runs.variant import compute_trial_key, make_variant
+from agent.evaluation.runs.run_plan import make_plan
+from agent.evaluation.runs.variant import RunFolders, compute_trial_key, make_variant
 from agent.session_settings import SessionSettings
-from tests.support.evaluation_trials import make_home
+from tests.support.evaluation_trials import make_home, make_task
+from tools.core.tool_settings import ToolSettings
+from tools.mcp.server_settings import McpServerSettings
 
 KEYS = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
 
@@ -81,3 +85,27 @@ def test_files_that_no_node_has_leave_the_address_of_a_clusters_trials_as_it_is(
         variant = make_variant("x", SessionSettings(model="offline"), home=home, sees_user_files=False)
         keys.append(compute_trial_key(variant, "add", "digest", 0, "1", 0))
     assert keys[0] == keys[1]
+
+
+def test_mcp_servers_with_their_secrets_do_not_travel_to_nodes(tmp_path: Path) -> None:
+    servers: dict[str, str | McpServerSettings] = {"tickets": "tickets --token secret-of-mine"}
+    task = make_task(tmp_path / "suite/add")
+    orders = []
+    for tools, sees_user_files in (
+        (ToolSettings(mcp=servers), False),
+        (ToolSettings(), False),
+        (ToolSettings(mcp=servers), True),
+    ):
+        variant = make_variant(
+            "x",
+            SessionSettings(model="offline", tools=tools),
+            home=make_home(tmp_path),
+            sees_user_files=sees_user_files,
+        )
+        plan = make_plan("s", [task], [variant], trials=1, seed=0, version="1")
+        folders = RunFolders(home=make_home(tmp_path), scratch=tmp_path, sessions=tmp_path)
+        orders.append(plan.trials[0].build_order(folders, "1", None))
+    sent, plain, local = orders
+    assert "secret-of-mine" not in json.dumps(sent.encode())
+    assert sent.key == plain.key != local.key
+    assert local.settings.tools.mcp == servers
