@@ -51,8 +51,8 @@ def make_variant(
     env: Mapping[str, str] = os.environ,
     sees_user_files: bool = True,
 ) -> Variant:
-    """Return a variant whose sessions ask nobody and commit nothing. A script is found from here on, wherever a trial
-    runs, and a default model is named.
+    """Return a variant whose sessions ask nobody, commit nothing and make their attempts where they run themselves. A
+    script is found from here on, wherever a trial runs, and a default model is named.
 
     home, env: the user's files, None for those of this process, and the variables with keys and addresses of models
     sees_user_files: its trials run where the user's agents and skills are, not on nodes of a cluster; there no MCP
@@ -62,13 +62,14 @@ def make_variant(
     if not sees_user_files:
         settings = replace(settings, tools=replace(settings.tools, mcp={}))
     access = replace(settings.access, approval=Approval.NEVER)
+    strategy = replace(settings.strategy, ray="", ray_env=[])
     selection = ModelSelection(settings=settings, env=env, cache=home.lasting_cache)
     model = selection.main_name
     if model.startswith(SCRIPTED):
         model = f"{SCRIPTED}{Path(model.removeprefix(SCRIPTED)).absolute()}"
     return Variant(
         label=label,
-        settings=replace(settings, model=model, access=access, commit="never"),
+        settings=replace(settings, model=model, access=access, strategy=strategy, commit="never"),
         instructions=instructions.strip(),
         models=selection.identify_models(),
         user_parts=compute_user_digest(home) if sees_user_files else "",

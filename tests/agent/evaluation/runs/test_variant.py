@@ -11,6 +11,7 @@ import pytest
 from agent.evaluation.runs.run_plan import make_plan
 from agent.evaluation.runs.variant import RunFolders, compute_trial_key, make_variant
 from agent.session_settings import SessionSettings
+from agent.strategy.strategy_settings import StrategySettings
 from tests.support.evaluation_trials import make_home, make_task
 from tools.core.tool_settings import ToolSettings
 from tools.mcp.server_settings import McpServerSettings
@@ -109,3 +110,11 @@ def test_mcp_servers_with_their_secrets_do_not_travel_to_nodes(tmp_path: Path) -
     assert "secret-of-mine" not in json.dumps(sent.encode())
     assert sent.key == plain.key != local.key
     assert local.settings.tools.mcp == servers
+
+
+def test_a_cluster_for_attempts_in_the_settings_takes_none_of_a_trial(tmp_path: Path) -> None:
+    strategy = StrategySettings(name="sample", attempts=2, ray="auto", ray_env=["OPENAI_API_KEY"])
+    variant = make_variant(
+        "x", SessionSettings(model="offline", strategy=strategy), home=make_home(tmp_path), env={}
+    )
+    assert variant.settings.strategy == StrategySettings(name="sample", attempts=2)
