@@ -92,12 +92,21 @@ class ModelSelection:
         return self._build_config(name)
 
     def identify_models(self) -> tuple[str, ...]:
-        """Return what the names of the main model, the roles' and the fallback's mean here, "" for a role without."""
+        """Return what the names of the main model, the roles', the fallback's and the attempts' mean here, "" for a
+        role without."""
+        models = self.settings.models
+        named = (
+            *(self.main_name, models.fast, models.plan, models.judge),
+            *models.fallback,
+            *self.settings.strategy.models,
+        )
+        return tuple(self.identify_model(each) if each else "" for each in named)
+
+    def identify_model(self, name: str) -> str:
+        """Return provider, name and address of the model called `name` here."""
         from agent.model.model_factory import identify_model
 
-        models = self.settings.models
-        named = (self.main_name, models.fast, models.plan, models.judge, *models.fallback)
-        return tuple(identify_model(each, self._build_config(each)) if each else "" for each in named)
+        return identify_model(name, self._build_config(name))
 
     def build_role_makers(self, tell: Notice = _ignore_notice) -> Mapping[Role, Callable[[], Model]]:
         """Return factories of the models that the settings name for other roles, or give an effort of their own."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +22,7 @@ from agent.evaluation.runs.variant import (
     expand_model,
 )
 from agent.evaluation.tasks.task_folder import Task
+from agent.model_selection import ModelSelection
 from sandbox.errors import Fault, UserError
 
 
@@ -73,9 +75,11 @@ def make_plan(
     seed: int,
     version: str,
     user_model: str = "",
+    env: Mapping[str, str] = os.environ,
 ) -> RunPlan:
-    """Plan every task with every variant `trials` times. user_model: plays the users of tasks that have one
+    """Plan every task with every variant `trials` times.
 
+    user_model: plays the users of tasks that have one; env: variables of the trials, with keys and addresses of models
     First trials come first, each task with all variants one after the other, the tasks in an order drawn by the
     seed: a run that is cut off has compared its variants on the same tasks. Raises UserError.
     """
@@ -95,6 +99,7 @@ def make_plan(
                 trial=trial,
             ),
             user_model,
+            env,
         )
         for variant in variants
         for task in tasks
@@ -127,18 +132,21 @@ def make_plan(
     return RunPlan(record=record, trials=tuple(planned))
 
 
-def _add_user(planned: PlannedTrial, user_model: str) -> PlannedTrial:
+def _add_user(planned: PlannedTrial, user_model: str, env: Mapping[str, str]) -> PlannedTrial:
     """Return a trial with the model that plays its task's user; that another model plays is another trial.
 
-    Raises UserError if there is no such script.
+    It counts as the main model does: a script by its content, another one by provider, name and address. Raises
+    UserError if there is no such script.
     """
     if not planned.task.file.user.persona:
         return planned
     model = expand_model(user_model, planned.task.name, planned.trial)
-    identity = model
     if model.startswith(SCRIPTED):
         path = Path(model.removeprefix(SCRIPTED)).absolute()
         model, identity = f"{SCRIPTED}{path}", compute_script_digest(path)
+    else:
+        settings = planned.variant.build_settings(planned.task.name, planned.trial)
+        identity = ModelSelection(settings=settings, env=env, cache=Path()).identify_model(model)
     key = hashlib.sha256(f"{planned.key} user {identity}".encode("utf-8", "surrogateescape")).hexdigest()
     return replace(planned, key=key, user_model=model)
 

@@ -68,6 +68,10 @@ def test_names_of_one_model_have_one_address_and_another_default_has_another(tmp
         compute_key(tmp_path, "openai/gpt-5", {**KEYS, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}) != named
     )
     assert compute_key(tmp_path, "gpt-5", api_base="http://127.0.0.1:9/v1") != named
+    attempts = StrategySettings(name="sample", models=["openai/gpt-5-mini"])
+    assert compute_key(tmp_path, "anthropic/x", strategy=attempts) != compute_key(
+        tmp_path, "anthropic/x", {**KEYS, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, strategy=attempts
+    )
     default = compute_key(tmp_path)
     assert compute_key(tmp_path, env={"ANTHROPIC_API_KEY": "k"}) != default
     assert compute_key(tmp_path, env={}) == compute_key(tmp_path, "offline")
@@ -118,3 +122,16 @@ def test_a_cluster_for_attempts_in_the_settings_takes_none_of_a_trial(tmp_path: 
         "x", SessionSettings(model="offline", strategy=strategy), home=make_home(tmp_path), env={}
     )
     assert variant.settings.strategy == StrategySettings(name="sample", attempts=2)
+
+
+def test_the_users_model_counts_by_provider_name_and_address(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add", user={"persona": "You sell fruit."})
+
+    def compute_user_key(user_model: str, env: dict[str, str]) -> str:
+        variant = make_variant("x", SessionSettings(model="offline"), home=make_home(tmp_path), env=env)
+        plan = make_plan("s", [task], [variant], trials=1, seed=0, version="1", user_model=user_model, env=env)
+        return plan.trials[0].key
+
+    named = compute_user_key("openai/gpt-5", {})
+    assert compute_user_key("gpt-5", {}) == named
+    assert compute_user_key("openai/gpt-5", {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}) != named
