@@ -24,6 +24,20 @@ class PlaceRequest:
     cpus: float
 
 
+def collect_variables(request: PlaceRequest) -> Mapping[str, str]:
+    """Return the variables of trials: on nodes of a cluster only those that the user names. Raises UserError."""
+    import os
+
+    from sandbox.errors import Fault, UserError
+
+    if request.ray is None:
+        return os.environ
+    for name in request.env:
+        if name not in os.environ:
+            raise UserError(Fault.USAGE, f"--env {name}: there is no such variable here")
+    return {name: os.environ[name] for name in request.env}
+
+
 def create_executor(
     setup: EvaluationSetup, request: PlaceRequest, run: str, on_notice: Callable[[str], None]
 ) -> TrialExecutor:
@@ -40,22 +54,10 @@ def create_executor(
     options = RayOptions(
         run=run,
         artifacts=request.artifacts or str(setup.store.folder / "artifacts"),
-        env=_collect_variables(request.env),
+        env=collect_variables(request),
         cpus=request.cpus,
         jobs=request.jobs,
         sandbox=setup.settings.access.sandbox,
         version=VERSION,
     )
     return RayExecutor(RayCluster.connect(request.ray), options, on_notice)
-
-
-def _collect_variables(names: Sequence[str]) -> Mapping[str, str]:
-    """Return the named variables of this process: nothing else of its environment leaves the machine."""
-    import os
-
-    from sandbox.errors import Fault, UserError
-
-    for name in names:
-        if name not in os.environ:
-            raise UserError(Fault.USAGE, f"--env {name}: there is no such variable here")
-    return {name: os.environ[name] for name in names}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -161,7 +161,7 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
     from agent.evaluation.runs.run_suite import SuiteRun
     from agent.evaluation.runs.variant import SCRIPTED, RunFolders
     from agent.exit_codes import Exit
-    from cli.commands.evaluation.executor_choice import create_executor
+    from cli.commands.evaluation.executor_choice import collect_variables, create_executor
     from cli.commands.evaluation.report import find_format, write_report
     from cli.output.evaluation.progress_line import ProgressLine
     from cli.output.standard_streams import write_error
@@ -171,14 +171,16 @@ def run_trials(setup: EvaluationSetup, request: RunRequest) -> int:
 
     if request.to is not None:
         find_format(request.to)  # before anything is paid for
+    env = collect_variables(request.place)
     plan = make_plan(
         setup.suite.name,
         setup.tasks,
-        _build_variants(setup, request),
+        _build_variants(setup, request, env),
         trials=request.trials,
         seed=request.seed,
         version=VERSION,
         user_model=request.user_model,
+        env=env,
     )
     if request.place.ray and any(each.user_model.startswith(SCRIPTED) for each in plan.trials):
         raise UserError(
@@ -238,9 +240,12 @@ async def _run_until_signal(suite_run: SuiteRun) -> Progress | None:
         await suite_run.close()
 
 
-def _build_variants(setup: EvaluationSetup, request: RunRequest) -> list[Variant]:
+def _build_variants(setup: EvaluationSetup, request: RunRequest, env: Mapping[str, str]) -> list[Variant]:
+    """Return the variants. env: variables of the trials. Raises UserError."""
+    import os
     from dataclasses import replace
 
+    from agent.evaluation.runs.passed_variables import check_passed_variables
     from agent.evaluation.runs.variant import make_variant
     from agent.strategy.strategy_table import check_strategy_name
     from sandbox.errors import Fault, UserError
@@ -269,8 +274,10 @@ def _build_variants(setup: EvaluationSetup, request: RunRequest) -> list[Variant
             name = (named or model or "default") + (f"+{strategy}" if strategy != "single" else "")
             label = (f"{request.label}:{name}" if several else request.label) if request.label else name
             on_cluster = request.place.ray is not None
+            if on_cluster:
+                check_passed_variables(changed, request.user_model, os.environ, env)
             variants.append(
-                make_variant(label, changed, text, home=setup.home, sees_user_files=not on_cluster)
+                make_variant(label, changed, text, home=setup.home, env=env, sees_user_files=not on_cluster)
             )
     return variants
 

@@ -129,7 +129,9 @@ def test_the_users_model_counts_by_provider_name_and_address(tmp_path: Path) -> 
 
     def compute_user_key(user_model: str, env: dict[str, str]) -> str:
         variant = make_variant("x", SessionSettings(model="offline"), home=make_home(tmp_path), env=env)
-        plan = make_plan("s", [task], [variant], trials=1, seed=0, version="1", user_model=user_model, env=env)
+        plan = make_plan(
+            "s", [task], [variant], trials=1, seed=0, version="1", user_model=user_model, env=env
+        )
         return plan.trials[0].key
 
     named = compute_user_key("openai/gpt-5", {})
