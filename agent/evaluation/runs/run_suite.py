@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import time
+import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -80,6 +80,9 @@ class SuiteRun:
         self._max_cost = max_cost
         self._on_progress = on_progress
         self._highest_cost: float | None = None
+        self._invocation = uuid.uuid4().hex[
+            :12
+        ]  # attempts of earlier processes of the run are others: pids repeat
         self._shares: dict[str, float] = {}  # dollars that each running trial may still spend, by its key
         self.invalid: list[TrialResult] = []
         """Results that say nothing about the agent: not kept, and run again the next time."""
@@ -186,7 +189,7 @@ class SuiteRun:
         for number in range(MOST_STARTS):
             if deaths == ATTEMPTS:
                 break
-            attempt = f"{shorten_key(planned.key)}.{os.getpid()}.{number}"
+            attempt = f"{shorten_key(planned.key)}.{self._invocation}.{number}"
             attempts.append(attempt)
             order = planned.build_order(self._folders, self._version, self._renew_share(planned.key, share))
             try:

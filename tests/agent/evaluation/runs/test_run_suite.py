@@ -26,7 +26,7 @@ from agent.evaluation.runs.variant import RunFolders, Variant, make_variant
 from agent.evaluation.tasks.task_folder import Task
 from agent.events import UsageRecord
 from agent.session_settings import SessionSettings
-from sandbox.errors import UserError
+from sandbox.errors import Fault, UserError
 from tests.support.evaluation_trials import EDIT, make_home, make_order, make_task, write_script
 
 pytestmark = pytest.mark.slow
@@ -454,3 +454,21 @@ def test_what_a_crashed_trial_spent_is_counted_once(tmp_path: Path) -> None:
     (summary,) = build_report(store, plan.record).summaries
     assert summary.total_cost == pytest.approx(ATTEMPTS * 0.01)
     assert store.read_spending(plan.record).lost_cost == 0
+
+
+class FailingExecutor(FakeExecutor):
+    """Ends the run once a trial has spent a cent, as a full disk does."""
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        await super().run(order, on_spend)
+        raise UserError(Fault.STORAGE_FULL, "no room")
+
+
+def test_what_an_earlier_process_lost_stays_lost_whatever_its_process_id(tmp_path: Path) -> None:
+    plan = plan_run([make_task(tmp_path / "suite/add")], make_variants(tmp_path)[:1], trials=1)
+    store = ResultStore(tmp_path / "store")
+    with pytest.raises(UserError, match="no room"):
+        run_plan(plan, store, FailingExecutor(slots=1), tmp_path)
+    run_plan(plan, store, FakeExecutor(slots=1), tmp_path)  # in this same process, so with the same id
+    spending = store.read_spending(plan.record)
+    assert (spending.cost, spending.lost_cost) == (pytest.approx(0.02), pytest.approx(0.01))
