@@ -78,7 +78,7 @@ class ModelUser:
     ) -> None:
         self.usage = UsageRecord()
         self.problem: UserError | None = None
-        """Why the model could not answer: the trial says nothing of the agent then."""
+        """Why the model could not answer: however the turn ends, the trial says nothing of the agent then."""
         self._model = model
         self._system = _RULES.format(persona=script.persona.strip(), prompt=redact(prompt))
         self._messages: list[Message] = []
@@ -102,8 +102,6 @@ class ModelUser:
 
         ends: of the agent's turns so far; seconds: that are left
         """
-        if self.problem is not None:
-            raise self.problem
         spent = sum(each.usage.cost or 0.0 for each in ends) + (self.usage.cost or 0.0)
         if seconds <= 0 or (self._budget is not None and spent >= self._budget):
             return []

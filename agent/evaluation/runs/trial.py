@@ -236,6 +236,8 @@ async def _run_turns(
         timer = asyncio.get_running_loop().call_later(seconds, runtime.stop)
         ends.append(await runtime.run_turn(prompt, work))
         timer.cancel()
+        if user is not None and user.problem is not None:
+            raise user.problem
         if _BY_EXIT.get(ends[-1].exit_code, "wrong") not in HONEST:
             break
         if user is not None:

@@ -99,6 +99,11 @@ def test_a_user_that_cannot_be_played_gives_no_result(tmp_path: Path) -> None:
     result = play_trial(task, tmp_path, broken, AGENT)
     assert (result.is_valid, result.failure) == (False, "model-unreachable")
     assert result.detail.startswith("the user's model: ")
+    hasty = make_task(tmp_path / "suite/hasty", user={"persona": PERSONA}, limits={"steps": 1})
+    limited = play_trial(
+        hasty, tmp_path, broken, AGENT, key="e" * 64
+    )  # whose turn ends at its limit of steps
+    assert (limited.is_valid, limited.failure) == (False, "model-unreachable")
     nobody = play_trial(task, tmp_path, "", AGENT, key="d" * 64)
     assert (nobody.is_valid, "--user-model" in nobody.detail or "no model plays" in nobody.detail) == (
         False,
