@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.app_dirs import Home, make_private_folder
+from agent.budget.budget_text import parse_budget
 from agent.budget.limits import build_limits
 from agent.budget.purse import Purse
 from agent.capabilities import Capabilities, SessionEnvironment, check_writable
@@ -127,7 +128,7 @@ def _build_runtime(
         settings=settings,
         approver=request.approver,
         apply_action_format=partial(_apply_action_format, settings.actions, reach.toolbox),
-        purse=request.purse or Purse(build_limits(settings.limits)),
+        purse=request.purse or Purse(build_limits(settings.limits, parse_budget(settings.strategy.budget))),
         environment=place,
         mcp=mcp,
         skills=skills,

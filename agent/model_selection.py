@@ -146,13 +146,16 @@ class ModelSelection:
         """Raise UserError if there is a cost limit and the price of the model called `name` is not known."""
         if self.settings.limits.max_cost is None or name.startswith(UNPAID):
             return
+        from agent.budget.budget_text import parse_budget
         from agent.model.model_factory import find_listing
 
+        budget = parse_budget(self.settings.strategy.budget)
+        option = "--budget" if self.settings.limits.max_cost == budget.dollars else "--max-cost"
         known = find_listing(name, self._build_config(name))
         if known is None or not known.prices:
             raise UserError(
                 Fault.CONFIGURATION,
-                f"--max-cost cannot hold: the price of {name!r} is not known",
+                f"{option} cannot hold: the price of {name!r} is not known",
                 f"Give it in {SETTINGS_FILE}, in dollars for a million tokens:"
                 f" [models.catalog.{json.dumps(name)}] with input = … and output = …;"
                 " or limit tokens instead: --max-tokens N",

@@ -103,6 +103,7 @@ def make_runtime(invocation: Invocation, home: Home, settings: SessionSettings) 
     settings = replace(
         settings,
         limits=apply_budget(settings.limits, parse_budget(budget)),
+        strategy=replace(settings.strategy, budget=budget),
         access=replace(settings.access, approval=approval),
         commit=choose_commit_time(invocation, settings),
     )
@@ -184,7 +185,7 @@ def choose_strategy(invocation: Invocation, settings: SessionSettings) -> Strate
         attempts = invocation.attempts or found.attempts
         return replace(found, name=invocation.strategy, attempts=attempts)
     if invocation.schema is not None or invocation.attempts == 1:
-        return StrategySettings()
+        return StrategySettings(budget=found.budget)
     if invocation.attempts is None:
         return found
     return replace(found, name="sample", attempts=invocation.attempts)

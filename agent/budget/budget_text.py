@@ -27,6 +27,10 @@ class Budget:
     seconds: float | None = None
 
 
+NO_BUDGET = Budget()
+"""The one that limits nothing."""
+
+
 def parse_budget(text: str) -> Budget:
     """Return the budget that a text names, none for "". Raises ValueError, which quotes the part that is wrong."""
     budget = Budget()
@@ -36,7 +40,7 @@ def parse_budget(text: str) -> Budget:
             raise ValueError(f"{part!r}: there is a limit on {name} already")
         more: dict[str, Any] = {name: value}
         budget = replace(budget, **more)
-    if text.strip() and budget == Budget():
+    if text.strip() and budget == NO_BUDGET:
         raise ValueError(repr(text))
     return budget
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from agent.budget.budget_text import NO_BUDGET, Budget
 from agent.budget.limit_settings import LimitSettings
 from agent.events import UsageRecord
 from agent.model.protocol import UNPAID
@@ -103,24 +104,28 @@ class MaxSteps:
 
 @dataclass(frozen=True, slots=True)
 class MaxTime:
-    """Limit on wall time of one turn, in seconds."""
+    """Limit on wall time of one turn, in seconds. option: the one that set it"""
 
     seconds: float
+    option: str = "--max-time"
 
     def before_step(self, tally: Tally) -> str:
         passed = tally.elapsed
-        return f"{passed:.0f} s passed of {self.seconds:g} s (--max-time)" if passed >= self.seconds else ""
+        return (
+            f"{passed:.0f} s passed of {self.seconds:g} s ({self.option})" if passed >= self.seconds else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class MaxTokens:
-    """Limit on input and output tokens of one turn."""
+    """Limit on input and output tokens of one turn. option: the one that set it"""
 
     tokens: int
+    option: str = "--max-tokens"
 
     def before_step(self, tally: Tally) -> str:
         used = tally.usage.input + tally.usage.output
-        return f"{used} tokens used of {self.tokens} (--max-tokens)" if used >= self.tokens else ""
+        return f"{used} tokens used of {self.tokens} ({self.option})" if used >= self.tokens else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,29 +133,67 @@ class MaxCost:
     """Limit on the cost of one turn in dollars: stops before the call that would exceed it, never after it.
 
     It also stops after a call of unknown cost, since an uncounted cost cannot be kept below a limit.
+    option: the one that set it
     """
 
     dollars: float
+    option: str = "--max-cost"
 
     def before_step(self, tally: Tally) -> str:
         if tally.unpriced_model:
-            return f"the cost of what {tally.unpriced_model} answered is not known (--max-cost)"
+            return f"the cost of what {tally.unpriced_model} answered is not known ({self.option})"
         cost = tally.usage.cost or 0.0
         coming = tally.highest_call_cost if tally.next_cost is None else tally.next_cost
         if cost + coming <= self.dollars and not (cost and cost >= self.dollars):
             return ""
         next_one = "" if tally.next_cost is None else f", the next call would cost about ${coming:.4f}"
-        return f"${cost:.4f} spent of ${self.dollars:g}{next_one} (--max-cost)"
+        return f"${cost:.4f} spent of ${self.dollars:g}{next_one} ({self.option})"
 
 
-def build_limits(settings: LimitSettings) -> Sequence[Limit]:
-    """Return the limits in the settings."""
-    found: list[Limit] = [MaxSteps(settings.max_steps), MaxTime(settings.max_time)]
+def build_limits(settings: LimitSettings, budget: Budget = NO_BUDGET) -> Sequence[Limit]:
+    """Return the limits in the settings.
+
+    budget: applied to the settings before; those limits that are its own name it as their option
+    """
+
+    def name(own: bool, option: str) -> str:
+        return "--budget" if own else option
+
+    found: list[Limit] = [
+        MaxSteps(settings.max_steps),
+        MaxTime(settings.max_time, name(settings.max_time == budget.seconds, "--max-time")),
+    ]
     if settings.max_cost is not None:
-        found.append(MaxCost(settings.max_cost))
+        found.append(MaxCost(settings.max_cost, name(settings.max_cost == budget.dollars, "--max-cost")))
     if settings.max_tokens is not None:
-        found.append(MaxTokens(settings.max_tokens))
+        own = settings.max_tokens == budget.tokens
+        found.append(MaxTokens(settings.max_tokens, name(own, "--max-tokens")))
     return found
+
+
+def build_budget_limits(budget: Budget) -> Sequence[Limit]:
+    """Return the limits that a budget names."""
+    option, found = "--budget", list[Limit]()
+    if budget.seconds is not None:
+        found.append(MaxTime(budget.seconds, option))
+    if budget.dollars is not None:
+        found.append(MaxCost(budget.dollars, option))
+    if budget.tokens is not None:
+        found.append(MaxTokens(budget.tokens, option))
+    return found
+
+
+def is_covered(limit: Limit, others: Sequence[Limit]) -> bool:
+    """Return whether another limit on the same thing is as low."""
+    match limit:
+        case MaxTime(most):
+            return any(isinstance(each, MaxTime) and each.seconds <= most for each in others)
+        case MaxCost(most):
+            return any(isinstance(each, MaxCost) and each.dollars <= most for each in others)
+        case MaxTokens(most):
+            return any(isinstance(each, MaxTokens) and each.tokens <= most for each in others)
+        case _:
+            return False
 
 
 def find_stop_reason(limits: Sequence[Limit], tally: Tally) -> str:

@@ -13,14 +13,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from agent.budget.budget_text import Budget
 from agent.budget.limits import (
     LATE,
     Limit,
     MaxCost,
     MaxTokens,
     Tally,
+    build_budget_limits,
     find_stop_reason,
     find_timeout_reason,
+    is_covered,
     seconds_left,
 )
 from agent.events import UsageRecord
@@ -71,7 +74,7 @@ class Bank(Protocol):
 class Purse:
     """Budget of one turn.
 
-    limits: of this turn with all that it starts
+    limits: of each turn with all that it starts
     parent: the purse that pays for this one, too
     share: carved out of the parent: until `close`, nobody else can spend it, and this purse no more than it
     bank: pays for a purse without a parent whose session was started by another process
@@ -86,6 +89,7 @@ class Purse:
         bank: Bank | None = None,
     ) -> None:
         self.limits = limits
+        self._budget: Sequence[Limit] = ()
         self.tally = Tally()
         self._parent = parent
         self._bank: Bank | None = parent._bank if parent is not None else bank
@@ -99,8 +103,18 @@ class Purse:
     def begin_turn(self) -> None:
         """Count anew: limits hold for one turn. Those of a child hold for all its turns, like its share."""
         self.release()
+        self._budget = ()
         if self._parent is None and self._bank is None:
             self.tally = Tally()
+
+    @property
+    def turn_limits(self) -> Sequence[Limit]:
+        """Limits of the present turn: its own budget may be lower than those of each turn."""
+        return [*self.limits, *self._budget] if self._budget else self.limits
+
+    def limit_turn(self, budget: Budget) -> None:
+        """Let a budget hold until the turn ends, as far as no lower limit does."""
+        self._budget = [each for each in build_budget_limits(budget) if not is_covered(each, self.limits)]
 
     def open_child(self, limits: Sequence[Limit] = (), *, share: Amount | None = None) -> Purse:
         """Return a purse that this one pays for. Close it, so that what is left of its share comes back."""
@@ -181,7 +195,7 @@ class Purse:
 
     def _find_reason_here(self) -> str:
         for purse, tally in self._project_tallies():
-            if reason := find_stop_reason(purse.limits, tally):
+            if reason := find_stop_reason(purse.turn_limits, tally):
                 return reason
         return ""
 
@@ -191,7 +205,7 @@ class Purse:
             (
                 reason
                 for each in (self, *self._iterate_above())
-                if (reason := find_timeout_reason(each.limits, each.tally))
+                if (reason := find_timeout_reason(each.turn_limits, each.tally))
             ),
             "",
         )
@@ -211,13 +225,15 @@ class Purse:
 
     def compute_seconds_left(self) -> float:
         """Return the seconds after which the next step is cancelled."""
-        return min(seconds_left(each.limits, each.tally) for each in (self, *self._iterate_above()))
+        return min(seconds_left(each.turn_limits, each.tally) for each in (self, *self._iterate_above()))
 
     @property
     def has_cost_limit(self) -> bool:
         """Whether a limit on cost applies, here or above."""
         return (self._bank is not None and self._bank.has_cost_limit) or any(
-            isinstance(limit, MaxCost) for each in (self, *self._iterate_above()) for limit in each.limits
+            isinstance(limit, MaxCost)
+            for each in (self, *self._iterate_above())
+            for limit in each.turn_limits
         )
 
     def compute_dollars_left(self) -> float | None:
@@ -225,7 +241,7 @@ class Purse:
         left = [
             limit.dollars - (tally.usage.cost or 0.0)
             for purse, tally in self._project_tallies()
-            for limit in purse.limits
+            for limit in purse.turn_limits
             if isinstance(limit, MaxCost)
         ]
         if self._granted is not None:
@@ -238,7 +254,7 @@ class Purse:
         tokens = [
             limit.tokens - tally.usage.input - tally.usage.output
             for purse, tally in self._project_tallies()
-            for limit in purse.limits
+            for limit in purse.turn_limits
             if isinstance(limit, MaxTokens)
         ]
         if dollars is None and not tokens:

@@ -7,15 +7,14 @@ the log and the views know no strategy: they see attempts, candidates, verdicts 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent.budget.budget_text import apply_budget, parse_budget
-from agent.budget.limits import build_limits
 from agent.children.children import Children
 from agent.events import End
 from agent.monitor.answers import TurnEnd
+from agent.strategy.single import limit_turn
 from agent.strategy.strategy_settings import StrategySettings
 from agent.strategy.strategy_turn import StrategyTurn
 from agent.turn.runtime import Runtime
@@ -57,7 +56,7 @@ class StrategyWork:
 
     async def run(self) -> TurnEnd:
         """See `TurnWork.run`."""
-        self._limit_budget()
+        limit_turn(self._runtime, self._settings.budget)
         async with AsyncExitStack() as stack:
             remote = await stack.enter_async_context(self._connect_cluster()) if self._settings.ray else None
             children = Children(self._runtime, {} if remote is None else {"remote": remote})
@@ -85,13 +84,6 @@ class StrategyWork:
             self._runtime.settings.access.sandbox,
             environment.home,
         )
-
-    def _limit_budget(self) -> None:
-        """Let the budget with which the turn began hold after a kill, too."""
-        with suppress(ValueError):  # of a log that somebody wrote
-            limits = apply_budget(self._runtime.settings.limits, parse_budget(self._settings.budget))
-            if self._settings.budget:
-                self._runtime.purse.limits = build_limits(limits)
 
 
 async def run_strategy(

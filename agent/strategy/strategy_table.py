@@ -144,7 +144,7 @@ def check_strategy_name(name: str) -> None:
 
 
 def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None) -> TurnWork | None:
-    """Return the work of the next turn, None for the loop.
+    """Return the work of the next turn, None for the loop without a budget.
 
     prompt: None continues the last turn, by the strategy with which it began; only the cluster is that of `settings`
 
@@ -162,7 +162,11 @@ def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None
             begun = {}
         settings = read_logged_strategy(begun, settings) if begun else StrategySettings()
     if settings.name == "single":
-        return None
+        if not settings.budget:
+            return None
+        from agent.strategy.single import BudgetedLoop
+
+        return BudgetedLoop(runtime, settings.budget)
     from agent.strategy.strategy import StrategyWork
 
     return StrategyWork(runtime, make_strategy(settings), settings)

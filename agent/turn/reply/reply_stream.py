@@ -133,7 +133,7 @@ class ReplyStream:
 
     def _build_request(self, tally: Tally) -> tuple[Request, dict[str, Any]]:
         """Return the request and its record for the log."""
-        remaining = describe_remaining_limits(self.budget.purse.limits, tally)
+        remaining = describe_remaining_limits(self.budget.purse.turn_limits, tally)
         running = list(self.compressor.list_running_commands())
         state = self.compressor.render_state(remaining, running)
         whole = self.compressor.projection.build_request(state=state)

@@ -68,11 +68,12 @@ def _use(chat: Conversation, settings: StrategySettings) -> None:
 
     check_strategy_name(settings.name)
     own = chat.settings.session
-    limits = apply_budget(own.limits, parse_budget(settings.budget))
+    budget = parse_budget(settings.budget)
+    limits = apply_budget(own.limits, budget)
     runtime = chat.runtime
-    limited = replace(runtime.settings, limits=limits)
+    limited = replace(runtime.settings, limits=limits, strategy=settings)
     if runtime.environment is not None:
         env, cache = runtime.environment.request.env, chat.home.cache
         ModelSelection(settings=limited, env=env, cache=cache).check_price(runtime.model.name)
     chat.settings = replace(chat.settings, session=replace(own, strategy=settings))
-    runtime.settings, runtime.purse.limits = limited, build_limits(limits)
+    runtime.settings, runtime.purse.limits = limited, build_limits(limits, budget)

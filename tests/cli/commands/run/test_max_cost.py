@@ -56,7 +56,8 @@ def test_a_limit_on_cost_without_a_price_is_refused_before_anything_is_asked(giv
         }[given]()
         assert server.requests == []
     assert done.code == 6
-    assert "--max-cost cannot hold: the price of 'openai/mine' is not known" in done.err
+    option = "--budget" if given == "budget" else "--max-cost"
+    assert f"patchwright: {option} cannot hold: the price of 'openai/mine' is not known" in done.err
     assert '[models.catalog."openai/mine"] with input = … and output = …' in done.err
     assert "--max-tokens" in done.err
     assert not list(shop.root.parent.glob("home/data/projects/*/sessions/*"))
