@@ -90,6 +90,16 @@ def choose_strategy(seen: Situation) -> tuple[str, str]:
     return "single", "no test fails now, and one session is likely to do it"
 
 
+def describe_tests(report: Mapping[str, Any]) -> Situation:
+    """Return what the suite's report before the turn says, and nothing else."""
+    failures: Sequence[Mapping[str, Any]] = report.get("failures", ())
+    return Situation(
+        has_tests=report.get("outcome") in ("passed", "failed"),
+        failing=len(failures),
+        files=len({str(each.get("file")) for each in failures}),
+    )
+
+
 @dataclass(slots=True)
 class Auto:
     """Chooses a strategy, and lets it make the turn. Implements `Strategy`.
@@ -140,13 +150,11 @@ async def _look_at(turn: StrategyTurn) -> Situation:
     costs = [each.cost for each in past if each.cost]
     name, window = runtime.model.name, runtime.model.window
     profile = choose_profile(runtime.settings.models.profile, window, name)
-    failures: Sequence[Mapping[str, Any]] = report.get("failures", ())
-    return Situation(
+    seen = describe_tests(report)
+    return replace(
+        seen,
         is_weak=profile.name != "generic" or is_below_a_billion(name),
-        has_tests=report.get("outcome") in ("passed", "failed"),
-        failing=len(failures),
-        files=len({str(each.get("file")) for each in failures}),
-        places=1 if failures else await _count_places(turn),
+        places=1 if seen.failing else await _count_places(turn),
         past=[each.outcome for each in past],
         cost=mean(costs) if costs else None,
         budget=runtime.purse.compute_dollars_left(),

@@ -3,7 +3,7 @@
 sample: adaptive sampling on CodeT's pool. The programs run once, in the sandbox; results are kept below --work.
 repairs: tree and evolve against best-of-N on programs with two or three faults, which run in the sandbox.
 pipeline: tokens on real issues, against recorded runs (--issues, --recorded-runs).
-auto: its choices on the pool of `sample`, against each strategy by itself (--recorded only).
+auto: its choices on the pool of `sample` if that was recorded, and on the programs of `repairs`, against each strategy.
 overhead: processor time and memory of the harness for each of many attempts (--nodes).
 """
 
@@ -15,6 +15,7 @@ import os
 import sys
 from pathlib import Path
 
+from benchmarks.search.auto_repairs import report_auto_repairs
 from benchmarks.search.auto_world import report_auto
 from benchmarks.search.overhead import report_overhead
 from benchmarks.search.pipeline_tokens import report_tokens
@@ -25,11 +26,15 @@ from benchmarks.verification import codet, runs
 
 def main() -> None:
     options = _parse_arguments()
-    if options.world == "repairs":
+    out = options.work / "codet.jsonl"
+    if options.world == "auto" and out.is_file():
+        report_auto(runs.read_runs(out), options.seeds)
+    if options.world in ("repairs", "auto"):
         if options.mirrors is None:
             sys.exit("missing: --mirrors FOLDER, or MIRRORS in the environment")
+        report = report_repairs if options.world == "repairs" else report_auto_repairs
         asyncio.run(
-            report_repairs(
+            report(
                 options.mirrors,
                 options.work / "states",
                 options.tasks,
@@ -46,12 +51,6 @@ def main() -> None:
         if options.mirrors is None or not (options.issues.is_file() and options.recorded_runs.is_file()):
             sys.exit("missing: --mirrors FOLDER, --issues FILE and --recorded-runs FILE, or MIRRORS and DATA")
         report_tokens(options.issues, options.recorded_runs, options.mirrors, options.tasks, options.seed)
-        return
-    out = options.work / "codet.jsonl"
-    if options.world == "auto":
-        if not out.is_file():
-            sys.exit(f"missing: {out}, which the world `sample` makes")
-        report_auto(runs.read_runs(out), options.seeds)
         return
     if not options.recorded:
         if options.mirrors is None:

@@ -45,6 +45,9 @@ Moves = frozenset[tuple[str, int]]
 Hunk = tuple[int, int, tuple[str, ...]]
 """First line, line after the last, and the lines in their place."""
 
+SEVERAL, ONE = (2, 3, 4), (1,)
+"""Numbers of hunks of a program with several faults, or with one."""
+
 SECONDS = 0.1
 """Of a processor for one call; the right programs answer their inputs within a twentieth of it."""
 
@@ -185,7 +188,7 @@ class World:
         """Return the visible tests' report as a suite gives it."""
         found = (await self.run_tests(moves))[:VISIBLE]
         failures = [
-            {"id": f"test_{place}", "message": f"assert {message}"}
+            {"id": f"test_{place}", "file": "test_solution.py", "message": f"assert {message}"}
             for place, (passed, message) in enumerate(found)
             if not passed
         ]
@@ -205,11 +208,13 @@ class World:
         return (self.hunks if move[0] == "right" else self.wrong)[move[1]]
 
 
-async def read_worlds(at: Workspace, mirrors: Path, cache: Path, number: int) -> AsyncIterator[World]:
-    """Yield programs of the development half with two or three faults that tests tell from the right one."""
-    records = read_records(find_repository(mirrors, "thunlp/DebugBench"))
-    for record in records:
-        if number and (world := await build_world(at, record, cache)) is not None:
+async def read_worlds(
+    at: Workspace, mirrors: Path, cache: Path, number: int, hunks: Sequence[int] = SEVERAL
+) -> AsyncIterator[World]:
+    """Yield programs of the development half that tests tell from the right one. hunks: how many lead to it"""
+    repository = find_repository(mirrors, "thunlp/DebugBench")
+    for record in read_records(repository) if hunks == SEVERAL else read_single_records(repository):
+        if number and (world := await build_world(at, record, cache, hunks)) is not None:
             yield world
             number -= 1
 
@@ -229,6 +234,13 @@ def read_records(repository: Path) -> list[dict[str, Any]]:
             records += filter(None, (_compose_record(each) for each in combinations(group, size)))
     Random(0).shuffle(records)
     return records
+
+
+def read_single_records(repository: Path) -> list[dict[str, Any]]:
+    """Return one record of the development half with a single fault of each problem, in a random order."""
+    records = [each for kind in debugbench.SEMANTIC for each in _read_development(repository, kind)]
+    Random(0).shuffle(records)
+    return list({each["slug"]: each for each in records}.values())
 
 
 def _read_development(repository: Path, kind: str) -> list[dict[str, Any]]:
@@ -252,14 +264,16 @@ def _compose_record(single: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     return {**single[0], "buggy_code": "".join(lines)}
 
 
-async def build_world(at: Workspace, record: Mapping[str, Any], cache: Path) -> World | None:
-    """Return the world of one record; None where its faults cannot be told apart, or no test shows them."""
+async def build_world(
+    at: Workspace, record: Mapping[str, Any], cache: Path, sizes: Sequence[int] = SEVERAL
+) -> World | None:
+    """Return the world of one record; None where its hunks are not so many, or no test shows its faults."""
     program = debugbench._read_program("multiple", record)
     if program is None:
         return None
     faulty, right = program.buggy.splitlines(keepends=True), program.right.splitlines(keepends=True)
     hunks = list_hunks(faulty, right)
-    if len(hunks) not in (2, 3, 4):
+    if len(hunks) not in sizes:
         return None
     name = make_task_name(record["slug"], debugbench._digest(record["buggy_code"]))
     draw = Random(name)
@@ -284,9 +298,9 @@ async def build_world(at: Workspace, record: Mapping[str, Any], cache: Path) -> 
         expected=[value for _, value in chosen],
     )
     whole = frozenset(("right", place) for place in range(len(hunks)))
-    alone = [frozenset[tuple[str, int]](), *(frozenset({each}) for each in whole)]
+    parts = [frozenset[tuple[str, int]](), *(frozenset({each}) for each in whole if len(whole) > 1)]
     is_usable = bool(world.wrong) and await world.is_right(whole)
-    if is_usable and not any([await world.passes(each) for each in alone]):
+    if is_usable and not any([await world.passes(each) for each in parts]):
         return world
     await world.runner.close()
     return None

@@ -10,11 +10,12 @@ that begins anew is the same for each strategy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from statistics import mean
+from typing import Any, Protocol
 
 from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.exit_codes import Exit
@@ -26,7 +27,22 @@ from agent.strategy.search.progress import find_best_run
 from agent.strategy.search.search_record import SearchRecord
 from agent.strategy.search.search_tree import SearchTree
 from agent.strategy.search.tree_strategy import make_round
-from benchmarks.search.program_states import Moves, World, read_worlds
+from benchmarks.search.program_states import Hunk, Moves, World, read_worlds
+
+
+class Repairable(Protocol):
+    """Programs with faults, as an author sees them; see `World`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def hunks(self) -> Sequence[Hunk]: ...
+    @property
+    def wrong(self) -> Sequence[Hunk]: ...
+    def add_move(self, moves: Moves, move: tuple[str, int]) -> Moves: ...
+    async def passes(self, moves: Moves) -> bool: ...
+    async def is_right(self, moves: Moves) -> bool: ...
+    async def build_report(self, moves: Moves) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +61,7 @@ class SimulatedWork(SearchRecord[SimulatedPlan]):
     skill: chance of a right move; seed: of this turn; states: of the files after each attempt
     """
 
-    world: World
+    world: Repairable
     skill: float
     seed: str
     states: dict[int, Moves] = field(default_factory=dict)
@@ -114,7 +130,7 @@ class SimulatedWork(SearchRecord[SimulatedPlan]):
         return SimulatedPlan(start=state, draw=Random(f"{self.seed} retry {self._retries}"))
 
 
-async def make_moves(world: World, plan: SimulatedPlan, skill: float) -> list[Moves]:
+async def make_moves(world: Repairable, plan: SimulatedPlan, skill: float) -> list[Moves]:
     """Return the states after each step of an attempt: a right move with the author's skill, where one is left."""
     state, trail = plan.start, []
     for _ in world.hunks:
@@ -171,20 +187,44 @@ class Row:
         return int(self.problem, 16) % 2 == 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One turn: whether the visible tests pass, and the hidden ones too; suites run; attempts of the author."""
+
+    solved: bool
+    right: bool
+    suites: int
+    attempts: int
+
+
+async def make_turn(
+    world: Repairable,
+    solve: Callable[[SimulatedWork], Awaitable[None]],
+    attempts: int,
+    skill: float,
+    seed: int,
+) -> Outcome:
+    """Let one strategy make a turn of at most so many attempts."""
+    work = SimulatedWork(limit=attempts, world=world, skill=skill, seed=f"{world.name} {seed}")
+    await work.begin()
+    await solve(work)
+    found = [each for each in work.candidates if each.exit_code == Exit.DONE]
+    return Outcome(
+        solved=bool(found),
+        right=bool(found) and await world.is_right(work.states[found[0].attempt]),
+        suites=len(work.candidates),
+        attempts=work.asked,
+    )
+
+
 async def measure_world(world: World, attempts: int, skill: float, seeds: int) -> Row:
     """Return what each strategy comes to on one program."""
     visible, right, runs = {}, {}, {}
     for name, solve in SOLVERS.items():
-        solved, correct, made = [], [], []
-        for seed in range(seeds):
-            work = SimulatedWork(limit=attempts, world=world, skill=skill, seed=f"{world.name} {seed}")
-            await work.begin()
-            await solve(work)
-            found = [each for each in work.candidates if each.exit_code == Exit.DONE]
-            solved.append(bool(found))
-            correct.append(bool(found) and await world.is_right(work.states[found[0].attempt]))
-            made.append(len(work.candidates))
-        visible[name], right[name], runs[name] = mean(solved), mean(correct), mean(made)
+        turns = [await make_turn(world, solve, attempts, skill, seed) for seed in range(seeds)]
+        visible[name] = mean(each.solved for each in turns)
+        right[name] = mean(each.right for each in turns)
+        runs[name] = mean(each.suites for each in turns)
     return Row(
         visible=visible,
         right=right,

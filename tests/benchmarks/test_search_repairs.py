@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.evaluation.suites.scratch_workspace import open_scratch
-from benchmarks.search.program_states import World, build_world
+from benchmarks.search.auto_repairs import measure_task
+from benchmarks.search.joined_programs import JoinedPrograms
+from benchmarks.search.program_states import ONE, World, build_world
 from benchmarks.search.repairs import SimulatedWork, solve_by_evolution, solve_by_sampling, solve_by_tree
 
 RIGHT = "class Solution:\n    def f(self, a, b):\n        x = a + 1\n        y = 0\n        return x + b * 2 + y\n"
@@ -44,6 +46,33 @@ def test_searches_of_right_moves_mend_both_faults_and_states_are_kept(tmp_path: 
     broken, mended = asyncio.run(solve())
     assert broken["outcome"] == "failed"
     assert (mended["outcome"], mended["failures"]) == ("passed", [])
+
+
+def test_programs_are_mended_together_and_auto_sees_tests_of_two_files(tmp_path: Path) -> None:
+    broken = [RIGHT.replace("a + 1", "a - 1"), RIGHT.replace("b * 2", "b + 2")]
+
+    async def solve() -> None:
+        with open_scratch() as at:
+            worlds = [
+                await build_world(at, {**RECORD, "slug": slug, "buggy_code": code}, tmp_path, ONE)
+                for slug, code in zip(("sums", "others"), broken, strict=True)
+            ]
+            parts = [each for each in worlds if each is not None]
+            world = JoinedPrograms(parts)
+            assert [len(world.hunks), len(world.wrong)] == [2, sum(len(each.wrong) for each in parts)]
+            alone = world.add_move(frozenset(), ("right", 1))
+            report = await world.build_report(alone)
+            assert {each["file"] for each in report["failures"]} == {"0/test_solution.py"}
+            assert not await world.passes(alone)
+            last = ("wrong", len(world.wrong) - 1)
+            assert world.add_move(alone, last) in (alone | {last}, {last}), "of the second program"
+            row = await measure_task(world, "", 2, 1.0, 2)
+            for each in parts:
+                await each.runner.close()
+            assert row.chosen == "evolve"
+            assert {name: row.measure_right(name) for name in row.turns} == dict.fromkeys(row.turns, 1.0)
+
+    asyncio.run(solve())
 
 
 def test_a_change_replaces_those_of_the_same_lines() -> None:
