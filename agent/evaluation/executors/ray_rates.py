@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,14 +27,18 @@ _NAME = f"rate-limits-{VERSION}"
 _ANSWER_SECONDS = 60.0
 """For an answer of the actor, its start included."""
 
-_UNUSED_SECONDS = 600.0
+UNUSED_SECONDS = 600.0
 """Without a question after which the actor ends."""
 
 
 class RateKeeper:
-    """The buckets of a cluster, in one actor. Not even a run that dies takes it along."""
+    """The buckets of a cluster, in one actor. Not even a run that dies takes it along.
 
-    def __init__(self) -> None:
+    unused_seconds: without a question after which it is unused
+    """
+
+    def __init__(self, unused_seconds: float = UNUSED_SECONDS) -> None:
+        self._unused_seconds = unused_seconds
         self._buckets = TokenBuckets()
         self._asked = time.monotonic()
 
@@ -51,7 +54,7 @@ class RateKeeper:
 
     async def wait_until_unused(self) -> None:
         """Return when nobody has asked for long."""
-        while (left := self._asked + _UNUSED_SECONDS - time.monotonic()) > 0:
+        while (left := self._asked + self._unused_seconds - time.monotonic()) > 0:
             await asyncio.sleep(left)
 
 
@@ -64,7 +67,7 @@ async def serve_node(cache_folder: Path) -> None:
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 if not keeper:
-                    keeper.append(await asyncio.to_thread(_find_keeper, ray))
+                    keeper.append(await asyncio.to_thread(find_keeper, ray))
                 answer: list[float] = await keeper[0].grant.remote(request.encode())
                 return answer
         except (
@@ -83,27 +86,27 @@ def prepare_node(cache_folder: Path) -> None:
     create_private_folder(locate_leases(cache_folder))
 
 
-def _find_keeper(ray: Any) -> Any:
+def find_keeper(ray: Any, name: str = _NAME, unused_seconds: float = UNUSED_SECONDS) -> Any:
     """Return the actor of this cluster; start it if there is none."""
 
     class RateActor:
         """Defined here, so that it is sent as code: see `RayCluster.start_host`."""
 
-        def __init__(self) -> None:
+        def __init__(self, unused_seconds: float) -> None:
             importlib.import_module("patchwright.launcher").open_floors()
             from agent.evaluation.executors.ray_rates import RateKeeper
 
-            self.keeper = RateKeeper()
-            self.ending: Any = None
+            self.keeper = RateKeeper(unused_seconds)
+            self.ending = asyncio.create_task(self.end())
 
         async def grant(self, fields: dict[str, Any]) -> list[float]:
-            if self.ending is None:
-                self.ending = asyncio.create_task(self.end())
             return self.keeper.grant(fields)
 
         async def end(self) -> None:
             await self.keeper.wait_until_unused()
-            os._exit(0)
+            ray = importlib.import_module("ray")  # an actor that only exits is started again
+            ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
 
-    options = {"name": _NAME, "namespace": NAMESPACE, "lifetime": "detached", "get_if_exists": True}
-    return ray.remote(RateActor).options(**options, num_cpus=0, max_restarts=-1, max_task_retries=0).remote()
+    options = {"name": name, "namespace": NAMESPACE, "lifetime": "detached", "get_if_exists": True}
+    actor = ray.remote(RateActor).options(**options, num_cpus=0, max_restarts=-1, max_task_retries=0)
+    return actor.remote(unused_seconds)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.executors.ray_cluster import RayCluster
 from agent.evaluation.executors.ray_executor import RayExecutor, RayOptions
 from agent.evaluation.executors.ray_host import PASSED_ON
+from agent.evaluation.executors.ray_rates import NAMESPACE, find_keeper
 from agent.evaluation.runs.result_store import ResultStore
 from agent.evaluation.runs.run_plan import RunPlan
 from agent.evaluation.runs.run_suite import Progress, SuiteRun
@@ -209,6 +212,28 @@ def test_all_nodes_share_a_rate_limit(cluster: Any, tmp_path: Path) -> None:
         for calls, end in enumerate(times[first:], 1):
             assert calls <= 3 + (end - start) * 58 / 60 + 0.5
     assert list_files(cluster.home / "cache/evaluation/ray") == []
+
+
+def test_the_actor_of_the_limits_ends_when_nobody_asks(cluster: Any) -> None:
+    connection = RayCluster.connect(cluster.address)
+    try:
+        ray, name = importlib.import_module("ray"), "limits-of-a-test"
+        find_keeper(ray, name, unused_seconds=0.5)
+
+        def is_there() -> bool:
+            try:
+                ray.get_actor(name, namespace=NAMESPACE)
+            except ValueError:
+                return False
+            return True
+
+        assert is_there()
+        deadline = time.monotonic() + 60
+        while is_there():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    finally:
+        connection.close()
 
 
 def test_a_result_counts_without_its_logs(cluster: Any, tmp_path: Path) -> None:
