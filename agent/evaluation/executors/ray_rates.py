@@ -31,6 +31,10 @@ UNUSED_SECONDS = 600.0
 """Without a question after which the actor ends."""
 
 
+_MOST_ASKERS = 10_000
+"""Nodes whose last answer is kept, for a question that comes again: those that asked last."""
+
+
 class RateKeeper:
     """The buckets of a cluster, in one actor. Not even a run that dies takes it along.
 
@@ -40,12 +44,25 @@ class RateKeeper:
     def __init__(self, unused_seconds: float = UNUSED_SECONDS) -> None:
         self._unused_seconds = unused_seconds
         self._buckets = TokenBuckets()
+        self._answers: dict[str, tuple[int, list[float]]] = {}
         self._asked = time.monotonic()
 
     def grant(self, fields: Mapping[str, Any]) -> list[float]:
-        """Answer a node: for each of its calls the seconds that it has to wait, 0.0 if it may be sent."""
+        """Answer a node: for each of its calls the seconds that it has to wait, 0.0 if it may be sent.
+
+        The answer to a question that is sent again is the one that did not arrive: nothing is counted twice.
+        """
         self._asked, now = time.monotonic(), time.time()
         request = decode_lease_request(fields)
+        number, answer = self._answers.pop(request.asker, (0, []))
+        if request.number != number or not number:
+            answer = self._apply(request, now)
+        self._answers[request.asker] = request.number, answer
+        if len(self._answers) > _MOST_ASKERS:
+            del self._answers[next(iter(self._answers))]
+        return answer
+
+    def _apply(self, request: LeaseRequest, now: float) -> list[float]:
         for charge in request.unused:
             self._buckets.give_back(charge, now)
         for charge, tokens in request.used:

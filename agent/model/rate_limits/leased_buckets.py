@@ -20,6 +20,7 @@ from typing import Any
 
 from agent.model.rate_limits.bucket_store import OnWait
 from agent.model.rate_limits.token_bucket import Charge, decode_charge
+from sandbox.errors import UserError
 from sandbox.fs.private_files import create_private_folder, open_private, write_private_file
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 
@@ -29,14 +30,23 @@ _LOOK = 0.1
 _ASK = 0.5
 """Seconds between two questions while calls wait: a cluster has hundreds of nodes, and one answers all."""
 
+_NO_TICKET = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""Exceptions for the content of a file that is none of ours."""
+
 _OLD = 15.0
 """Seconds without a touch after which a ticket's owner is taken for dead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseRequest:
-    """Question of a node. calls: that wait; unused: granted ones that were not sent; used: tokens beside estimates"""
+    """Question of a node.
 
+    asker, number: the same for a question that is sent again, as no answer came: it is applied once
+    calls: that wait; unused: granted ones that were not sent; used: tokens beside estimates
+    """
+
+    asker: str = ""
+    number: int = 0
     calls: Sequence[Charge] = ()
     unused: Sequence[Charge] = ()
     used: Sequence[tuple[Charge, int]] = ()
@@ -44,6 +54,8 @@ class LeaseRequest:
     def encode(self) -> dict[str, Any]:
         """Return its fields for JSON."""
         return {
+            "asker": self.asker,
+            "number": self.number,
             "calls": [each.encode() for each in self.calls],
             "unused": [each.encode() for each in self.unused],
             "used": [[charge.encode(), tokens] for charge, tokens in self.used],
@@ -53,6 +65,8 @@ class LeaseRequest:
 def decode_lease_request(fields: Any) -> LeaseRequest:
     """Return a question from JSON. Raises TypeError, KeyError or ValueError."""
     return LeaseRequest(
+        asker=str(fields["asker"]),
+        number=int(fields["number"]),
         calls=[decode_charge(each) for each in fields["calls"]],
         unused=[decode_charge(each) for each in fields["unused"]],
         used=[(decode_charge(charge), int(tokens)) for charge, tokens in fields["used"]],
@@ -92,7 +106,9 @@ class LeasedBuckets:
             ticket.unlink(missing_ok=True)
 
     def correct(self, charge: Charge, tokens: int) -> None:
-        if tokens:
+        if not tokens:
+            return
+        with suppress(OSError):  # not counted: the reply that it is about is paid for, and must not be lost
             self._write(self._folder / f"{uuid.uuid4().hex}.used", [charge.encode(), tokens])
 
     def _write(self, file: Path, content: object) -> None:
@@ -123,14 +139,21 @@ class _Leases:
         self._folder = folder
         self._ask = ask
         self._withdrawn: list[Charge] = []
+        self._asker = uuid.uuid4().hex
+        self._number = 0
 
     async def serve(self) -> None:
         while True:
-            waiting, done, request = self._collect_tickets()
+            try:
+                waiting, done, request = self._collect_tickets()
+            except OSError:  # too many open files, say
+                await asyncio.sleep(_ASK)
+                continue
             pause = _LOOK
             if request.calls or request.unused or request.used:
-                waits = await self._ask(request)
-                pause = _ASK if waits is None else self._settle(waiting, done, request, waits)
+                while (waits := await self._ask(request)) is None:  # it may be applied all the same
+                    await asyncio.sleep(_ASK)
+                pause = self._settle(waiting, done, request, waits)
             await asyncio.sleep(pause)
 
     def _settle(
@@ -139,12 +162,12 @@ class _Leases:
         """Remove the files that an answer accounts for, and let calls go; return seconds until the next question."""
         self._withdrawn.clear()
         for file in done:
-            file.unlink(missing_ok=True)
+            _remove(file)
         for ticket, charge, wait in zip(waiting, request.calls, waits, strict=True):
             if not wait:
                 try:
                     ticket.rename(ticket.with_suffix(".granted"))
-                except FileNotFoundError:
+                except OSError:
                     self._withdrawn.append(charge)
         return _ASK if any(waits) else _LOOK
 
@@ -165,13 +188,20 @@ class _Leases:
                         charge, tokens = _read_json(file)
                         used[file] = decode_charge(charge), int(tokens)
                     case ".ticket" | ".coming" if is_old:
-                        file.unlink(missing_ok=True)
+                        _remove(file)
             except FileNotFoundError:
                 continue
-            except (ValueError, TypeError, KeyError):  # nothing that we write
-                file.unlink(missing_ok=True)
+            except (UserError, *_NO_TICKET):  # nothing that we write
+                _remove(file)
         unused = [*granted.values(), *self._withdrawn]
-        request = LeaseRequest(calls=[*waiting.values()], unused=unused, used=[*used.values()])
+        self._number += 1
+        request = LeaseRequest(
+            asker=self._asker,
+            number=self._number,
+            calls=[*waiting.values()],
+            unused=unused,
+            used=[*used.values()],
+        )
         return list(waiting), [*granted, *used], request
 
 
@@ -185,9 +215,14 @@ def _list_by_age(folder: Path) -> list[Path]:
     return [Path(path) for _, path in sorted(found)]
 
 
+def _remove(file: Path) -> None:
+    with suppress(OSError):  # gone, or a folder: nothing is read below one
+        file.unlink()
+
+
 def _is_old(file: Path) -> bool:
     try:
-        return file.stat().st_mtime < time.time() - _OLD
+        return file.lstat().st_mtime < time.time() - _OLD
     except FileNotFoundError:
         return False
 

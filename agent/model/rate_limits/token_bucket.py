@@ -35,9 +35,16 @@ class Charge:
 
 
 def decode_charge(fields: Any) -> Charge:
-    """Return a charge from JSON. Raises TypeError, KeyError or ValueError."""
-    limits = tuple(RateLimit(**each) for each in fields["limits"])
+    """Return a charge from JSON. Raises TypeError, KeyError, AttributeError, OverflowError or ValueError."""
+    limits = tuple(_decode_limit(each) for each in fields["limits"])
     return Charge(limits=limits, tokens=int(fields["tokens"]))
+
+
+def _decode_limit(fields: Any) -> RateLimit:
+    most = [number for name in ("calls", "tokens") if (number := fields.get(name)) is not None]
+    if not isinstance(fields["name"], str) or any(type(number) is not int or number < 1 for number in most):
+        raise ValueError(f"no limit: {fields!r}")
+    return RateLimit(**fields)
 
 
 class TokenBuckets:

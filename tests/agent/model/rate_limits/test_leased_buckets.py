@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from agent.evaluation.executors.ray_rates import RateKeeper
 from agent.model.rate_limits.leased_buckets import (
     LeasedBuckets,
     LeaseRequest,
@@ -79,6 +80,10 @@ def test_what_a_dead_process_had_is_given_back(tmp_path: Path) -> None:
         (folder / name).write_text(json.dumps(CHARGE.encode()))
         os.utime(folder / name, (time.time() - 60,) * 2)
     (folder / "junk.used").write_text('["no charge"]')
+    (folder / "endless.ticket").write_text('{"limits": [], "tokens": Infinity}')
+    (folder / "text.ticket").write_text('{"limits": [{"name": "p", "calls": "many"}], "tokens": 1}')
+    os.mkfifo(folder / "pipe.ticket")
+    (folder / "folder.ticket").mkdir()
     cluster = Cluster(calls=1)
 
     async def work(buckets: LeasedBuckets) -> None:
@@ -87,7 +92,40 @@ def test_what_a_dead_process_had_is_given_back(tmp_path: Path) -> None:
     run_beside(folder, cluster, work)
     assert [each.unused for each in cluster.asked if each.unused] == [[CHARGE]]
     assert sum(len(each.calls) for each in cluster.asked) == 1
-    assert [each.name for each in folder.iterdir()] == ["served.lock"]
+    assert {each.name for each in folder.iterdir()} == {"served.lock", "folder.ticket"}
+
+
+def test_a_question_whose_answer_is_lost_counts_once(tmp_path: Path) -> None:
+    charge = Charge(limits=(RateLimit(name="p", calls=600, tokens=60),), tokens=1)
+    keeper, lost = RateKeeper(), [True, True]
+
+    async def ask(request: LeaseRequest) -> Sequence[float] | None:
+        answer = keeper.grant(json.loads(json.dumps(request.encode())))
+        return None if lost and lost.pop() else answer
+
+    async def work() -> None:
+        folder = tmp_path / "leases"
+        serving = asyncio.create_task(serve_leases(folder, ask))
+        await asyncio.sleep(0)
+        buckets = LeasedBuckets(folder)
+        await buckets.take(charge, lambda wait: None)
+        assert keeper._buckets.levels["p"][0] > 28, "one call of thirty"
+        lost.append(True)
+        buckets.correct(charge, 1_000)
+        while list(folder.glob("*.used")):
+            await asyncio.sleep(0.02)
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+    asyncio.run(asyncio.wait_for(work(), 20))
+    assert not lost
+    assert -1_000 < keeper._buckets.levels["p"][1] < -900
+
+
+def test_tokens_that_cannot_be_noted_lose_no_reply(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    LeasedBuckets(tmp_path / "file").correct(CHARGE, 5)
+    LeasedBuckets(tmp_path / "gone").correct(CHARGE, 5)
 
 
 def test_a_process_that_was_stopped_for_long_asks_again(tmp_path: Path) -> None:
