@@ -131,8 +131,13 @@ class RemoteChannel:
         self.number = number
         self._bridge = bridge
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
+        self._begun = asyncio.Event()
         self._ended = asyncio.Event()
         self._how = ""
+
+    async def wait_until_begun(self) -> None:
+        """Return when the child's files are on its node, which may have no free CPU for long, or when it has ended."""
+        await self._begun.wait()
 
     async def read_line(self) -> bytes:
         if self._ended.is_set() and self._lines.empty():
@@ -156,6 +161,9 @@ class RemoteChannel:
 
     def take_line(self, line: bytes) -> None:
         """Pass on a line of the child."""
+        self._begun.set()
+        if line == BEGUN:
+            return
         if line.startswith(_LOST):
             self.end(str((wire.decode_message(line) or {}).get("how", "")))
         else:
@@ -165,8 +173,12 @@ class RemoteChannel:
         """Note that no line comes any more. how: it ended, as a clause"""
         if not self._ended.is_set():
             self._how = how
+            self._begun.set()
             self._ended.set()
             self._lines.put_nowait(b"")
 
+
+BEGUN = wire.encode_message("begun")
+"""First line of a child: it waits for its order."""
 
 _LOST = b'{"message":"lost"'

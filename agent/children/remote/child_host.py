@@ -15,6 +15,7 @@ from typing import Any
 from agent.app_dirs import Home, make_private_folder
 from agent.children.process import wire
 from agent.children.process.process_executor import PROGRAM, PipeChannel
+from agent.children.remote.bridge import BEGUN
 from agent.children.remote.parcel import CopiedWorktree
 from agent.evaluation.executors.ray_host import PASSED_ON, HostSpec, locate_run_folder
 from agent.evaluation.executors.trial_parcel import pack_folder
@@ -46,12 +47,13 @@ class ChildHost:
         self._lines.put_nowait(line)
 
     async def run(self, parcel: bytes) -> AsyncIterator[tuple[str, bytes]]:
-        """Run the session that the first line orders. Yields "line" for each of its lines, "patch" before a turn's last
-        one, "head" once: its log so far; last "logs", and "lost": how it ended."""
+        """Run the session that the first line orders. Yields "line" for `BEGUN` and each of its lines, "patch" before a
+        turn's last one, "head" once: its log so far; last "logs", and "lost": how it ended."""
         helpers: list[asyncio.Task[None]] = []
         try:
-            order = wire.decode_message(await self._lines.get()) or {}
             worktree = await asyncio.to_thread(self._unpack, parcel)
+            yield "line", BEGUN
+            order = wire.decode_message(await self._lines.get()) or {}
             start = self._localize(order, worktree.folder)
             if order["settings"]["models"]["limits"]:
                 from agent.evaluation.executors.ray_rates import prepare_node, serve_node

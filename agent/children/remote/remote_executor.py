@@ -83,6 +83,7 @@ class RemoteExecutor:
         async with self._packing:
             parcel = await asyncio.to_thread(self._pack, place)
         channel = self._bridge.open_channel(parcel)
+        await _wait_for_node(channel, order.purse.compute_seconds_left())
         spool = self._bridge.folder / f"{channel.number}.log"
         settings = order.settings
         sent = replace(
@@ -176,6 +177,22 @@ class RemoteExecution:
                 create_private_folder(part / self.session)
                 write_private_file(part / self.session / "log.jsonl", log)
                 take_sessions(part, self._sessions, self.session, self._parent)
+
+
+async def _wait_for_node(channel: RemoteChannel, seconds: float) -> None:
+    """Wait until a child has begun on a node: what else runs there may hold all CPUs. Raises UserError.
+
+    seconds: that are left of the turn
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            await channel.wait_until_begun()
+    except BaseException as error:  # on any exception the child is ended, then the exception is raised again
+        await channel.close()
+        if isinstance(error, TimeoutError):
+            how = f"the child session did not begin in {seconds:.0f} s: no node had a CPU for it"
+            raise UserError(Fault.CONFIGURATION, how) from None
+        raise
 
 
 def _create_locked_folder(cache: Path) -> tuple[Path, int]:
