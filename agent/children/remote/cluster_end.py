@@ -38,11 +38,19 @@ class _Node:
 
 @dataclass(slots=True, eq=False)
 class _RemoteChild:
-    """A child on a node."""
+    """A child on a node. actor: None until its files are stored"""
 
     node: _Node
-    actor: Any
+    actor: Any = None
     following: asyncio.Task[None] = field(init=False)
+
+
+@dataclass(slots=True, eq=False)
+class _Parcel:
+    """The archive that came last. reference: to its content in the cluster"""
+
+    path: str
+    reference: asyncio.Task[Any]
 
 
 class ClusterEnd:
@@ -60,7 +68,7 @@ class ClusterEnd:
         self._folder = folder
         self._send = send
         self._children: dict[int, _RemoteChild] = {}
-        self._parcels: dict[str, Any] = {}
+        self._parcel: _Parcel | None = None
 
     @classmethod
     async def connect(cls, order: Mapping[str, Any], send: Send) -> ClusterEnd:
@@ -91,7 +99,7 @@ class ClusterEnd:
                 self._open_child(number, message["parcel"])
         elif line == b"\n":
             child.following.cancel()
-        else:
+        elif child.actor is not None:  # the first line of a parent comes after the child has begun
             child.actor.write.remote(line)
 
     async def close(self) -> None:
@@ -99,6 +107,9 @@ class ClusterEnd:
         following = [each.following for each in self._children.values()]
         for each in following:
             each.cancel()
+        if self._parcel is not None:
+            self._parcel.reference.cancel()
+            following.append(self._parcel.reference)
         await asyncio.gather(*following, return_exceptions=True)
         removed = [
             self._cluster.remove_files(each.id, self._spec.run) for each in self._nodes if each.was_used
@@ -110,20 +121,41 @@ class ClusterEnd:
 
     def _open_child(self, number: int, parcel: str) -> None:
         """Start an actor on the node with the most free slots."""
-        if parcel not in self._parcels:
-            self._parcels[parcel] = self._cluster.store_bytes(Path(parcel).read_bytes())
         node = max(self._nodes, key=lambda each: each.slots - each.open)
         node.open += 1
         node.was_used = True
-        child = _RemoteChild(node, self._cluster.start_child_host(node.id, self._spec))
-        child.following = asyncio.create_task(self._follow(number, child, self._parcels[parcel]))
-        self._children[number] = child
+        child = self._children[number] = _RemoteChild(node)
+        child.following = asyncio.create_task(self._follow(number, child, parcel))
 
-    async def _follow(self, number: int, child: _RemoteChild, parcel: Any) -> None:
+    async def _store_parcel(self, path: str) -> Any:
+        """Store an archive once for all children that begin with it. Raises OSError and the cluster's errors.
+
+        The cluster frees it when another one is stored and all children of it have begun.
+        """
+        parcel = self._parcel
+        if parcel is None or parcel.path != path or _has_failed(parcel.reference):
+            storing = asyncio.create_task(asyncio.to_thread(self._put_file, path))
+            parcel = self._parcel = _Parcel(path, storing)
+        return await asyncio.shield(parcel.reference)
+
+    def _put_file(self, path: str) -> Any:
+        return self._cluster.store_bytes(Path(path).read_bytes())
+
+    async def _follow(self, number: int, child: _RemoteChild, path: str) -> None:
         """Pass on the lines of a child until it ends, or its node does."""
         how = "was ended"
+        failures: tuple[type[Exception], ...] = (OSError, MemoryError, *self._cluster.errors)
         try:
-            async for reference in child.actor.run.options(num_returns="streaming").remote(parcel):
+            try:
+                parcel = await self._store_parcel(path)
+            except failures as error:
+                told = " ".join(str(error).split())[:200]
+                how = f"got no files: {told or type(error).__name__}"
+                return
+            child.actor = self._cluster.start_child_host(child.node.id, self._spec)
+            messages = child.actor.run.options(num_returns="streaming").remote(parcel)
+            del parcel
+            async for reference in messages:
                 kind, value = await reference
                 match kind:
                     case "line":
@@ -141,9 +173,14 @@ class ClusterEnd:
             how = "had no memory left" if has_no_memory else f"went with its node {child.node.name}"
         finally:
             child.node.open -= 1
-            with suppress(*self._cluster.errors):
-                self._cluster.kill(child.actor)
+            if child.actor is not None:
+                with suppress(*self._cluster.errors):
+                    self._cluster.kill(child.actor)
             self._send(number, wire.encode_message("lost", how=how))
+
+
+def _has_failed(storing: asyncio.Task[Any]) -> bool:
+    return storing.done() and (storing.cancelled() or storing.exception() is not None)
 
 
 async def _find_nodes(cluster: RayCluster, sandbox: str, version: str) -> tuple[list[_Node], list[str]]:
