@@ -6,7 +6,6 @@ its task tells it, and the dialogue: no file, no tool, no checker.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,6 +16,7 @@ from agent.evaluation.tasks.task_file import UserScript
 from agent.evaluation.tasks.task_folder import Task
 from agent.events import End, UsageRecord
 from agent.model.protocol import AssistantMessage, Message, Model, Request, UserMessage, prepare_model
+from agent.model.rate_limits.queue_pause import limit_unqueued_seconds
 from agent.model_selection import ModelSelection
 from agent.team.attach import attach_person
 from agent.team.person import UserQuestion
@@ -31,7 +31,7 @@ STOP = "###STOP###"
 """Word by which the model says that the user has nothing more to say."""
 
 PATIENCE = 120.0
-"""Seconds for one message."""
+"""Seconds for one message, those in the queue of a rate limit not counted."""
 
 LONGEST_SHOWN, LONGEST_SAID = 20_000, 8_000
 """Characters of one message of the agent that the user reads, and of one that the user writes."""
@@ -79,6 +79,8 @@ class ModelUser:
         self.usage = UsageRecord()
         self.problem: UserError | None = None
         """Why the model could not answer: however the turn ends, the trial says nothing of the agent then."""
+        self.is_out_of_time = False
+        """Whether the trial's own time ended before the user's next message."""
         self._model = model
         self._system = _RULES.format(persona=script.persona.strip(), prompt=redact(prompt))
         self._messages: list[Message] = []
@@ -98,15 +100,20 @@ class ModelUser:
             return ""
 
     async def list_follow_ups(self, ends: Sequence[End], seconds: float) -> list[str]:
-        """Return the next prompt, none if the user has nothing more to say. Raises UserError.
+        """Return the next prompt, none if the user has nothing more to say, or has no time left. Raises UserError.
 
-        ends: of the agent's turns so far; seconds: that are left
+        ends: of the agent's turns so far; seconds: that are left to the trial
         """
         spent = sum(each.usage.cost or 0.0 for each in ends) + (self.usage.cost or 0.0)
-        if seconds <= 0 or (self._budget is not None and spent >= self._budget):
+        if self._budget is not None and spent >= self._budget:
             return []
         heard = ends[-1].summary.strip() or "(The agent ended without a word.)"
-        said = await self._say_next(heard, min(seconds, PATIENCE))
+        try:
+            async with limit_unqueued_seconds(seconds):
+                said = await self._say_next(heard, PATIENCE)
+        except TimeoutError:
+            self.is_out_of_time = True
+            return []
         return [said] if said else []
 
     async def _say_next(self, heard: str, seconds: float) -> str:
@@ -129,7 +136,7 @@ class ModelUser:
         started = time.monotonic()
         request = Request(system=self._system, messages=list(self._messages), max_output=MOST_TOKENS)
         try:
-            async with asyncio.timeout(seconds):
+            async with limit_unqueued_seconds(seconds):
                 if not self._is_prepared:
                     await prepare_model(self._model)
                     self._is_prepared = True

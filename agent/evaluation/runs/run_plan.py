@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent.evaluation.runs.base_repository import find_repository
 from agent.evaluation.runs.result_store import RunRecord, RunTask, RunVariant
-from agent.evaluation.runs.trial_order import TrialOrder
+from agent.evaluation.runs.trial_order import MOST_QUEUED, TrialOrder
 from agent.evaluation.runs.variant import (
     SCRIPTED,
     RunFolders,
@@ -41,6 +41,7 @@ class PlannedTrial:
         settings = self.variant.build_settings(self.task.name, self.trial)
         limits = self.task.file.limits
         seconds = min(limits.seconds, settings.limits.max_time)
+        queued = MOST_QUEUED if settings.models.limits else 0.0
         return TrialOrder(
             key=self.key,
             label=self.variant.label,
@@ -53,7 +54,7 @@ class PlannedTrial:
             folders=folders,
             version=version,
             max_cost=left,
-            total_seconds=limits.total_seconds - limits.seconds + seconds - _unused(self.task),
+            total_seconds=limits.total_seconds - limits.seconds + seconds - _unused(self.task) + queued,
             user_model=self.user_model,
         )
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent.app_dirs import Home
 from agent.assemble import assemble_runtime
-from agent.budget.limit_settings import LimitSettings
-from agent.budget.limits import build_limits
-from agent.evaluation.runs.model_user import ModelUser, open_user
+from agent.evaluation.runs.model_user import open_user
 from agent.evaluation.runs.result_store import shorten_key
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
 from agent.evaluation.runs.trial_result import CLAIMS, INVALID, MOST_PATCH, FailureClass, TrialResult
-from agent.evaluation.tasks.task_file import TaskLimits
+from agent.evaluation.runs.trial_turns import BY_EXIT, HONEST, AgentClock, lower_limits, run_turns
 from agent.evaluation.tasks.task_folder import Task, load_task
 from agent.events import (
     ActionEvent,
@@ -30,7 +28,6 @@ from agent.events import (
 )
 from agent.exit_codes import BY_FAULT, Exit
 from agent.session_request import SessionRequest
-from agent.strategy.strategy_table import choose_work
 from agent.team.answers_file import PreparedAnswers
 from agent.team.attach import attach_person, attach_team
 from agent.turn.runtime import Runtime
@@ -39,27 +36,6 @@ from sandbox.fs.regular_file import UnsafeFileError
 
 OnSpend = Callable[[UsageRecord], None]
 OnPart = Callable[[float], None]
-
-_BY_EXIT: Mapping[int, FailureClass] = {
-    Exit.TESTS_FAIL: "tests-fail",
-    Exit.NOTHING_TO_DO: "gave-up",
-    Exit.NOT_ACHIEVED: "gave-up",
-    Exit.NO_TEST_RUNNER: "wrong",
-    Exit.LIMIT: "limit",
-    Exit.DENIED: "denied",
-    Exit.MODEL_UNREACHABLE: "model-unreachable",
-    Exit.CREDENTIALS: "credentials",
-    Exit.CONFIGURATION: "configuration",
-    Exit.NOT_A_REPOSITORY: "configuration",
-    Exit.USAGE: "configuration",
-    Exit.STORAGE_FULL: "storage",
-    Exit.READ_ONLY: "storage",
-    Exit.INTERNAL: "internal",
-    Exit.INTERRUPTED: "crashed",
-}
-
-HONEST = frozenset(("wrong", "tests-fail", "gave-up", "denied"))
-"""Classes of a turn that the agent ended by itself: with no change of files, a refusal."""
 
 
 class _Tally:
@@ -130,7 +106,7 @@ async def run_trial(
     except SetupFailed as problem:
         result = _describe(order, "set-up", str(problem))
     except UserError as error:
-        failure = _BY_EXIT.get(BY_FAULT.get(error.fault, Exit.INTERNAL), "configuration")
+        failure = BY_EXIT.get(BY_FAULT.get(error.fault, Exit.INTERNAL), "configuration")
         result = _describe(order, failure if failure in INVALID else "configuration", error.message)
     except OSError as error:  # before the agent, or beside its session: a full disk, say
         result = _describe(order, "storage", str(error))
@@ -158,7 +134,7 @@ async def _run_agent(
     task: Task, order: TrialOrder, place: TrialPlace, on_spend: OnSpend, on_part: OnPart
 ) -> _Work:
     settings = replace(
-        order.settings, limits=_lower_limits(order.settings.limits, task.file.limits, order.max_cost)
+        order.settings, limits=lower_limits(order.settings.limits, task.file.limits, order.max_cost)
     )
     request = SessionRequest(
         working=place.work,
@@ -174,8 +150,9 @@ async def _run_agent(
         _attach_parts(runtime, task, place.home)
         started = time.monotonic()
         on_part(settings.limits.max_time)
+        clock = AgentClock(runtime, settings.limits.max_time, on_part)
         async with open_user(runtime, task, order, on_spend) as user:
-            ends = await _run_turns(runtime, task, settings.limits, user)
+            ends = await run_turns(runtime, task, settings.limits, user, clock)
         usage = UsageRecord()
         for end in ends:
             usage.add(end.usage)
@@ -215,49 +192,6 @@ def _attach_parts(runtime: Runtime, task: Task, home: Home) -> None:
         from agent.verify.review.review_verifier import add_reviewer
 
         add_reviewer(runtime)
-
-
-async def _run_turns(
-    runtime: Runtime, task: Task, limits: LimitSettings, user: ModelUser | None
-) -> list[End]:
-    """Run the prompt, then the follow-ups while the turns end by themselves; all within the task's limits."""
-    ends: list[End] = []
-    deadline = time.monotonic() + limits.max_time
-    prompts = [task.prompt, *task.file.user.follow_ups]
-    while prompts:
-        prompt = prompts.pop(0)
-        seconds = deadline - time.monotonic()
-        left = _subtract_spending(limits, ends, seconds)
-        if left is None:
-            ends[-1] = replace(ends[-1], exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
-            break
-        runtime.purse.limits = build_limits(left)
-        work = choose_work(runtime, runtime.settings.strategy, prompt)
-        timer = asyncio.get_running_loop().call_later(seconds, runtime.stop)
-        ends.append(await runtime.run_turn(prompt, work))
-        timer.cancel()
-        if user is not None and user.problem is not None:
-            raise user.problem
-        if _BY_EXIT.get(ends[-1].exit_code, "wrong") not in HONEST:
-            break
-        if user is not None:
-            prompts += await user.list_follow_ups(ends, deadline - time.monotonic())
-    if time.monotonic() >= deadline and ends[-1].exit_code == Exit.INTERRUPTED:
-        ends[-1] = replace(ends[-1], exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
-    return ends
-
-
-def _subtract_spending(limits: LimitSettings, ends: Sequence[End], seconds: float) -> LimitSettings | None:
-    """Return what earlier turns left of the limits, None if one of them is used up."""
-    usage = UsageRecord()
-    for end in ends:
-        usage.add(end.usage)
-    steps = limits.max_steps - sum(each.steps for each in ends)
-    cost = None if limits.max_cost is None else limits.max_cost - (usage.cost or 0.0)
-    tokens = None if limits.max_tokens is None else limits.max_tokens - usage.input - usage.output
-    if ends and any(each is not None and each <= 0 for each in (steps, seconds, cost, tokens)):
-        return None
-    return LimitSettings(max_steps=steps, max_time=max(seconds, 0.0), max_cost=cost, max_tokens=tokens)
 
 
 async def _judge(
@@ -328,7 +262,7 @@ def _classify_end(end: End, model: str) -> FailureClass:
     """Return the class of a turn's end, should the task not be solved."""
     if model == "offline" and end.exit_code == Exit.CONFIGURATION:  # "this needs a model"
         return "gave-up"
-    return _BY_EXIT.get(end.exit_code, "wrong")
+    return BY_EXIT.get(end.exit_code, "wrong")
 
 
 def _find_missing_refusal(task: Task, end: End, result: TrialResult, is_changed: bool) -> str:
@@ -349,18 +283,6 @@ def _name_failure(found: CheckOutcome, result: TrialResult, is_changed: bool) ->
     if found.ended == "timeout":
         return "checker-time"
     return "no-change" if result.failure == "wrong" and not is_changed else result.failure
-
-
-def _lower_limits(own: LimitSettings, task: TaskLimits, left: float | None) -> LimitSettings:
-    """Return the lower of both limits, each."""
-    costs = [each for each in (own.max_cost, task.cost, left) if each is not None]
-    tokens = [each for each in (own.max_tokens, task.tokens) if each is not None]
-    return LimitSettings(
-        max_steps=min(own.max_steps, task.steps),
-        max_time=min(own.max_time, task.seconds),
-        max_cost=min(costs) if costs else None,
-        max_tokens=min(tokens) if tokens else None,
-    )
 
 
 def _describe(order: TrialOrder, failure: FailureClass, detail: str) -> TrialResult:

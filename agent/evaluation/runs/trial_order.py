@@ -12,6 +12,9 @@ from agent.app_dirs import Home
 from agent.evaluation.runs.variant import RunFolders
 from agent.session_settings import SessionSettings
 
+MOST_QUEUED = 3600.0
+"""Seconds of all waits for a rate limit in one trial. Beyond them it ends, and says nothing about the agent."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialOrder:
@@ -21,7 +24,7 @@ class TrialOrder:
     folder, digest: of the task, so that a task changed meanwhile is noticed
     settings: of its session; instructions: added to the system prompt
     max_cost: what is left of the run's budget, None without one
-    total_seconds: when it is ended, whatever it does
+    total_seconds: when it is ended, whatever it does; with `MOST_QUEUED` where its models have a limit of rate
     user_model: that plays the task's user, "" where it has none
     """
 

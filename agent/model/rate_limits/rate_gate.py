@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from agent.model.model_settings import RateLimitSettings
 from agent.model.protocol import Usage
 from agent.model.rate_limits.bucket_store import BucketStore, MachineBuckets
 from agent.model.rate_limits.leased_buckets import LeasedBuckets, locate_leases
+from agent.model.rate_limits.queue_pause import pause_clocks
 from agent.model.rate_limits.token_bucket import Charge, RateLimit
 
 _BYTES_PER_TOKEN = 4
@@ -40,19 +42,25 @@ class RateGate:
         self._ratio = 1.0
 
     async def admit(self, size: int, on_notice: Callable[[str], None]) -> Admission:
-        """Wait until a request of this size in bytes may be sent. A longer wait is told once, in one line."""
+        """Wait until a request of this size in bytes may be sent. A longer wait is told once, in one line.
+
+        Clocks that `stop_clock_while_queued` names do not run meanwhile.
+        """
         base = max(1, size // _BYTES_PER_TOKEN)
         charge = Charge(limits=self._limits, tokens=max(1, round(base * self._ratio)))
         waited, is_told = 0.0, False
 
         def tell(seconds: float) -> None:
             nonlocal waited, is_told
+            if not waited:
+                paused.enter_context(pause_clocks())
             waited += seconds
             if waited >= _TOLD_FROM and not is_told:
                 is_told = True
                 on_notice(f"{_describe(self._limits)}: the next call waits for its turn")
 
-        await self._buckets.take(charge, tell)
+        with ExitStack() as paused:
+            await self._buckets.take(charge, tell)
         return Admission(self, charge, base)
 
     def count(self, charge: Charge, base: int, usage: Usage) -> None:
