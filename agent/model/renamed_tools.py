@@ -23,6 +23,7 @@ from agent.model.protocol import (
     ToolMessage,
     ToolSpec,
     Usage,
+    UserMessage,
     change_call_form,
     compute_price,
     prepare_model,
@@ -41,6 +42,9 @@ class ToolNames:
     description: str = ""
 
 
+_KEYWORD = re.compile(r"\b(\w+)(?==)")
+
+
 class RenamedTools:
     """A model, with other names of tools.
 
@@ -56,6 +60,8 @@ class RenamedTools:
         self._told: list[tuple[Message, Message]] = []  # messages of the session, and as sent to the model
         quoted = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
         self._quoted = re.compile(rf"`({quoted})`")
+        self._calling = re.compile(rf"(?<![\w.])({quoted})\((\w+=[^()\n]*)\)")
+        self._known: dict[str, set[str]] = {}  # real arguments by the real name of the tool
         self._calls: dict[str, str] = {}  # names that the model gave, of calls that fit no offered tool
 
     async def prepare(self) -> None:
@@ -81,6 +87,7 @@ class RenamedTools:
         if taken := sorted(offered & self._real.keys()):
             message = f"the task gives a tool the name {taken[0]!r}, which another has"
             raise UserError(Fault.CONFIGURATION, message)
+        self._known |= {each.name: set(each.parameters.get("properties", ())) for each in request.tools}
         sent = replace(
             request,
             tools=tuple(self._rename_spec(each) for each in request.tools),
@@ -105,6 +112,20 @@ class RenamedTools:
     def _rename_text(self, text: str) -> str:
         """Return a text with the other names where it quotes a tool's name in backticks."""
         return self._quoted.sub(lambda match: f"`{self._names[match[1]].name}`", text)
+
+    def _rename_hints(self, text: str) -> str:
+        """Return a text of the harness with the other names in calls that it proposes, such as `recall(ref="e3")`.
+
+        A call in a file that is shown is another one's unless it has a tool's name and arguments.
+        """
+        return self._calling.sub(self._rename_call, text)
+
+    def _rename_call(self, match: re.Match[str]) -> str:
+        name, arguments = match[1], match[2]
+        if not {*_KEYWORD.findall(arguments)} <= self._known.get(name, set()):
+            return match[0]
+        other = self._names[name]
+        return f"{other.name}({_KEYWORD.sub(lambda each: other.arguments.get(each[1], each[1]), arguments)})"
 
     def _rename_spec(self, tool: ToolSpec) -> ToolSpec:
         other = self._names.get(tool.name)
@@ -145,17 +166,22 @@ class RenamedTools:
     def _rename_message(self, message: Message) -> Message:
         if isinstance(message, AssistantMessage) and message.actions:
             return replace(message, actions=tuple(map(self._rename_action, message.actions)), wire={})
+        if isinstance(message, UserMessage) and not message.by_person:
+            return _with_text(message, self._rename_hints(self._rename_text(message.text)))
         if isinstance(message, ToolMessage):
             name = self._find_shown_name(message.call, message.name)
             return replace(message, name=name, text=self._rename_outcome(message, name), wire={})
         return message
 
     def _rename_outcome(self, message: ToolMessage, shown: str) -> str:
-        """Return an observation whose first word, and whose line on the arguments, have the other names."""
+        """Return an observation whose first word, line on the arguments, hints and, where it is about a mistake, quoted
+        names of tools are the other ones. What a tool shows of files stays as it is."""
         other = self._names.get(message.name)
+        text = self._rename_hints(message.text)
+        if message.failed:
+            text = self._rename_text(text)
         if other is None:
-            return message.text
-        text = message.text
+            return text
         if text.startswith(f"{message.name}: "):
             text = f"{shown}: {text.removeprefix(f'{message.name}: ')}"
         if not message.failed:
@@ -201,3 +227,7 @@ class RenamedTools:
             return replace(action, tool=real, arguments={}, raw="", problem=told)
         arguments = {back.get(each, each): value for each, value in action.arguments.items()}
         return replace(action, tool=real, arguments=arguments, raw=json.dumps(arguments, ensure_ascii=False))
+
+
+def _with_text(message: UserMessage, text: str) -> UserMessage:
+    return message if text == message.text else replace(message, text=text, wire={})

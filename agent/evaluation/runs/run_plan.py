@@ -91,6 +91,7 @@ def make_plan(
             Fault.USAGE, f"two variants have the label {double!r}", "Name each model once, or give --label."
         )
     _refuse_missing_user(tasks, user_model)
+    _refuse_other_sessions(tasks, (each.settings.strategy.name for each in variants))
     planned = [
         _add_user(
             PlannedTrial(
@@ -158,6 +159,18 @@ def _refuse_missing_user(tasks: Iterable[Task], user_model: str) -> None:
     if named and not user_model:
         raise UserError(
             Fault.USAGE, f"task {named!r} has a user whom a model plays", "Name the model: --user-model NAME"
+        )
+
+
+def _refuse_other_sessions(tasks: Iterable[Task], strategies: Iterable[str]) -> None:
+    """Raise UserError for a task with other names of tools and a strategy whose further sessions see the real ones."""
+    named = next((each.name for each in tasks if each.file.tools), "")
+    several = next((each for each in strategies if each != "single"), "")
+    if named and several:
+        raise UserError(
+            Fault.USAGE,
+            f"task {named!r} gives tools other names, which sessions of the strategy {several!r} would not see",
+            "Run it with --strategy single.",
         )
 
 

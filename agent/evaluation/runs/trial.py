@@ -136,6 +136,10 @@ async def _run_agent(
     settings = replace(
         order.settings, limits=lower_limits(order.settings.limits, task.file.limits, order.max_cost)
     )
+    if task.file.tools:
+        from agent.evaluation.runs.task_tools import keep_to_one_session
+
+        settings = keep_to_one_session(settings)
     request = SessionRequest(
         working=place.work,
         offer_commit=False,

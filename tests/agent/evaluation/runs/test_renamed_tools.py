@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.context.projection.message_slots import NoteMessage
 from agent.evaluation.mining.rename_tools import ARGUMENTS, NAMES, rename_tools
 from agent.evaluation.mining.vary_tasks import vary_tasks
+from agent.evaluation.runs.run_plan import make_plan
+from agent.evaluation.runs.task_tools import rename_task_tools
 from agent.evaluation.runs.trial import run_trial
+from agent.evaluation.runs.variant import make_variant
 from agent.evaluation.tasks.suite_folder import load_suite
+from agent.evaluation.tasks.task_file import RenamedTool
 from agent.events import MessageEvent, ObservationEvent
-from agent.model.protocol import Request, ToolMessage
+from agent.model.protocol import (
+    AssistantMessage,
+    Delta,
+    Reply,
+    Request,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
+from agent.model.renamed_tools import RenamedTools, ToolNames
 from agent.session.log import read_events
+from agent.session_settings import SessionSettings
+from agent.strategy.strategy_settings import StrategySettings
+from agent.turn.runtime import Runtime
 from sandbox.errors import UserError
 from tests.support.evaluation_trials import EDIT, make_order, make_task, write_script
 from tests.support.loopback import Loopback
@@ -128,3 +145,70 @@ def test_a_table_that_cannot_be_mapped_back_is_refused(
     (folder / "task.toml").write_text(text + "\n" + tomlkit.dumps({"tools": tools}))
     with pytest.raises(UserError, match=words):
         load_task(folder)
+
+
+def test_harness_texts_have_the_other_names_and_files_and_prompts_keep_theirs() -> None:
+    sent: list[Request] = []
+
+    class Listener:
+        name, window = "listener", 1000
+
+        async def stream(self, request: Request) -> AsyncIterator[Delta]:
+            sent.append(request)
+            yield Reply(text="")
+
+        async def close(self) -> None: ...
+
+    names = {
+        "recall": ToolNames(name="look_back", arguments={"ref": "handle"}),
+        "read": ToolNames(name="show_lines", arguments={"path": "where"}),
+    }
+    tools = tuple(
+        ToolSpec(name=name, description="", parameters={"properties": {each: {} for each in arguments}})
+        for name, arguments in (("recall", ("ref", "find")), ("read", ("path", "start")))
+    )
+    shown = "file.read(path=1)\nread(size=2)\n`read` it\n"
+    messages = [
+        UserMessage(text="Mend `read`."),
+        ToolMessage(call="1", name="shell", text=shown + '[more: read(path="a", start=3)]'),
+        ToolMessage(call="2", name="shell", text="Use `read`.", failed=True),
+        NoteMessage(text='cut; recall(ref="e1", find=WORDS) shows it; or `read` it'),
+    ]
+
+    async def ask() -> None:
+        request = Request(system="", messages=messages, tools=tools)
+        async for _ in RenamedTools(Listener(), names).stream(request):
+            pass
+
+    asyncio.run(ask())
+    assert [each.text for each in sent[0].messages if not isinstance(each, AssistantMessage)] == [
+        "Mend `read`.",
+        shown + '[more: show_lines(where="a", start=3)]',
+        "Use `show_lines`.",
+        'cut; look_back(handle="e1", find=WORDS) shows it; or `show_lines` it',
+    ]
+
+
+def test_strategies_with_further_sessions_are_refused(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add", tools={"edit": {"name": "amend"}})
+    for name in ("sample", "tree"):
+        settings = SessionSettings(model="offline", strategy=StrategySettings(name=name))
+        with pytest.raises(UserError, match=f"the strategy '{name}' would not see"):
+            make_plan("s", [task], [make_variant("x", settings)], trials=1, seed=0, version="1")
+
+
+@pytest.mark.slow
+def test_agents_are_not_offered_and_a_switched_model_sees_the_same_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[Any] = []
+
+    def keep(runtime: Runtime, tools: Mapping[str, RenamedTool]) -> None:
+        rename_task_tools(runtime, tools)
+        found.extend((runtime.settings.agents.delegate, runtime.apply_action_format(runtime.model)))
+
+    monkeypatch.setattr("agent.evaluation.runs.task_tools.rename_task_tools", keep)
+    task = make_task(tmp_path / "suite/add", tools={"edit": {"name": "amend"}})
+    model = write_script(tmp_path / "a.json", [{"text": "Done."}])
+    asyncio.run(run_trial(make_order(task, model, tmp_path)))
+    assert (found[0], type(found[1])) == (False, RenamedTools)
