@@ -80,7 +80,7 @@ class Evolution(Generic[P]):
                 self._conflicts.append((one, other))
                 continue
             number = work.take_number(is_merge=True)
-            plans[number], lines[number] = plan, self._lines[one]
+            plans[number], lines[number] = plan, self._join_lines(one, other)
         return plans, lines
 
     def _plan_next(self, begun: int) -> tuple[P, list[int]] | None:
@@ -88,15 +88,15 @@ class Evolution(Generic[P]):
 
         begun: attempts of this round before it
         """
-        for line in self._lines.values():
-            guided = self._work.takes_guidance(line)
+        for number, line in self._lines.items():
+            guided = self._work.takes_guidance(number)
             if guided and (plan := self._work.plan_retry(line)) is not None:
                 return plan, line
         population = self._select_population()
         while self._conflicts:
             pair = self._conflicts.pop(0)
-            if len(self._work.leave_out_stopped(pair, self._lines)) == len(pair):
-                return self._work.plan_union(*pair), self._lines[pair[0]]
+            if len(self._work.leave_out_stopped(pair)) == len(pair):
+                return self._work.plan_union(*pair), self._join_lines(*pair)
         founders = sum(len(line) == 1 for line in self._lines.values())
         if not population or (founders < FOUNDERS and begun == 0 and not self._work.is_deterministic):
             return self._work.plan_start(), []
@@ -114,9 +114,12 @@ class Evolution(Generic[P]):
             self._lines, key=lambda number: (-work.values[number], -work.get_opinion(number), number)
         )
         kept: dict[frozenset[str], int] = {}
-        for number in self._work.leave_out_stopped(ordered, self._lines):
+        for number in self._work.leave_out_stopped(ordered):
             kept.setdefault(self._work.list_failing(number), number)
         return list(kept.values())[:MOST_KEPT]
+
+    def _join_lines(self, one: int, other: int) -> list[int]:
+        return list(dict.fromkeys([*self._lines[other], *self._lines[one]]))
 
     def _complement(self, one: int, other: int) -> bool:
         """Whether each of two attempts mends a test that the other one does not."""

@@ -130,13 +130,13 @@ class SearchRecord(ABC, Generic[P]):
         step = self.steps.get(number)
         return step is not None and has_progress(self.values[number], step.failure)
 
-    def takes_guidance(self, line: Sequence[int]) -> bool:
-        """Whether a person has said something about the last of a line that the next attempt is to be told; not where
-        one of the line is stopped."""
+    def takes_guidance(self, number: int) -> bool:
+        """Whether a person has said something about an attempt that the next one is to be told; not where it is
+        stopped, or one that it goes on from."""
         return False
 
-    def leave_out_stopped(self, numbers: Sequence[int], lines: Mapping[int, Sequence[int]]) -> list[int]:
-        """Return the attempts that may be gone on from. lines: the attempts that led to each, itself the last"""
+    def leave_out_stopped(self, numbers: Sequence[int]) -> list[int]:
+        """Return the attempts that may be gone on from: a person stopped neither them nor one that they go on from."""
         return list(numbers)
 
     def get_opinion(self, number: int) -> float:

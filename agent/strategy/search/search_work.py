@@ -44,7 +44,7 @@ MOST_NAMED = 4
 class Plan:
     """An attempt that is about to begin.
 
-    after: the one whose change it goes on from, 0 for none; below: the line of attempts that led to it
+    after: the one whose change it goes on from, 0 for none; below: all whose changes it begins with
     equip: prepares its child
     """
 
@@ -71,6 +71,7 @@ class SearchWork(SearchRecord[Plan]):
     _kept: dict[int, str] = field(default_factory=dict)
     _places: list[str] = field(default_factory=list)
     _rewound: set[int] = field(default_factory=set)
+    _below: dict[int, tuple[int, ...]] = field(default_factory=dict)
     _starts: int = 0
 
     @classmethod
@@ -113,7 +114,8 @@ class SearchWork(SearchRecord[Plan]):
         is_guided = directions.has_new_guidance(number, line[-1])
         words = directions.list_guidance(number, line)
         directions.use_guidance(number, line[-1])  # also where nothing comes of it: they are asked for once
-        if directions.list_stopped(number).intersection(line):
+        below = self._trace(line[-1])
+        if directions.list_stopped(number).intersection(below):
             return None
         if not is_guided and (found := self._plan_rewind(line)) is not None:
             return found
@@ -133,18 +135,28 @@ class SearchWork(SearchRecord[Plan]):
             prompt += f"\n\n{word_guidance(words)}"
         spec = self.build_spec(prompt, model=given.model, temperature=given.temperature)
         after = line[-1] if retry.patch else 0
-        return Plan(spec=replace(spec, patch=retry.patch), hint=retry.hint, after=after, below=tuple(line))
+        return Plan(
+            spec=replace(spec, patch=retry.patch), hint=retry.hint, after=after, below=below if after else ()
+        )
 
-    def takes_guidance(self, line: Sequence[int]) -> bool:
+    def takes_guidance(self, number: int) -> bool:
         """See `SearchRecord.takes_guidance`."""
-        directions, number = self.turn.directions, self._last + 1
-        is_stopped = bool(directions.list_stopped(number).intersection(line))
-        return directions.has_new_guidance(number, line[-1]) and not is_stopped
+        return self.turn.directions.has_new_guidance(self._last + 1, number) and not self._is_stopped(number)
 
-    def leave_out_stopped(self, numbers: Sequence[int], lines: Mapping[int, Sequence[int]]) -> list[int]:
+    def leave_out_stopped(self, numbers: Sequence[int]) -> list[int]:
         """See `SearchRecord.leave_out_stopped`."""
-        stopped = self.turn.directions.list_stopped(self._last + 1)
-        return [number for number in numbers if not stopped.intersection(lines[number])]
+        return [number for number in numbers if not self._is_stopped(number)]
+
+    def _is_stopped(self, number: int) -> bool:
+        return bool(self.turn.directions.list_stopped(self._last + 1).intersection(self._trace(number)))
+
+    def _trace(self, *numbers: int) -> tuple[int, ...]:
+        """Return attempts with those whose changes are in theirs: whoever stops one of them stops what follows.
+
+        An attempt that began anew has none, though it was told of others.
+        """
+        traced = [each for number in numbers for each in (*self._below.get(number, ()), number)]
+        return tuple(dict.fromkeys(traced))
 
     def _plan_guided(self, line: Sequence[int], words: Sequence[str], *, keeps: bool = True) -> Plan:
         """Return an attempt after one that nothing new can be told but the person's words."""
@@ -153,8 +165,8 @@ class SearchWork(SearchRecord[Plan]):
         given = vary_attempt(self._last + 1, self.settings, ())
         prompt = f"{self.turn.prompt}\n\n{state} {word_guidance(words)}"
         spec = self.build_spec(prompt, model=given.model, temperature=given.temperature)
-        after = line[-1] if patch else 0
-        return Plan(spec=replace(spec, patch=patch), hint="your guidance", after=after, below=tuple(line))
+        after, below = (line[-1], self._trace(line[-1])) if patch else (0, ())
+        return Plan(spec=replace(spec, patch=patch), hint="your guidance", after=after, below=below)
 
     def _plan_rewind(self, line: Sequence[int]) -> Plan | None:
         """Return an attempt that only runs the tests of an earlier state in which all passed; None if there is none, or
@@ -164,7 +176,7 @@ class SearchWork(SearchRecord[Plan]):
             return None
         self._rewound.add(line[-1])
         return self._plan_check(
-            self.refinement.read_patch(step), f"attempt {line[-1]} before {step.earlier.error}", line[-1]
+            self.refinement.read_patch(step), f"attempt {line[-1]} before {step.earlier.error}", [line[-1]]
         )
 
     def _find_passing_state(self, line: Sequence[int]) -> Step | None:
@@ -190,19 +202,28 @@ class SearchWork(SearchRecord[Plan]):
             patch = await asyncio.to_thread(_merge_patches, git, self.base, first, second)
         except GitFailed:
             return None
-        return self._plan_check(patch, _name_pair(one, other), one)
+        return self._plan_check(patch, _name_pair(one, other), [one, other])
 
     def plan_union(self, one: int, other: int) -> Plan:
         """See `SearchRecord.plan_union`."""
         first, second = map(self._read_patch, (one, other))
         prompt = self.refinement.word_recombination([self.steps[one], self.steps[other]], second)
-        return Plan(
-            spec=replace(self.build_spec(prompt), patch=first), hint=_name_pair(one, other), after=one
-        )
+        below = self._trace(one, other)
+        if words := self.turn.directions.list_guidance(self._last + 1, below):
+            prompt += f"\n\n{word_guidance(words)}"
+        spec = replace(self.build_spec(prompt), patch=first)
+        return Plan(spec=spec, hint=_name_pair(one, other), after=one, below=below)
 
-    def _plan_check(self, patch: bytes, hint: str, after: int) -> Plan:
+    def _plan_check(self, patch: bytes, hint: str, origins: Sequence[int]) -> Plan:
+        """Return an attempt that only runs the tests. origins: the attempts whose changes are in the patch"""
         spec = replace(self.build_spec(VERIFY), patch=patch)
-        return Plan(spec=spec, hint=hint, after=after, equip=answer_without_model)
+        return Plan(
+            spec=spec,
+            hint=hint,
+            after=origins[0],
+            below=self._trace(*origins),
+            equip=answer_without_model,
+        )
 
     def build_spec(self, prompt: str, *, model: str = "", temperature: float | None = None) -> ChildSpec:
         """Return the spec of an attempt at the whole task in a worktree."""
@@ -217,6 +238,7 @@ class SearchWork(SearchRecord[Plan]):
 
     async def make(self, planned: Mapping[int, Plan]) -> list[Candidate]:
         """See `SearchRecord.make`."""
+        self._below.update({number: plan.below for number, plan in planned.items()})
         asking = [
             number for number, plan in planned.items() if plan.asks_model and not self.turn.is_done(number)
         ]

@@ -62,7 +62,7 @@ def _select(work: SearchRecord[P], tree: SearchTree, refused: Collection[int]) -
     refused: nodes that no attempt of this round could follow, so that a round ends whatever is said meanwhile
     """
     valued = [each for each in tree if each.value is not None and each.number not in refused]
-    guided = (each for each in valued if work.takes_guidance(_list_numbers(each)))
+    guided = (each for each in valued if work.takes_guidance(each.number))
     node = next(guided, None) or tree.select()
     if node is not None and node.parent is None and not work.is_deterministic:
         return tree.find_untold() or node
@@ -73,8 +73,4 @@ def _plan(work: SearchRecord[P], node: Node) -> P | None:
     """Return the attempt after a node: a new beginning below the root, else a retry; None if there is none."""
     if node.parent is None:
         return work.plan_start()
-    return work.plan_retry(_list_numbers(node), [each.number for each in node.children])
-
-
-def _list_numbers(node: Node) -> list[int]:
-    return [each.number for each in node.line]
+    return work.plan_retry([each.number for each in node.line], [each.number for each in node.children])

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from agent.events import AttemptEvent, GuidanceEvent, StopAttemptEvent
+from agent.events import AttemptEvent, CandidateEvent, ChildEvent, GuidanceEvent, StopAttemptEvent
 from agent.strategy.strategy_settings import StrategySettings
 from tests.support.cli import call, script
-from tests.support.person_directions import direct, ends
+from tests.support.person_directions import direct, ends, says
 from tests.support.strategy_stories import Story, read_events_of, tell_story
 
 pytestmark = pytest.mark.slow
@@ -82,3 +82,51 @@ def test_guidance_comes_before_a_rewind_and_a_state_is_rewound_once(tmp_path: Pa
     assert end.outcome == "done"
     hints = {each.number: each.hint for each in read_events_of(shop, AttemptEvent)}
     assert hints == {1: "", 2: "your guidance", 3: "attempt 1 before edit cart.py"}
+
+
+def test_a_stop_reaches_attempts_that_were_put_together(tmp_path: Path) -> None:
+    shop = create_shop(tmp_path)
+    models = [
+        script(tmp_path, [ONE, STOP], "one.json"),
+        script(tmp_path, [OTHER, STOP], "other.json"),
+        *[script(tmp_path, [STOP], "none.json")] * 3,
+    ]
+    watch = direct(StopAttemptEvent(attempt=2), when=ends(4))
+    settings = StrategySettings(name="evolve", attempts=5, models=models)
+    tell_story(shop, models[0], settings, watch=watch)
+    begun = {each.number: each for each in read_events_of(shop, AttemptEvent)}
+    assert begun[4].hint == "attempts 1 and 2 put together"
+    assert [begun[number].after for number in (5, 6)] == [0, 0], "the best one has the change of attempt 2"
+
+
+def test_a_stop_leaves_an_attempt_that_began_anew(tmp_path: Path) -> None:
+    """It was told how attempt 1 failed, and has nothing of its change."""
+    shop = create_shop(tmp_path)
+    wrong = {"calls": [call("edit", path="cart.py", old="prices) - 1", new="prices) - 2")]}
+    models = [
+        script(tmp_path, [wrong, STOP], "wrong.json"),
+        script(tmp_path, [STOP], "none.json"),
+        script(tmp_path, [RUN, ONE, OTHER, LEAST, STOP], "right.json"),
+    ]
+    watch = direct(StopAttemptEvent(attempt=1), when=says("action", 3))
+    end = tell_story(shop, models[0], StrategySettings(name="tree", attempts=3, models=models), watch=watch)
+    assert end.outcome == "done"
+    hints = {each.number: each.hint for each in read_events_of(shop, AttemptEvent)}
+    assert hints[3].startswith("restart: "), hints
+    assert {each.attempt: each.outcome for each in read_events_of(shop, CandidateEvent)}[3] == "done"
+
+
+def test_an_attempt_that_brings_two_changes_together_is_told_the_guidance_of_both(tmp_path: Path) -> None:
+    shop = create_shop(tmp_path)
+    models = [
+        script(tmp_path, [edit, comment, STOP], f"{name}.json")
+        for name, edit in {"one": ONE, "other": OTHER}.items()
+        if (comment := {"calls": [call("edit", path="cart.py", old="def least", new=f"# {name}\ndef least")]})
+    ]
+    models += [script(tmp_path, [STOP], "none.json")] * 4
+    words = [GuidanceEvent(attempt=number, text=f"words for {number}") for number in (1, 2)]
+    settings = StrategySettings(name="evolve", attempts=6, models=models)
+    tell_story(shop, models[0], settings, watch=direct(*words, when=ends(2)))
+    (joined,) = [each for each in read_events_of(shop, AttemptEvent) if "together" in each.hint]
+    prompts = {each.child: each.prompt for each in read_events_of(shop, ChildEvent) if each.prompt}
+    assert "The user adds to this:\nwords for 1\nwords for 2" in prompts[joined.child]
