@@ -35,6 +35,7 @@ class AttemptLog:
     prompt: of the turn
     candidates: by number; ended: attempts whose child ended, but whose candidate a kill kept from the log
     unfinished: those whose child had not ended; its worktree is gone, so they begin again
+    verdicts: those logged here on each attempt, also before its end
     choices: those made; applied: references of the patches that are in the workspace
     directions: the person's, and which attempts were decided on with them
     """
@@ -44,6 +45,7 @@ class AttemptLog:
     candidates: dict[int, Candidate] = field(default_factory=dict)
     ended: dict[int, ChildEvent] = field(default_factory=dict)
     unfinished: list[AttemptEvent] = field(default_factory=list)
+    verdicts: dict[int, list[Verdict]] = field(default_factory=dict)
     choices: list[ChoiceEvent] = field(default_factory=list)
     applied: set[str] = field(default_factory=set)
     directions: Directions = field(default_factory=Directions)
@@ -53,7 +55,6 @@ class AttemptLog:
         """Read the last turn of a log; right after its prompt there is nothing else in it."""
         found = cls()
         begun: dict[str, AttemptEvent] = {}
-        verdicts: dict[int, list[Verdict]] = {}
         for event in history.read_events_from(f"e{history.find_newest_place('prompt')}"):
             found.directions.track_event(event)
             match event:
@@ -62,18 +63,18 @@ class AttemptLog:
                 case AttemptEvent():
                     found.base = found.base or event.base
                     begun[event.child] = event
-                    verdicts[event.number] = []
+                    found.verdicts[event.number] = []
                 case ChildEvent(state="ended", exit_code=Exit.INTERRUPTED):
                     continue  # cancelled: it is made again if the turn goes on
                 case ChildEvent(state="ended") if event.child in begun:
                     found.ended[begun.pop(event.child).number] = event
                 case VerdictEvent() if event.attempt is not None:
-                    verdicts.setdefault(event.attempt, []).append(read_verdict(event))
+                    found.verdicts.setdefault(event.attempt, []).append(read_verdict(event))
                 case CandidateEvent():
                     found.ended.pop(event.attempt, None)
                     begun.pop(event.child, None)  # it was cancelled, since others were enough
                     found.candidates[event.attempt] = Candidate.from_event(
-                        event, verdicts.get(event.attempt, [])
+                        event, found.verdicts.get(event.attempt, [])
                     )
                 case ChoiceEvent():
                     found.choices.append(event)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -167,9 +167,14 @@ class StrategyTurn:
         if self._is_remote and spec.place == "worktree" and equip is None:
             spec = replace(spec, runs="remote")  # what equips a child changes it in this process
         sessions = self._runtime.session.folder.parent
+        logged: Sequence[Verdict] = ()
         if (ended := self._log.ended.get(number)) is not None:
             found = await asyncio.to_thread(read_last_verification, sessions / ended.child)
             verification, files, verdicts = found
+            logged = self._log.verdicts.get(
+                number, ()
+            )  # those given here, too, while it worked and at its end
+            verdicts += [each for each in logged if each not in verdicts]
             result = ChildResult(
                 child=ended.child,
                 outcome=ended.outcome,
@@ -207,7 +212,7 @@ class StrategyTurn:
             _, _, verdicts = await asyncio.to_thread(read_last_verification, sessions / child.id)
         for each in checks:
             verdicts.append(await each(result))
-        return await self._record_candidate(number, spec.base, result, verdicts)
+        return await self._record_candidate(number, spec.base, result, verdicts, logged)
 
     async def gather(self, attempts: Sequence[Awaitable[Result]]) -> list[Result]:
         """Wait for all; if one fails or the turn is interrupted, the others end first."""
@@ -297,8 +302,14 @@ class StrategyTurn:
         return candidate
 
     async def _record_candidate(
-        self, number: int, base: str, result: ChildResult, verdicts: Sequence[Verdict]
+        self,
+        number: int,
+        base: str,
+        result: ChildResult,
+        verdicts: Sequence[Verdict],
+        logged: Collection[Verdict],
     ) -> Candidate:
+        """Log a candidate with its verdicts. logged: those that the log has already"""
         from agent.strategy.patch_inspection import inspect_patch
 
         git = await self.children.worktrees.open_git()
@@ -320,7 +331,8 @@ class StrategyTurn:
             verdicts=tuple(verdicts),
         )
         for each in verdicts:
-            self._runtime.session.append(create_verdict_event(each, number))
+            if each not in logged:
+                self._runtime.session.append(create_verdict_event(each, number))
         self._runtime.session.append(candidate.to_event())
         return candidate
 

@@ -101,17 +101,23 @@ def test_an_attempt_goes_on_from_before_the_step_that_broke_what_an_earlier_one_
     (kept,) = [each for each in read_events_of(shop, VerdictEvent) if each.name == "rewind"]
     assert (kept.attempt, len(kept.artifacts)) == (1, 1)
 
-    # A kill right after the first attempt loses nothing of it.
-    lines = (shop.log / "log.jsonl").read_bytes().splitlines(keepends=True)
-    last = next(number for number, line in enumerate(lines) if b'"kind":"candidate"' in line)
-    (shop.log / "log.jsonl").write_bytes(b"".join(lines[: last + 1]))
-    for name in ("log.index", "log.state.json"):
-        (shop.log / name).unlink(missing_ok=True)
-    shop.repo.git("reset", "-q", "--hard", "HEAD~1")
-    again = tell_story(shop, models[0], settings, None, session=shop.log.name)
-    assert again.outcome == "done"
-    assert shop.repo.show("cart.py") == CART.replace("len(prices) - 1", "len(prices)").replace("-sum", "sum")
-    assert [each.number for each in read_events_of(shop, AttemptEvent)].count(1) == 1
+    # A kill right after the first attempt, or before it is judged, loses nothing of it.
+    for last in (b'"kind":"candidate"', b'"state":"ended"'):
+        lines = (shop.log / "log.jsonl").read_bytes().splitlines(keepends=True)
+        cut = next(number for number, line in enumerate(lines) if last in line)
+        (shop.log / "log.jsonl").write_bytes(b"".join(lines[: cut + 1]))
+        for name in ("log.index", "log.state.json"):
+            (shop.log / name).unlink(missing_ok=True)
+        shop.repo.git("reset", "-q", "--hard", "HEAD~1")
+        again = tell_story(shop, models[0], settings, None, session=shop.log.name)
+        assert again.outcome == "done"
+        assert shop.repo.show("cart.py") == CART.replace("len(prices) - 1", "len(prices)").replace(
+            "-sum", "sum"
+        )
+        begun = [(each.number, each.after) for each in read_events_of(shop, AttemptEvent)]
+        assert begun[:2] == [(1, 0), (2, 1)]
+        rewinds = [each for each in read_events_of(shop, VerdictEvent) if each.name == "rewind"]
+        assert len(rewinds) == 1
 
 
 def test_the_next_attempt_gets_a_judges_words_and_the_cells_of_a_kernel_that_is_gone(tmp_path: Path) -> None:
