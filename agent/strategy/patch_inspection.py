@@ -12,8 +12,10 @@ from tools.lint.test_files import is_test_file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchFacts:
-    """lines: added and removed ones; weakened_tests: how many; changes_tests: whether files with tests change"""
+    """files: changed ones, relative to the repository's root; lines: added and removed ones
+    weakened_tests: how many; changes_tests: whether files with tests change"""
 
+    files: tuple[str, ...] = ()
     lines: int = 0
     weakened_tests: int = 0
     changes_tests: bool = False
@@ -34,6 +36,7 @@ def inspect_patch(git: Git, base: str, patch: bytes, task: str = "") -> PatchFac
     change.load_contents()
     signs = find_signs(build_change_set(change, request=read_request([task] if task else [])))
     return PatchFacts(
+        files=tuple(file.path for file in change.files),
         lines=count_changed_lines(patch),
         weakened_tests=sum(each.severity == "error" for each in signs),
         changes_tests=any(is_test_file(file.path) for file in change.files),

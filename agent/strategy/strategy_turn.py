@@ -314,6 +314,7 @@ class StrategyTurn:
 
         git = await self.children.worktrees.open_git()
         facts = await asyncio.to_thread(inspect_patch, git, base, result.patch, self.prompt)
+        root = self._runtime.workspace.root.relative_to(git.root)
         candidate = Candidate(
             attempt=number,
             child=result.child,
@@ -322,7 +323,8 @@ class StrategyTurn:
             report=result.report,
             verification=result.verification,
             patch=result.artifact,
-            files=result.files,
+            # Those of the patch: a child that began with changes, and made none, has them all the same.
+            files=tuple(os.path.relpath(path, root) for path in facts.files),
             lines=facts.lines,
             weakened_tests=facts.weakened_tests,
             changes_tests=facts.changes_tests,
