@@ -6,32 +6,35 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agent.children.child import Child
-from agent.model.protocol import Delta, Model, Reply, Request
-
-TOLD = "The changes of two attempts, put together."
+from agent.model.protocol import Delta, Model, Reply, Request, Usage
 
 
 class FixedReply:
-    """Answers without asking anybody. Implements `Model`."""
+    """Answers without asking anybody, at no cost. Implements `Model`."""
 
-    def __init__(self, inner: Model) -> None:
+    def __init__(self, inner: Model, text: str) -> None:
         self._inner = inner
+        self._text = text
         self.name = inner.name
         self.window = inner.window
 
     def __getattr__(self, name: str) -> Any:
-        """Return what else the model in its place offers, such as its price."""
+        """Return what else the model in its place offers."""
         return getattr(self._inner, name)
+
+    def price(self, usage: Usage) -> float:
+        """Return the US dollars of a call, in place of the inner model's."""
+        return 0.0
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""
-        yield Reply(text=TOLD)
+        yield Reply(text=self._text, usage=Usage(cost=0.0))
 
     async def close(self) -> None:
         """See `Model.close`."""
         await self._inner.close()
 
 
-def answer_without_model(child: Child) -> None:
-    """Let a child end at once, so that the harness judges the files that it began with."""
-    child.runtime.loop.model = FixedReply(child.runtime.loop.model)
+def answer_without_model(child: Child, text: str) -> None:
+    """Let a child end at once with a text, so that the harness judges the files that it began with."""
+    child.runtime.loop.model = FixedReply(child.runtime.loop.model, text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from agent.budget.purse import Amount
@@ -27,7 +28,7 @@ from agent.strategy.strategy_turn import Equip, StrategyTurn
 from agent.strategy.team.tree_states import build_patch, commit_changes, merge_commits
 from agent.verify.verdict import Verdict
 from sandbox.secrets.child_environment import redact
-from tools.core.text import join_names
+from tools.core.text import clip, join_names
 from tools.git.git_process import Git, GitFailed
 
 OFFLINE = "offline"
@@ -35,6 +36,9 @@ OFFLINE = "offline"
 
 VERIFY = "Make all tests pass."
 """Prompt of a session in which no model works: it lets the harness run the tests of files that it did not change."""
+
+MOST_REPORT = 600
+"""Characters of the report of each of two attempts whose changes are put together."""
 
 MOST_NAMED = 4
 """Attempts that the hint of a revision names."""
@@ -175,9 +179,10 @@ class SearchWork(SearchRecord[Plan]):
         if step is None or step.earlier is None or line[-1] in self._rewound:
             return None
         self._rewound.add(line[-1])
-        return self._plan_check(
-            self.refinement.read_patch(step), f"attempt {line[-1]} before {step.earlier.error}", [line[-1]]
-        )
+        error = step.earlier.error or "a later step"
+        hint = f"attempt {line[-1]} before {error}"
+        told = f"Attempt {line[-1]} as it was before {error}."
+        return self._plan_check(self.refinement.read_patch(step), hint, told, [line[-1]])
 
     def _find_passing_state(self, line: Sequence[int]) -> Step | None:
         """Return the last step of a line if all tests passed in an earlier state of it."""
@@ -202,7 +207,11 @@ class SearchWork(SearchRecord[Plan]):
             patch = await asyncio.to_thread(_merge_patches, git, self.base, first, second)
         except GitFailed:
             return None
-        return self._plan_check(patch, _name_pair(one, other), [one, other])
+        told = [f"Changes of attempts {one} and {other}, put together."]
+        for candidate in self.candidates:
+            if candidate.attempt in (one, other) and candidate.report:
+                told.append(f"Attempt {candidate.attempt}: {clip(candidate.report, MOST_REPORT)}")
+        return self._plan_check(patch, _name_pair(one, other), "\n\n".join(told), [one, other])
 
     def plan_union(self, one: int, other: int) -> Plan:
         """See `SearchRecord.plan_union`."""
@@ -214,15 +223,18 @@ class SearchWork(SearchRecord[Plan]):
         spec = replace(self.build_spec(prompt), patch=first)
         return Plan(spec=spec, hint=_name_pair(one, other), after=one, below=below)
 
-    def _plan_check(self, patch: bytes, hint: str, origins: Sequence[int]) -> Plan:
-        """Return an attempt that only runs the tests. origins: the attempts whose changes are in the patch"""
+    def _plan_check(self, patch: bytes, hint: str, told: str, origins: Sequence[int]) -> Plan:
+        """Return an attempt that only runs the tests.
+
+        told: its report; origins: the attempts whose changes are in the patch
+        """
         spec = replace(self.build_spec(VERIFY), patch=patch)
         return Plan(
             spec=spec,
             hint=hint,
             after=origins[0],
             below=self._trace(*origins),
-            equip=answer_without_model,
+            equip=partial(answer_without_model, text=told),
         )
 
     def build_spec(self, prompt: str, *, model: str = "", temperature: float | None = None) -> ChildSpec:

@@ -155,6 +155,7 @@ def test_a_state_in_which_all_tests_passed_is_taken_back_without_a_model(tmp_pat
     assert shop.repo.show("cart.py") == CART.replace("len(prices) - 1", "len(prices)").replace("-sum", "sum")
     second = read_events_of(shop, CandidateEvent)[-1]
     assert (second.attempt, second.usage.input, second.files) == (2, 0, ["cart.py"])
+    assert second.report == "Attempt 1 as it was before edit cart.py."
 
 
 OLD = """import unittest
@@ -195,6 +196,9 @@ def test_changes_that_mend_different_tests_are_put_together_without_a_model(tmp_
     ended = {each.attempt: each for each in read_events_of(shop, CandidateEvent)}
     assert (ended[4].exit_code, ended[4].usage.input, ended[4].usage.output) == (0, 0, 0)
     assert ended[4].files == ["cart.py"]
+    assert ended[4].report == (
+        "Changes of attempts 1 and 2, put together.\n\nAttempt 1: I see no more.\n\nAttempt 2: I see no more."
+    )
 
 
 @pytest.mark.parametrize("budget", ["5, 5m", "200k tokens"])
