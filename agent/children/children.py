@@ -123,6 +123,17 @@ class Children:
         async with await self.start(spec) as child:
             return await child.run()
 
+    def find_stop_reason(self, spec: ChildSpec) -> str:
+        """Return why the budget does not pay for a child, "" if it does."""
+        if spec.asks_model:
+            return self._parent.purse.find_stop_reason()
+        probe = self._parent.purse.open_child()
+        probe.tally.next_cost = 0.0
+        try:
+            return probe.find_stop_reason()
+        finally:
+            probe.close()
+
     def cancel_all(self) -> None:
         """End the running turns of all children."""
         for child in self._open:
@@ -154,7 +165,7 @@ class Children:
             raise UserError(
                 Fault.DENIED, f"{MOST_OPEN} children are open", "Wait until one of them has ended."
             )
-        if reason := self._parent.purse.find_stop_reason():
+        if reason := self.find_stop_reason(spec):
             raise UserError(Fault.DENIED, f"nothing is left for a child: {reason}")
         offered = {tool.name for tool in self._parent.toolbox}
         if spec.tools is not None and (more := sorted(set(spec.tools) - offered)):

@@ -40,6 +40,7 @@ class ChildSpec:
     mode: at most the parent's; None: the parent's, or read-only where the place is
     limits: of the child's turns; share: part of the parent's budget that is kept for it
     session: id of an earlier child of this parent to go on with, "" for a new one
+    asks_model: whether its turn costs anything; else it begins also where no call could be paid for any more
     """
 
     prompt: str
@@ -59,6 +60,7 @@ class ChildSpec:
     place: Place = "read-only"
     runs: Runs = "in-process"
     session: str = ""
+    asks_model: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

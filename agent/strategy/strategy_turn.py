@@ -188,7 +188,7 @@ class StrategyTurn:
                 seconds=ended.seconds,
             )
         else:
-            if reason := self._runtime.purse.find_stop_reason():
+            if reason := self.children.find_stop_reason(spec):
                 return Candidate.create_refused(number, reason)  # not logged: a larger budget may pay for it
             spec = self.directions.extend_spec(number, spec, below)
             try:

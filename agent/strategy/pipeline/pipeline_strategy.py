@@ -117,7 +117,7 @@ class Pipeline:
 
     async def _try_patch(self, turn: StrategyTurn, number: int, base: str, text: str, hint: str) -> Candidate:
         """Apply a patch of an earlier reply in a worktree, where the suite runs. No model is asked."""
-        spec = self._build_spec(turn, base, turn.prompt)
+        spec = replace(self._build_spec(turn, base, turn.prompt), asks_model=False)
         async with turn.slots:
             return await turn.attempt(number, spec, hint=hint, equip=partial(let_apply_text, text=text))
 

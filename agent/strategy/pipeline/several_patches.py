@@ -48,8 +48,12 @@ class GivenText:
         self.window = inner.window
 
     def __getattr__(self, name: str) -> Any:
-        """Return what else the model in its place offers, such as its price."""
+        """Return what else the model in its place offers."""
         return getattr(self._inner, name)
+
+    def price(self, usage: Usage) -> float:
+        """Return the US dollars of a call, in place of the inner model's."""
+        return 0.0
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """See `Model.stream`."""

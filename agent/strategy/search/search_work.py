@@ -58,11 +58,6 @@ class Plan:
     below: tuple[int, ...] = ()
     equip: Equip | None = None
 
-    @property
-    def asks_model(self) -> bool:
-        """Whether a model works on it, which costs a part of the budget."""
-        return self.equip is None
-
 
 @dataclass(slots=True, kw_only=True)
 class SearchWork(SearchRecord[Plan]):
@@ -228,7 +223,7 @@ class SearchWork(SearchRecord[Plan]):
 
         told: its report; origins: the attempts whose changes are in the patch
         """
-        spec = replace(self.build_spec(VERIFY), patch=patch)
+        spec = replace(self.build_spec(VERIFY), patch=patch, asks_model=False)
         return Plan(
             spec=spec,
             hint=hint,
@@ -252,7 +247,9 @@ class SearchWork(SearchRecord[Plan]):
         """See `SearchRecord.make`."""
         self._below.update({number: plan.below for number, plan in planned.items()})
         asking = [
-            number for number, plan in planned.items() if plan.asks_model and not self.turn.is_done(number)
+            number
+            for number, plan in planned.items()
+            if plan.spec.asks_model and not self.turn.is_done(number)
         ]
         # Together: a share is kept from the start of its attempt on, so what is left then is not left for the next one.
         share = self.turn.divide_budget(self.count_left(min(asking))) if asking else None

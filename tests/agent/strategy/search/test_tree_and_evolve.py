@@ -158,6 +158,15 @@ def test_a_state_in_which_all_tests_passed_is_taken_back_without_a_model(tmp_pat
     assert second.report == "Attempt 1 as it was before edit cart.py."
 
 
+def test_a_rewind_is_made_where_no_call_could_be_paid_for_any_more(tmp_path: Path) -> None:
+    shop = Story.create(tmp_path, {"cart.py": CART, "test_cart.py": TEST})
+    dear = {**STOP, "usage": {"input": 9, "cost": 1.9}}
+    model = script(tmp_path, [ONE, OTHER, RUN, SPOIL, dear])
+    end = tell_story(shop, model, StrategySettings(name="tree", attempts=2, budget="2"))
+    ended = {each.attempt: each for each in read_events_of(shop, CandidateEvent)}
+    assert (end.outcome, ended[2].outcome, ended[2].usage.cost) == ("done", "done", 0.0)
+
+
 OLD = """import unittest
 
 
