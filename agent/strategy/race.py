@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from agent.children.gather import finish_anyway
 from agent.events import Signal
-from agent.exit_codes import Exit
-from agent.strategy.candidate import SURPLUS, Candidate
+from agent.strategy.candidate import Candidate
 from agent.strategy.strategy_turn import StrategyTurn
 
 STOP = "strategy"
@@ -47,25 +46,22 @@ async def race_attempts(
             done[number] = task.result()
     made = _list_ended(order, done)
     if why and len(done) < len(order):
-        _log_once(turn, f"{len(made)} of {len(order)} attempts are enough: {why}")
+        log_stop(turn, len(made), len(order), why)
     return made
 
 
 def _list_ended(order: Sequence[int], done: Mapping[int, Candidate]) -> list[Candidate]:
     made = [done[number] for number in order if number in done]
-    return [each for each in made if not (each.is_refused or _is_surplus(each))]
-
-
-def _is_surplus(candidate: Candidate) -> bool:
-    """Whether an attempt was cancelled; a model may write the same words, but ends otherwise."""
-    return candidate.exit_code == Exit.INTERRUPTED and candidate.report.startswith(SURPLUS)
+    return [each for each in made if not (each.is_refused or each.is_surplus)]
 
 
 async def _wait_for_all(tasks: Iterable[asyncio.Future[Candidate]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _log_once(turn: StrategyTurn, detail: str) -> None:
+def log_stop(turn: StrategyTurn, made: int, most: int, why: str) -> None:
+    """Log why no more attempts are made, once in a turn. made: attempts so far; most: as many might have been made"""
+    detail = f"{made} of {most} attempts are enough: {why}"
     session = turn.runtime.session
     history = session.replayed
     since = history.read_events_from(f"e{history.find_newest_place('prompt')}")

@@ -15,6 +15,7 @@ from agent.events import Event
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, create_verdict_event
 from agent.strategy.person.directions import word_guidance
+from agent.strategy.race import log_stop
 from agent.strategy.refinement import EarlierState, Refinement, Step
 from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
@@ -275,7 +276,10 @@ class SearchWork(SearchRecord[Plan]):
                 step = Step(candidate=candidate, failure=failure, earlier=earlier)
         is_solved = await self.refinement.is_solved(candidate)
         value = self.record(candidate, step, after, is_solved=is_solved)
-        self.is_over |= self._is_enough()
+        if not self.is_over and (why := self._explain_stop()):
+            self.is_over = True
+            if self.asked < self.limit:
+                log_stop(self.turn, self.asked, self.limit, why)
         return value
 
     def get_opinion(self, number: int) -> float:
@@ -347,15 +351,19 @@ class SearchWork(SearchRecord[Plan]):
                 equip=equip,
             )
 
-    def _is_enough(self) -> bool:
-        """Whether attempts agree so far that no test has to tell which is right; asked where none failed before."""
+    def _explain_stop(self) -> str:
+        """Return why attempts agree so far that no test has to tell which is right; asked where none failed before.
+
+        Those that were cancelled or never began say nothing about the next one.
+        """
         if self.before.get("failures"):
-            return False
+            return ""
         made = [
             read_outcome(each, self.turn.read_patch(each), self.list_failing(each.attempt))
             for each in self.candidates
+            if not (each.is_stopped or each.is_refused or each.is_surplus)
         ]
-        return bool(explain_stop(made))
+        return explain_stop(made)
 
 
 def _merge_patches(git: Git, base: str, first: bytes, second: bytes) -> bytes:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from agent.events import AttemptEvent, CandidateEvent, ChildEvent, GuidanceEvent, StopAttemptEvent
+from agent.events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChildEvent,
+    Event,
+    GuidanceEvent,
+    Signal,
+    StopAttemptEvent,
+)
 from agent.strategy.strategy_settings import StrategySettings
+from agent.turn.runtime import Runtime
 from tests.support.cli import call, script
 from tests.support.person_directions import direct, ends, says
 from tests.support.strategy_stories import Story, read_events_of, tell_story
@@ -46,7 +56,14 @@ LEAST = {"calls": [call("edit", path="cart.py", old="max(", new="min(")]}
 RUN = {"calls": [call("run_tests")]}
 SPOIL = {"calls": [call("edit", path="cart.py", old="len(prices)", new="len(prices) + 1")]}
 STOP = {"text": "I see no more.", "repeat": 3}
+NEVER = {"text": "Too late.", "delay": 300}
 WORDS = "look at least()"
+
+
+RIGHT = {
+    "cart.py": CART.replace("len(prices) - 1", "len(prices)").replace("max", "min").replace("-sum", "sum")
+}
+COMMENT = {"calls": [call("edit", path="cart.py", old="def total", new="# Sums.\ndef total")]}
 
 
 def create_shop(folder: Path) -> Story:
@@ -130,3 +147,32 @@ def test_an_attempt_that_brings_two_changes_together_is_told_the_guidance_of_bot
     (joined,) = [each for each in read_events_of(shop, AttemptEvent) if "together" in each.hint]
     prompts = {each.child: each.prompt for each in read_events_of(shop, ChildEvent) if each.prompt}
     assert "The user adds to this:\nwords for 1\nwords for 2" in prompts[joined.child]
+
+
+def test_a_search_says_why_attempts_that_agree_are_enough(tmp_path: Path) -> None:
+    shop = Story.create(tmp_path, {**RIGHT, "test_cart.py": TEST})
+    model = script(tmp_path, [COMMENT, STOP])
+    end = tell_story(shop, model, StrategySettings(name="tree", attempts=5), "add a comment")
+    assert end.outcome == "done"
+    said = [each.detail for each in read_events_of(shop, Signal) if each.name == "strategy"]
+    assert said == ["3 of 5 attempts are enough: 3 did the same"]
+
+
+def test_attempts_that_a_person_stopped_do_not_count_as_ones_that_fail_alike(tmp_path: Path) -> None:
+    shop = Story.create(tmp_path, {**RIGHT, "test_cart.py": TEST})
+    models = [script(tmp_path, [STOP], "none.json"), *[script(tmp_path, [NEVER], "never.json")] * 5]
+    models += [models[0], script(tmp_path, [COMMENT, STOP], "comment.json")]
+
+    def stop_all(runtime: Runtime) -> None:
+        for number in range(2, 7):
+            begins = partial(is_begun, number)
+            direct(StopAttemptEvent(attempt=number), when=begins)(runtime)
+
+    settings = StrategySettings(name="tree", attempts=8, models=models)
+    end = tell_story(shop, models[0], settings, "add a comment", watch=stop_all)
+    assert end.outcome == "done"
+    assert "# Sums." in shop.repo.read("cart.py"), "the last one was made"
+
+
+def is_begun(number: int, event: Event) -> bool:
+    return isinstance(event, AttemptEvent) and event.number == number
