@@ -89,7 +89,8 @@ class AttemptTree:
 
     prompt: of the turn; strategy: that made them; base: commit that all begin with
     choices: all of them, those of the person included; failing: tests that failed before, None if that is not known
-    has_ended: the turn has its end event
+    has_ended: the turn has its end event, or a later turn has taken the place of one that a kill cut off
+    is_cut_off: the session's last turn, with attempts or not, has no end event: it runs, or a kill cut it off
     guidance: the person's words for attempts, by number; stopped: attempts that the person stopped
     """
 
@@ -100,6 +101,7 @@ class AttemptTree:
     choices: list[ChoiceEvent] = field(default_factory=list)
     failing: frozenset[str] | None = None
     has_ended: bool = False
+    is_cut_off: bool = False
     guidance: dict[int, list[str]] = field(default_factory=dict)
     stopped: set[int] = field(default_factory=set)
     _applied: list[_Application] = field(default_factory=list)
@@ -121,7 +123,8 @@ class AttemptTree:
         """Process the next event of the log."""
         match event:
             case Prompt():
-                self._latest, self._is_own_turn = event.text, False
+                self.has_ended = self.has_ended or self._is_own_turn
+                self._latest, self._is_own_turn, self.is_cut_off = event.text, False, True
                 self._known, self._may_report, self._chosen = None, True, 0
             case AttemptEvent():
                 self._begin_own_turn()
@@ -150,8 +153,8 @@ class AttemptTree:
                 for each in self._applied:
                     if each.step in event.steps:
                         each.is_active = event.action == "redo"
-            case End() if self._is_own_turn:
-                self.has_ended = True
+            case End():
+                self.has_ended, self.is_cut_off = self.has_ended or self._is_own_turn, False
 
     def _begin_own_turn(self) -> None:
         if self._is_own_turn:
@@ -212,7 +215,9 @@ class AttemptTree:
         if number in self.nodes:
             return self.nodes[number]
         known = [str(each) for each in sorted(self.nodes)]
-        there = f"there are {join_names(known, 20)}" if len(known) > 1 else f"there is {known[0]}"
+        there = f"there is {known[0] if known else 'none'}"
+        if len(known) > 1:
+            there = f"there are {join_names(known, 20)}"
         raise UserError(Fault.USAGE, f"no attempt {number}: {there}", "List them: patchwright attempts")
 
     def walk(self) -> Iterator[tuple[int, AttemptNode]]:

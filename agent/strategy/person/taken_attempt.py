@@ -111,7 +111,8 @@ async def prepare_taken_attempt(
     Raises UserError if there is no such attempt, or nothing in it to take; ExchangeRefused if the files changed.
     """
     node = tree.get_node(number)
-    check_taken(tree, node)
+    check_taken(node)
+    check_turn_has_ended(tree, runtime.session.id)
     if runtime.policy.mode is Mode.READ_ONLY:
         raise UserError(
             Fault.USAGE, "an attempt cannot be taken in read-only mode", "Change it: --mode workspace"
@@ -156,7 +157,17 @@ async def take_attempt(work: TakenAttempt, tree: AttemptTree) -> End:
         verifiers[:] = kept
 
 
-def check_taken(tree: AttemptTree, node: AttemptNode) -> None:
+def check_turn_has_ended(tree: AttemptTree, session: str) -> None:
+    """Raise UserError if a turn that a kill cut off would be given up by the turn that takes an attempt."""
+    if tree.is_cut_off:
+        raise UserError(
+            Fault.USAGE,
+            f"the last turn of session {session!r} was cut off, and taking an attempt would give it up",
+            f"Let it end first: patchwright resume {session}",
+        )
+
+
+def check_taken(node: AttemptNode) -> None:
     """Raise UserError or NothingToTake unless an attempt has a change that can be taken."""
     if node.candidate is None:
         raise UserError(

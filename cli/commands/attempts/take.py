@@ -21,10 +21,12 @@ def take_attempt_in_session(
     """
     import asyncio
 
-    from agent.strategy.person.taken_attempt import check_taken
+    from agent.strategy.person.taken_attempt import check_taken, check_turn_has_ended
     from cli.invocation import Invocation
 
-    check_taken(found.tree, found.tree.get_node(number))  # before anything is opened
+    check_taken(found.tree.get_node(number))  # before anything is opened
+    if not found.is_open:  # else it may run, and opening it says so
+        check_turn_has_ended(found.tree, found.folder.name)
     invocation = Invocation(
         folder=found.root,
         flags={**flags, "model": "offline"},  # it works on nothing: no key, no server is needed

@@ -13,13 +13,17 @@ from agent.events import (
     ChoiceEvent,
     End,
     Event,
+    GuidanceEvent,
     ObservationEvent,
     Prompt,
     SnapshotEvent,
+    StopAttemptEvent,
     UndoEvent,
     UsageRecord,
 )
 from agent.strategy.person.attempt_tree import AttemptTree
+from agent.strategy.person.direction_check import check_direction
+from agent.strategy.person.taken_attempt import check_turn_has_ended
 from sandbox.errors import UserError
 
 
@@ -116,3 +120,28 @@ def test_a_number_that_there_is_not_is_a_mistake() -> None:
     tree = build(Prompt(text="mend"), attempt(1), attempt(2))
     with pytest.raises(UserError, match="no attempt 3: there are 1, 2"):
         tree.get_node(3)
+    with pytest.raises(UserError, match="no attempt 1: there is none"):
+        build(Prompt(text="mend")).get_node(1)
+
+
+def test_a_turn_that_was_cut_off_is_not_given_up_by_taking_one_of_its_attempts() -> None:
+    killed = (Prompt(text="mend"), attempt(1), attempt(2), candidate(1, "out:1"))
+    tree = build(*killed)
+    assert (tree.has_ended, tree.is_cut_off) == (False, True)
+    with pytest.raises(UserError, match="'s1' was cut off") as raised:
+        check_turn_has_ended(tree, "s1")
+    assert raised.value.hint == "Let it end first: patchwright resume s1"
+    tree.handle_event(end())
+    check_turn_has_ended(tree, "s1")
+    tree.handle_event(Prompt(text="use"))
+    assert (tree.has_ended, tree.is_cut_off) == (True, True), "a turn that takes one may be cut off, too"
+
+
+def test_a_turn_in_whose_place_another_came_takes_no_directions() -> None:
+    tree = build(Prompt(text="mend"), attempt(1), attempt(2), candidate(1, "out:1"), Prompt(text="other"))
+    assert tree.has_ended
+    for given in (GuidanceEvent(attempt=2, text="look"), StopAttemptEvent(attempt=2)):
+        with pytest.raises(UserError, match="the turn of attempt 2 has ended"):
+            check_direction(tree, given)
+    tree.handle_event(attempt(1))
+    assert not tree.has_ended, "that one makes attempts of its own"
