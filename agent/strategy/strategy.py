@@ -6,11 +6,14 @@ the log and the views know no strategy: they see attempts, candidates, verdicts 
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agent.budget.budget_text import Budget, parse_budget
 from agent.children.children import Children
 from agent.events import End
 from agent.monitor.answers import TurnEnd
@@ -36,12 +39,18 @@ class Strategy(Protocol):
 
 
 class StrategyWork:
-    """A strategy in place of the loop of one session. Implements `TurnWork`."""
+    """A strategy in place of the loop of one session. Implements `TurnWork`.
 
-    def __init__(self, runtime: Runtime, strategy: Strategy, settings: StrategySettings) -> None:
+    is_resumed: the turn began in another process
+    """
+
+    def __init__(
+        self, runtime: Runtime, strategy: Strategy, settings: StrategySettings, *, is_resumed: bool = False
+    ) -> None:
         self._runtime = runtime
         self._strategy = strategy
         self._settings = settings
+        self._is_resumed = is_resumed
         self._has_run = False
 
     @property
@@ -57,6 +66,8 @@ class StrategyWork:
     async def run(self) -> TurnEnd:
         """See `TurnWork.run`."""
         limit_turn(self._runtime, self._settings.budget)
+        if self._is_resumed and not self._has_run:
+            await self._count_earlier_part()
         async with AsyncExitStack() as stack:
             remote = await stack.enter_async_context(self._connect_cluster()) if self._settings.ray else None
             children = Children(self._runtime, {} if remote is None else {"remote": remote})
@@ -85,9 +96,31 @@ class StrategyWork:
             environment.home,
         )
 
+    async def _count_earlier_part(self) -> None:
+        """Charge the turn with what it took before a kill; its attempts are charged by `StrategyTurn`."""
+        from agent.strategy.earlier_part import read_earlier_part
+
+        session, purse = self._runtime.session, self._runtime.purse
+        taken_up = time.time() - (time.monotonic() - purse.tally.start_time)
+        events = session.replayed.read_events_from(f"e{session.replayed.find_newest_place('prompt')}")
+        earlier = await asyncio.to_thread(read_earlier_part, events, session.folder.parent, taken_up)
+        purse.add_usage(earlier.usage)
+        if self._budget.seconds is not None:
+            purse.tally.start_time -= earlier.seconds
+            session.append(earlier.to_signal())
+
+    @property
+    def _budget(self) -> Budget:
+        """The budget with which the turn began, none if nobody can read it."""
+        try:
+            return parse_budget(self._settings.budget)
+        except ValueError:  # of a log that somebody wrote
+            return Budget()
+
 
 async def run_strategy(
     runtime: Runtime, strategy: Strategy, prompt: str | None, settings: StrategySettings
 ) -> End:
     """Run one turn by a strategy; see `Runtime.run_turn`. settings: logged with the prompt"""
-    return await runtime.run_turn(prompt, StrategyWork(runtime, strategy, settings))
+    work = StrategyWork(runtime, strategy, settings, is_resumed=prompt is None)
+    return await runtime.run_turn(prompt, work)

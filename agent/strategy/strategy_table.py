@@ -169,4 +169,4 @@ def choose_work(runtime: Runtime, settings: StrategySettings, prompt: str | None
         return BudgetedLoop(runtime, settings.budget)
     from agent.strategy.strategy import StrategyWork
 
-    return StrategyWork(runtime, make_strategy(settings), settings)
+    return StrategyWork(runtime, make_strategy(settings), settings, is_resumed=prompt is None)
