@@ -14,6 +14,9 @@ FORMS = "5 or $5 (dollars), 200k tokens, 10m (s, m, h), or several: 5, 10m"
 
 _PART = re.compile(r"(\$?)(\d+(?:\.\d+)?|\.\d+)\s*([a-zA-Z]*)\s*(tokens?)?")
 
+_THOUSANDS = re.compile(r"(?:^|,)\s*\$?[\d.]+,\d")
+"""A bare number, a comma and a digit at once: `1,500k` is one number to who writes it, `1, 500k` are two limits."""
+
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 _TOKENS = {"k": 1_000, "K": 1_000, "M": 1_000_000}
 
@@ -33,6 +36,8 @@ NO_BUDGET = Budget()
 
 def parse_budget(text: str) -> Budget:
     """Return the budget that a text names, none for "". Raises ValueError, which quotes the part that is wrong."""
+    if _THOUSANDS.search(text):
+        raise ValueError(f"{text!r}: write a number without commas, and a space after one between two limits")
     budget = Budget()
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, value = _parse_part(part)

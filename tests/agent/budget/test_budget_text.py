@@ -21,6 +21,8 @@ from agent.budget.limit_settings import LimitSettings
         ("90s", Budget(seconds=90)),
         ("10m", Budget(seconds=600)),
         ("1.5 h", Budget(seconds=5400)),
+        ("10m,5", Budget(dollars=5, seconds=600)),
+        ("1, 500k", Budget(dollars=1, tokens=500_000)),
         ("$2, 10m,300k", Budget(dollars=2, tokens=300_000, seconds=600)),
         ("", Budget()),
     ],
@@ -43,6 +45,10 @@ def test_each_unit_has_one_meaning(text: str, budget: Budget) -> None:
         ("5, 6", "there is a limit on dollars already"),
         ("5 6", "'5 6'"),
         (",", "','"),
+        ("1,500k", "'1,500k': write a number without commas"),
+        ("1,500 tokens", "without commas"),
+        ("10m, 1,500k", "without commas"),
+        ("$1,500", "without commas"),
     ],
 )
 def test_nonsense_is_quoted(text: str, said: str) -> None:
