@@ -31,6 +31,8 @@ from sandbox.fs.regular_file import SOURCE, read_regular_file
 
 if TYPE_CHECKING:
     from agent.app_dirs import Home
+    from agent.budget.purse import Purse
+    from agent.session_settings import SessionSettings
 
 _PREFIX = "remote-"
 
@@ -85,10 +87,9 @@ class RemoteExecutor:
         channel = self._bridge.open_channel(parcel)
         await _wait_for_node(channel, order.purse.compute_seconds_left())
         spool = self._bridge.folder / f"{channel.number}.log"
-        settings = order.settings
         sent = replace(
             order,
-            settings=replace(settings, tools=replace(settings.tools, mcp={})),
+            settings=fit_settings(order.settings, order.purse),
             request=replace(
                 order.request,
                 working=order.request.working.relative_to(place.top),
@@ -109,6 +110,17 @@ class RemoteExecutor:
         with coming.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         return coming.rename(self._bridge.folder / f"{digest}.tgz")
+
+
+def fit_settings(settings: SessionSettings, purse: Purse) -> SessionSettings:
+    """Return the settings of a child on a node: no servers, and not more time than its parent has left, which the
+    clock of the node does not know."""
+    left = min(settings.limits.max_time, purse.compute_seconds_left())
+    return replace(
+        settings,
+        limits=replace(settings.limits, max_time=left),
+        tools=replace(settings.tools, mcp={}),
+    )
 
 
 class RemoteExecution:
