@@ -60,10 +60,14 @@ def list_(
     session: Annotated[
         str, typer.Argument(metavar="[SESSION]", help="The newest with attempts if not given.")
     ] = "",
+    named: Session = "",
     folder: Folder = Path("."),
     as_json: AsJson = False,
 ) -> None:
     """List the attempts of a session's last turn that made some, as a tree."""
+    if session and named and session != named:
+        raise typer.BadParameter("one session: as the argument, or with --session")
+    session = session or named
     raise typer.Exit(_run_or_report(lambda: list_attempts(folder, session, as_json=as_json)))
 
 

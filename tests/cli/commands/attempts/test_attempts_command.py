@@ -74,6 +74,7 @@ def test_the_tree_is_listed_and_another_attempt_taken_and_taken_back(tmp_path: P
     solved = shop.repo.read("cart.py")
     listed = ask(shop, shop.log.name[-4:])
     assert listed.code == 0, listed.err
+    assert ask(shop, "--session", shop.log.name[-4:]).out == listed.out
     head, *rows = listed.out.splitlines()
     assert head == f"session {shop.log.name}, tree: mend the total"
     assert [row.split(" · ")[0] for row in rows] == ["· 1: failed", "✔   2: passed", "· 3: nothing changed"]
