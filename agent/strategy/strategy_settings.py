@@ -10,6 +10,10 @@ TAKEN = "taken-attempt"
 """Name of the work of a turn in which a person takes another attempt; it is no strategy."""
 
 
+CHOSEN_STRATEGY = "strategy-auto"
+"""Name of the signal that keeps the strategy that `auto` chose, with its reason: "tree: …"."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrategySettings:
     """How turns are made, and what differs between their attempts.

@@ -17,6 +17,7 @@ from agent.events import (
     GuidanceEvent,
     ObservationEvent,
     Prompt,
+    Signal,
     SnapshotEvent,
     StopAttemptEvent,
     UndoEvent,
@@ -25,6 +26,7 @@ from agent.events import (
 )
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, read_verdict
+from agent.strategy.strategy_settings import CHOSEN_STRATEGY
 from agent.verify.verdict import Verdict
 from sandbox.errors import Fault, UserError
 from tools.core.text import join_names
@@ -32,7 +34,7 @@ from tools.core.text import join_names
 State = Literal["running", "cut off", "ended", "stopped", "not needed", "not started"]
 """cut off: by a kill, so that a resumed turn makes it again. not needed: cancelled, since others were enough"""
 
-_JOINED = re.compile(r"attempts (\d+) and (\d+) put together")
+_JOINED = re.compile(r"attempts (\d{1,9}) and (\d{1,9}) put together")
 """Hint of an attempt that has the changes of two others."""
 
 
@@ -49,6 +51,12 @@ class AttemptNode:
     def parent(self) -> int:
         """The attempt whose change it goes on from, 0 for none."""
         return self.begun.after if self.begun is not None else 0
+
+    @property
+    def parents(self) -> list[int]:
+        """All attempts whose changes it has: two where these were put together."""
+        pair = _JOINED.fullmatch(self.begun.hint) if self.begun is not None and self.parent else None
+        return [int(pair[1]), int(pair[2])] if pair else [self.parent] if self.parent else []
 
     @property
     def child(self) -> str:
@@ -87,7 +95,8 @@ class _Application:
 class AttemptTree:
     """The attempts of one turn, by number.
 
-    prompt: of the turn; strategy: that made them; base: commit that all begin with
+    prompt: of the turn; strategy: that made them; method: the same, or the one that `auto` chose for them
+    base: commit that all begin with
     choices: all of them, those of the person included; failing: tests that failed before, None if that is not known
     has_ended: the turn has its end event, or a later turn has taken the place of one that a kill cut off
     is_cut_off: the session's last turn, with attempts or not, has no end event: it runs, or a kill cut it off
@@ -96,6 +105,7 @@ class AttemptTree:
 
     prompt: str = ""
     strategy: str = ""
+    method: str = ""
     base: str = ""
     nodes: dict[int, AttemptNode] = field(default_factory=dict)
     choices: list[ChoiceEvent] = field(default_factory=list)
@@ -107,6 +117,7 @@ class AttemptTree:
     _applied: list[_Application] = field(default_factory=list)
     _chosen: int = 0
     _latest: str = ""
+    _latest_method: str = ""
     _is_own_turn: bool = False
     _known: frozenset[str] | None = None
     _may_report: bool = False
@@ -125,10 +136,13 @@ class AttemptTree:
             case Prompt():
                 self.has_ended = self.has_ended or self._is_own_turn
                 self._latest, self._is_own_turn, self.is_cut_off = event.text, False, True
-                self._known, self._may_report, self._chosen = None, True, 0
+                self._known, self._may_report, self._chosen, self._latest_method = None, True, 0, ""
+            case Signal(name=name) if name == CHOSEN_STRATEGY:
+                self._latest_method = event.detail.partition(":")[0]
             case AttemptEvent():
                 self._begin_own_turn()
                 self.strategy, self.base = event.strategy or self.strategy, self.base or event.base
+                self.method = self._latest_method or self.strategy
                 self.nodes[event.number] = AttemptNode(number=event.number, begun=event)
             case VerdictEvent() if event.attempt is not None:
                 node = self.nodes.get(event.attempt)
@@ -219,6 +233,18 @@ class AttemptTree:
         if len(known) > 1:
             there = f"there are {join_names(known, 20)}"
         raise UserError(Fault.USAGE, f"no attempt {number}: {there}", "List them: patchwright attempts")
+
+    def list_ancestors(self, number: int) -> list[int]:
+        """Return the attempts that one goes on from, nearest first."""
+        found: list[int] = []
+        waiting = [number]
+        while waiting:
+            later = waiting.pop()
+            for each in self.nodes[later].parents if later in self.nodes else ():
+                if each < later and each not in found:  # a log may be anybody's
+                    found.append(each)
+                    waiting.append(each)
+        return found
 
     def walk(self) -> Iterator[tuple[int, AttemptNode]]:
         """Yield (depth, attempt), each below the one that it goes on from."""

@@ -27,14 +27,20 @@ def check_direction(tree: AttemptTree, direction: Direction) -> None:
             f"the turn of attempt {number} has ended",
             f"Take it (patchwright attempts use {number}), or say it in a new prompt.",
         )
-    if node.candidate is not None and tree.strategy in _NOT_GONE_ON_FROM:
+    if node.candidate is not None and tree.method in _NOT_GONE_ON_FROM:
         raise UserError(
             Fault.USAGE,
-            f"attempt {number} has ended, and {tree.strategy!r} does not go on from it",
+            f"attempt {number} has ended, and {tree.method!r} does not go on from it",
             "Direct one that runs: patchwright attempts",
         )
     if number in tree.stopped:
         raise UserError(Fault.USAGE, f"attempt {number} is stopped already: nothing goes on from it")
+    if stopped := tree.stopped.intersection(tree.list_ancestors(number)):
+        raise UserError(
+            Fault.USAGE,
+            f"attempt {number} goes on from attempt {min(stopped)}, which is stopped with all that follow it",
+            "Direct another branch: patchwright attempts",
+        )
     if isinstance(direction, GuidanceEvent) and not 0 < len(direction.text.strip()) <= LONGEST:
         raise UserError(
             Fault.USAGE,

@@ -60,11 +60,18 @@ async def build_retry_prompt(
 ) -> tuple[str, str] | None:
     """Return the question after the best failed patch, with its hint; None if there is nothing new to tell.
 
+    Nothing goes on from attempts that the person stopped; the words for all others are told.
+
     number: of the attempt that is asked
     """
     from tools.code.code_tool import query_index
 
-    best, turn = rank_candidates(made).best, refinement.turn
+    turn = refinement.turn
+    stopped = turn.directions.list_stopped(number)
+    made = [each for each in made if each.attempt not in stopped]
+    if not made:
+        return None
+    best = rank_candidates(made).best
     failure = await refinement.diagnose(best)
     if failure is None:
         return None
@@ -91,6 +98,6 @@ async def build_retry_prompt(
         enclose_in_tag("earlier-attempt", facts),
         f"{retry.advice} The files are as shown above, without it: give all edits that are needed.",
     ]
-    if words := turn.directions.list_guidance(number, [best.attempt]):
+    if words := turn.directions.list_guidance(number, [each.attempt for each in made]):
         parts.append(word_guidance(words))
     return redact("\n\n".join(filter(None, parts))), retry.hint

@@ -11,8 +11,11 @@ from agent.events import (
     CandidateEvent,
     ChildEvent,
     GuidanceEvent,
+    Prompt,
+    Signal,
     StopAttemptEvent,
 )
+from agent.strategy import auto_strategy
 from agent.strategy.person.attempt_tree import AttemptTree
 from agent.strategy.person.direction_check import check_direction
 from agent.strategy.person.directions import Directions
@@ -151,3 +154,43 @@ def test_directions_that_nothing_could_follow_are_refused() -> None:
     tree.has_ended = True
     with pytest.raises(UserError, match="the turn of attempt 2 has ended"):
         check_direction(tree, StopAttemptEvent(attempt=2))
+
+
+def test_what_auto_chose_decides_which_directions_make_sense() -> None:
+    for chosen, is_refused in (("sample", True), ("team", True), ("tree", False)):
+        tree = AttemptTree()
+        tree.handle_event(Prompt(text="mend"))
+        tree.handle_event(Signal(name=auto_strategy.NAME, detail=f"{chosen}: it fits"))
+        tree.handle_event(AttemptEvent(number=1, child="c", strategy="auto"))
+        tree.handle_event(CandidateEvent(attempt=1, child="c", exit_code=1))
+        assert (tree.strategy, tree.method) == ("auto", chosen)
+        if is_refused:
+            with pytest.raises(UserError, match=f"'{chosen}' does not go on"):
+                check_direction(tree, GuidanceEvent(attempt=1, text=WORDS))
+        else:
+            check_direction(tree, GuidanceEvent(attempt=1, text=WORDS))
+    tree.handle_event(Prompt(text="again"))
+    tree.handle_event(AttemptEvent(number=1, child="c", strategy="sample"))
+    assert tree.method == "sample", "the choice was for the turn before"
+
+
+def test_an_attempt_below_a_stopped_one_takes_no_directions() -> None:
+    tree = AttemptTree()
+    hints = {4: "attempts 2 and 3 put together"}
+    for number, after in ((1, 0), (2, 1), (3, 0), (4, 2), (5, 4), (6, 3), (7, 8), (8, 7)):
+        begun = AttemptEvent(
+            number=number, child="c", after=after, strategy="evolve", hint=hints.get(number, "")
+        )
+        tree.handle_event(begun)
+    assert sorted(tree.list_ancestors(5)) == [1, 2, 3, 4]
+    tree.handle_event(StopAttemptEvent(attempt=1))
+    for given in (GuidanceEvent(attempt=5, text=WORDS), StopAttemptEvent(attempt=2)):
+        with pytest.raises(
+            UserError, match=f"attempt {given.attempt} goes on from attempt 1, which is stopped"
+        ):
+            check_direction(tree, given)
+    check_direction(tree, GuidanceEvent(attempt=6, text=WORDS))
+    check_direction(tree, GuidanceEvent(attempt=8, text=WORDS))
+    tree.handle_event(StopAttemptEvent(attempt=3))
+    with pytest.raises(UserError, match="attempt 6 goes on from attempt 3"):
+        check_direction(tree, GuidanceEvent(attempt=6, text=WORDS))

@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 
-from agent.events import AttemptEvent, CandidateEvent, MessageEvent
+from agent.events import (
+    AttemptEvent,
+    CandidateEvent,
+    ChildEvent,
+    Event,
+    GuidanceEvent,
+    MessageEvent,
+    StopAttemptEvent,
+)
 from agent.session.log import read_events
 from agent.strategy.pipeline.several_patches import SEPARATOR
 from agent.strategy.strategy_settings import StrategySettings
+from agent.turn.runtime import Runtime
 from tests.support.cli import script
 from tests.support.loopback import Loopback
 from tests.support.strategy_stories import TEST, Story, read_events_of, tell_story
@@ -71,6 +80,36 @@ def test_a_failed_patch_leads_to_others_and_one_with_the_facts(shop: Story, tmp_
     assert begun[2].hint.startswith("mend: wrong behaviour: ")
     assert [each.exit_code for each in read_events_of(shop, CandidateEvent)] == [1, 1, 0]
     assert [count_replies(shop, number) for number in (1, 2, 3)] == [1, 1, 1]
+
+
+def test_the_second_question_goes_on_from_no_stopped_patch_and_has_the_words_for_all_others(
+    shop: Story, tmp_path: Path
+) -> None:
+    other = WRONG.replace("+ 1", "+ 2")
+    words = "look at the sign"
+    models = [
+        script(tmp_path, answer({"text": WRONG}), "1.json"),
+        script(tmp_path, answer({"text": other}), "2.json"),
+        script(tmp_path, answer({"text": other.replace("+ 2", "+ 3")}), "3.json"),
+        script(tmp_path, answer({"text": RIGHT}), "4.json"),
+    ]
+
+    def watch(runtime: Runtime) -> None:
+        def direct(event: Event) -> None:
+            given = {1: StopAttemptEvent(attempt=1), 3: GuidanceEvent(attempt=3, text=words)}
+            if isinstance(event, CandidateEvent) and event.attempt in given:
+                runtime.session.append(given[event.attempt])
+
+        runtime.session.subscribe(direct)
+
+    settings = StrategySettings(name="pipeline", attempts=4, models=models)
+    end = tell_story(shop, models[0], settings, watch=watch)
+    assert end.outcome == "done", end.summary
+    last = next(each.child for each in read_events_of(shop, AttemptEvent) if each.number == 4)
+    [prompt] = [
+        each.prompt for each in read_events_of(shop, ChildEvent) if each.child == last and each.prompt
+    ]
+    assert ["+ 1\n" in prompt, "+ 2\n" in prompt, words in prompt] == [False, True, True]
 
 
 def list_questions(server: Loopback) -> list[str]:
