@@ -93,9 +93,11 @@ class AttemptLog:
             total.add(candidate.usage)
         for ended in self.ended.values():
             total.add(ended.usage)
-        for attempt in self.unfinished:
+        # One that was stopped on a node is logged without its usage: only its own log has it.
+        silent = [each.child for each in self.candidates.values() if each.usage == UsageRecord()]
+        for child in filter(None, [*silent, *(each.child for each in self.unfinished)]):
             try:
-                for event in read_events(sessions / attempt.child):
+                for event in read_events(sessions / child):
                     if isinstance(event, MessageEvent | SideCall):
                         total.add(event.usage)
             except OSError:  # its log was deleted since

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent.events import AttemptEvent, ChildEvent, ChoiceEvent, End, Event, Prompt, VerdictEvent, Verification
+from agent.events import (
+    AttemptEvent,
+    ChildEvent,
+    ChoiceEvent,
+    End,
+    Event,
+    MessageEvent,
+    Prompt,
+    UsageRecord,
+    VerdictEvent,
+    Verification,
+)
 from agent.exit_codes import Exit
 from agent.session.log import Session
 from agent.strategy.attempt_log import AttemptLog, read_last_verification
@@ -56,3 +67,22 @@ def test_the_verdicts_of_the_last_check_count(tmp_path: Path) -> None:
     verification, files, verdicts = read_last_verification(session.folder)
     assert (verification, files) == ("passed: 1 passed", ["a.py"])
     assert [each.outcome for each in verdicts] == ["pass"]
+
+
+def test_the_calls_of_an_attempt_that_was_stopped_elsewhere_are_in_its_own_log(tmp_path: Path) -> None:
+    paid = UsageRecord(input=10, cost=0.5)
+    stopped = write_log(tmp_path, Prompt(text="mend"), MessageEvent(text="", usage=paid))
+    stopped.close()
+    measured = write_log(tmp_path, Prompt(text="mend"), MessageEvent(text="", usage=paid))
+    measured.close()
+    session = write_log(
+        tmp_path,
+        Prompt(text="mend"),
+        AttemptEvent(number=1, child=stopped.id),
+        AttemptEvent(number=2, child=measured.id),
+        Candidate(attempt=1, child=stopped.id, exit_code=130).to_event(),
+        Candidate(attempt=2, child=measured.id, exit_code=130, usage=UsageRecord(cost=0.25)).to_event(),
+        Candidate(attempt=3, exit_code=2).to_event(),
+    )
+    session.close()
+    assert AttemptLog.from_history(session.replayed).sum_usage(tmp_path).cost == 0.75
