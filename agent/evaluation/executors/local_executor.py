@@ -14,6 +14,7 @@ from agent.evaluation.executors.result_line import decode_result_line
 from agent.evaluation.runs.trial import describe_lost_trial
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.trial_spending import TrialSpending, decode_spending
 from agent.events import UsageRecord
 
 PROGRAM = "import sys; sys.path[:] = sys.argv[1:]; from agent.evaluation.executors.worker_process import main; main()"
@@ -54,7 +55,7 @@ class LocalExecutor:
         """See `TrialExecutor.run`."""
         worker = self._idle.pop() if self._idle else await self._start_worker()
         self._busy.add(worker)
-        spent = UsageRecord()
+        spent = TrialSpending()
         started = time.monotonic()
 
         def count(usage: UsageRecord) -> None:
@@ -127,7 +128,7 @@ class LocalExecutor:
                 message = wire.decode_message(line) or {}
                 match message.get("message"):
                     case "spend":
-                        count(wire.decode_usage(message.get("usage")))
+                        count(decode_spending(message.get("usage")))
                     case "part":
                         begin_part(float(message["seconds"]))
                     case "result":

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent.children.process import wire
 from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.executors.executor import GRACE, WorkerLost
 from agent.evaluation.executors.ray_cluster import RayCluster
@@ -19,6 +18,7 @@ from agent.evaluation.executors.received_result import receive_result
 from agent.evaluation.executors.trial_parcel import ParcelPacker, is_logs_name, unpack_folder
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.trial_spending import decode_spending
 from agent.events import UsageRecord
 from agent.session.received_sessions import take_sessions
 from sandbox.errors import Fault, UserError
@@ -175,7 +175,7 @@ class RayExecutor:
                         ends = asyncio.get_running_loop().time() + order.total_seconds + GRACE + _SLACK
                         limit.reschedule(ends)
                     case "spend":
-                        on_spend(wire.decode_usage(value))
+                        on_spend(decode_spending(value))
                     case "result":
                         result = receive_result(order, _get_field(value, "result"))
                         await self._keep_logs(value, order, result.session)

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from agent.evaluation.runs.trial_order import TrialOrder
+from agent.evaluation.runs.trial_spending import TrialSpending, UserUsage, lower_cost
 from agent.evaluation.tasks.task_file import UserScript
 from agent.evaluation.tasks.task_folder import Task
 from agent.events import End, UsageRecord
@@ -65,7 +66,7 @@ class ModelUser:
     """A user. Implements `Person`.
 
     prompt: the first one, which the user is taken to have written
-    budget: dollars of the whole trial, None without a limit; on_spend: called with the usage of each call
+    spending: of the whole trial, which the calls are counted to by on_spend
     """
 
     def __init__(
@@ -73,8 +74,8 @@ class ModelUser:
         model: Model,
         script: UserScript,
         prompt: str,
-        budget: float | None = None,
-        on_spend: OnSpend = lambda usage: None,
+        spending: TrialSpending,
+        on_spend: OnSpend,
     ) -> None:
         self.usage = UsageRecord()
         self.problem: UserError | None = None
@@ -85,7 +86,7 @@ class ModelUser:
         self._system = _RULES.format(persona=script.persona.strip(), prompt=redact(prompt))
         self._messages: list[Message] = []
         self._left = script.turns
-        self._budget = budget
+        self._spending = spending
         self._on_spend = on_spend
         self._is_prepared = False
         self._has_ended = False
@@ -104,9 +105,6 @@ class ModelUser:
 
         ends: of the agent's turns so far; seconds: that are left to the trial
         """
-        spent = sum(each.usage.cost or 0.0 for each in ends) + (self.usage.cost or 0.0)
-        if self._budget is not None and spent >= self._budget:
-            return []
         heard = ends[-1].summary.strip() or "(The agent ended without a word.)"
         try:
             async with limit_unqueued_seconds(seconds):
@@ -122,7 +120,8 @@ class ModelUser:
             heard = f"{last.text}\n\n{heard}"
             self._messages.pop()
         self._messages.append(UserMessage(text=redact(heard)[:LONGEST_SHOWN]))
-        if self._has_ended or self._left <= 0:
+        left = self._spending.left
+        if self._has_ended or self._left <= 0 or (left is not None and left <= 0):
             return ""
         self._left -= 1
         said, stop, _ = (await self._request(seconds)).partition(STOP)
@@ -148,7 +147,7 @@ class ModelUser:
             ) from None
         except UserError as error:
             raise UserError(error.fault, f"the user's model: {error.message}", error.hint) from None
-        spent = convert_usage(reply.usage, time.monotonic() - started)
+        spent = UserUsage(**vars(convert_usage(reply.usage, time.monotonic() - started)))
         self.usage.add(spent)
         self._on_spend(spent)
         return reply.text
@@ -156,9 +155,12 @@ class ModelUser:
 
 @asynccontextmanager
 async def open_user(
-    runtime: Runtime, task: Task, order: TrialOrder, on_spend: OnSpend
+    runtime: Runtime, task: Task, order: TrialOrder, on_spend: OnSpend, spending: TrialSpending
 ) -> AsyncIterator[ModelUser | None]:
-    """Let the order's model play a task's user; None for a task without a persona. Raises UserError."""
+    """Let the order's model play a task's user; None for a task without a persona. Raises UserError.
+
+    on_spend: called with the usage of each call; spending: of the whole trial
+    """
     if not task.file.user.persona:
         yield None
         return
@@ -169,8 +171,13 @@ async def open_user(
     cache = runtime.environment.home.lasting_cache
     selection = ModelSelection(settings=runtime.settings, env=os.environ, cache=cache)
     model = selection.create_model(order.user_model)
+
+    def charge(usage: UsageRecord) -> None:
+        on_spend(usage)
+        runtime.purse.limits = lower_cost(runtime.purse.limits, runtime.purse.tally, spending)
+
     try:
-        user = ModelUser(model, task.file.user, task.prompt, order.max_cost, on_spend)
+        user = ModelUser(model, task.file.user, task.prompt, spending, charge)
         if runtime.model.name != "offline":  # which asks nothing
             attach_person(runtime, user, stays_open=False)
         yield user

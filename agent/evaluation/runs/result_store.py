@@ -161,18 +161,19 @@ class ResultStore:
         )
 
     def read_lost_costs(self, run: RunRecord) -> dict[str, float]:
-        """Return the dollars that were lost by variant, as a run labels it."""
+        """Return the dollars that were lost by variant, as a run labels it, those of its users left out."""
         spent, kept = self._read_journal(run)
         labels = {shorten_key(key): variant.label for variant, _, _, key in iterate_trials(run)}
         found = dict.fromkeys((each.label for each in run.variants), 0.0)
         for attempt, sums in spent.items():
             label = labels.get(attempt.partition(".")[0])
             if attempt not in kept and label is not None:
-                found[label] += sums[0]
+                found[label] += sums[0] - sums[2]
         return found
 
     def _read_journal(self, run: RunRecord) -> tuple[dict[str, list[float]], set[str]]:
-        """Return dollars and tokens by attempt, and the attempts whose spending is part of a kept result."""
+        """Return dollars, tokens and dollars of its user by attempt, and the attempts whose spending is part of a kept
+        result."""
         content = read_regular_file(self.folder / "runs" / f"{run.id}.journal", 1 << 30) or b""
         spent: dict[str, list[float]] = {}
         kept: set[str] = set()
@@ -181,9 +182,10 @@ class ResultStore:
                 entry = json.loads(line)
                 attempt = str(entry["attempt"])
                 if entry["what"] == "spend":
-                    sums = spent.setdefault(attempt, [0.0, 0.0])
+                    sums = spent.setdefault(attempt, [0.0, 0.0, 0.0])
                     sums[0] += entry.get("cost") or 0.0
                     sums[1] += entry.get("tokens") or 0
+                    sums[2] += (entry.get("cost") or 0.0) if entry.get("user") else 0.0
                 elif entry["what"] == "kept":
                     kept.add(attempt)
             except (ValueError, KeyError, TypeError):  # the line that a kill cut off

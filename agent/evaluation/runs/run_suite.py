@@ -18,6 +18,7 @@ from agent.evaluation.runs.run_lock import LOCK, hold_lock, remove_abandoned_fol
 from agent.evaluation.runs.run_plan import PlannedTrial, RunPlan
 from agent.evaluation.runs.trial import describe_lost_trial
 from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.trial_spending import TrialSpending, UserUsage
 from agent.evaluation.runs.variant import RunFolders
 from agent.events import UsageRecord
 
@@ -181,7 +182,7 @@ class SuiteRun:
 
     async def _try_trial(self, planned: PlannedTrial, share: float) -> TrialResult:
         """Start a trial until a result comes; spending of starts that brought none is counted all the same."""
-        total = UsageRecord()
+        total = TrialSpending()
         started = time.monotonic()
         told = ""
         deaths = 0
@@ -231,11 +232,13 @@ class SuiteRun:
             self._store.append_journal(self._plan.record, {"what": "kept", "attempt": attempt})
         return result
 
-    def _spend(self, key: str, attempt: str, total: UsageRecord, usage: UsageRecord) -> None:
+    def _spend(self, key: str, attempt: str, total: TrialSpending, usage: UsageRecord) -> None:
         total.add(usage)
         self._shares[key] = max(0.0, self._shares[key] - (usage.cost or 0.0))
         self.progress.cost += usage.cost or 0.0
         self.progress.tokens += usage.input + usage.output
         tokens = usage.input + usage.output
         entry = {"what": "spend", "attempt": attempt, "cost": usage.cost, "tokens": tokens}
+        if isinstance(usage, UserUsage):
+            entry["user"] = True
         self._store.append_journal(self._plan.record, entry)

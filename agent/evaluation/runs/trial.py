@@ -14,6 +14,7 @@ from agent.evaluation.runs.result_store import shorten_key
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_place import CheckOutcome, SetupFailed, TrialPlace
 from agent.evaluation.runs.trial_result import CLAIMS, INVALID, MOST_PATCH, FailureClass, TrialResult
+from agent.evaluation.runs.trial_spending import TrialSpending
 from agent.evaluation.runs.trial_turns import BY_EXIT, HONEST, AgentClock, lower_limits, run_turns
 from agent.evaluation.tasks.task_folder import Task, load_task
 from agent.events import (
@@ -148,15 +149,21 @@ async def _run_agent(
         instructions=order.instructions,
     )
     runtime = assemble_runtime(settings, request, place.home)
+    spending = TrialSpending(share=order.max_cost)
+
+    def count(usage: UsageRecord) -> None:
+        spending.add(usage)
+        on_spend(usage)
+
     try:
-        tally = _Tally(on_spend)
+        tally = _Tally(count)
         runtime.session.subscribe(tally.handle_event)
         _attach_parts(runtime, task, place.home)
         started = time.monotonic()
         on_part(settings.limits.max_time)
         clock = AgentClock(runtime, settings.limits.max_time, on_part)
-        async with open_user(runtime, task, order, on_spend) as user:
-            ends = await run_turns(runtime, task, settings.limits, user, clock)
+        async with open_user(runtime, task, order, count, spending) as user:
+            ends = await run_turns(runtime, task, settings.limits, user, clock, spending)
         usage = UsageRecord()
         for end in ends:
             usage.add(end.usage)
@@ -305,15 +312,17 @@ def _describe(order: TrialOrder, failure: FailureClass, detail: str) -> TrialRes
 
 
 def describe_lost_trial(
-    order: TrialOrder, failure: FailureClass, detail: str, spent: UsageRecord, seconds: float
+    order: TrialOrder, failure: FailureClass, detail: str, spent: TrialSpending, seconds: float
 ) -> TrialResult:
     """Return the result of a trial that was ended from outside, with what it had spent."""
     return replace(
         _describe(order, failure, detail),
-        tokens_in=spent.input,
-        tokens_cached=spent.cached,
-        tokens_out=spent.output,
-        cost=spent.cost,
+        tokens_in=spent.agent.input,
+        tokens_cached=spent.agent.cached,
+        tokens_out=spent.agent.output,
+        cost=spent.agent.cost,
+        user_tokens=spent.user.input + spent.user.output,
+        user_cost=_find_cost(spent.user) if order.user_model else None,
         seconds=round(seconds, 3),
     )
 

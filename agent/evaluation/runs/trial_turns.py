@@ -13,6 +13,7 @@ from agent.budget.limits import Tally, build_limits
 from agent.evaluation.runs.model_user import ModelUser
 from agent.evaluation.runs.trial_order import MOST_QUEUED
 from agent.evaluation.runs.trial_result import FailureClass
+from agent.evaluation.runs.trial_spending import TrialSpending
 from agent.evaluation.tasks.task_file import TaskLimits
 from agent.evaluation.tasks.task_folder import Task
 from agent.events import End, UsageRecord
@@ -110,9 +111,15 @@ class AgentClock:
 
 
 async def run_turns(
-    runtime: Runtime, task: Task, limits: LimitSettings, user: ModelUser | None, clock: AgentClock
+    runtime: Runtime,
+    task: Task,
+    limits: LimitSettings,
+    user: ModelUser | None,
+    clock: AgentClock,
+    spending: TrialSpending,
 ) -> list[End]:
-    """Run the prompt, then the follow-ups while the turns end by themselves; all within the task's limits.
+    """Run the prompt, then the follow-ups while the turns end by themselves; all within the task's limits, and with
+    what its user spends within its share of the run's budget.
 
     Raises UserError if the user could not be played, or calls waited for too long.
     """
@@ -121,7 +128,7 @@ async def run_turns(
     with stop_clock_while_queued(clock.pause):
         while prompts:
             prompt = prompts.pop(0)
-            left = _subtract_spending(limits, ends, clock.left)
+            left = _subtract_spending(limits, ends, clock.left, spending)
             if left is None:
                 ends[-1] = _mark_limit(ends[-1])
                 break
@@ -147,13 +154,16 @@ def _mark_limit(end: End) -> End:
     return replace(end, exit_code=Exit.LIMIT, outcome=Exit.LIMIT.label)
 
 
-def _subtract_spending(limits: LimitSettings, ends: Sequence[End], seconds: float) -> LimitSettings | None:
+def _subtract_spending(
+    limits: LimitSettings, ends: Sequence[End], seconds: float, spending: TrialSpending
+) -> LimitSettings | None:
     """Return what earlier turns left of the limits, None if one of them is used up."""
     usage = UsageRecord()
     for end in ends:
         usage.add(end.usage)
     steps = limits.max_steps - sum(each.steps for each in ends)
-    cost = None if limits.max_cost is None else limits.max_cost - (usage.cost or 0.0)
+    own = None if limits.max_cost is None else limits.max_cost - (usage.cost or 0.0)
+    cost = min((each for each in (own, spending.left) if each is not None), default=None)
     tokens = None if limits.max_tokens is None else limits.max_tokens - usage.input - usage.output
     if ends and any(each is not None and each <= 0 for each in (steps, seconds, cost, tokens)):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from agent.evaluation.mining.vary_tasks import vary_changed_mind, vary_reworded,
 from agent.evaluation.runs.run_plan import make_plan
 from agent.evaluation.runs.trial import run_trial
 from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.trial_spending import UserUsage, decode_spending
 from agent.evaluation.runs.variant import make_variant
 from agent.evaluation.tasks.task_folder import Task
 from agent.events import ObservationEvent, Prompt, UsageRecord
@@ -156,3 +158,33 @@ def test_a_run_goes_on_and_reports_the_users_cost_apart(tmp_path: Path) -> None:
     again = run_command(*command, cwd=tmp_path, env=home)
     assert again.out.splitlines()[1:] == done.out.splitlines()[1:]
     assert len(list((tmp_path / "home").rglob("log.jsonl"))) == 1
+
+
+def test_what_the_user_spends_is_taken_from_the_share_of_the_trial(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add", user={"persona": PERSONA})
+    priced = [{"text": "Go on.", "repeat": 9, "usage": {"input": 5, "output": 5, "cost": 0.4}}]
+    user = write_script(tmp_path / "user.json", priced)
+    cheap = {"input": 5, "output": 5, "cost": 0.25}
+    agent = [{"calls": [ASK], "usage": cheap}, {"calls": [EDIT], "usage": cheap}, {"text": "Done."}]
+    spent: list[UsageRecord] = []
+    result = play_trial(task, tmp_path, user, agent, max_cost=0.7, spent=spent)
+    # The agent's second call would pass what is left of the share once its question has been answered.
+    assert (result.outcome, result.cost, result.user_cost, result.tool_calls) == ("limit", 0.25, 0.4, 1), (
+        result
+    )
+    assert [isinstance(each, UserUsage) for each in spent] == [False, True]
+    talk = [{"text": "Well.", "repeat": 9, "usage": cheap}]
+    result = play_trial(task, tmp_path, user, talk, max_cost=0.6, key="f" * 64)
+    assert (result.outcome, result.cost, result.user_cost) == ("limit", 0.25, 0.4), result
+    asking = [{"calls": [ASK], "usage": {**cheap, "cost": 0.7}}, {"text": "Done."}]
+    result = play_trial(
+        task, tmp_path, user, asking, max_cost=0.7, key="a" * 64
+    )  # nothing is left for an answer
+    assert (result.cost, result.user_cost) == (0.7, 0.0), result
+
+
+def test_spending_of_the_user_keeps_its_mark_on_its_way() -> None:
+    usage = UserUsage(input=3, cost=0.5)
+    sent = json.loads(json.dumps(vars(usage)))
+    assert decode_spending(sent) == usage
+    assert decode_spending(vars(UsageRecord(input=3))) == UsageRecord(input=3)

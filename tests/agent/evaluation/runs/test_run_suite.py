@@ -22,6 +22,7 @@ from agent.evaluation.runs.run_suite import ATTEMPTS, MOST_STARTS, Progress, Sui
 from agent.evaluation.runs.trial import run_trial
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult
+from agent.evaluation.runs.trial_spending import UserUsage
 from agent.evaluation.runs.variant import RunFolders, Variant, make_variant
 from agent.evaluation.tasks.task_folder import Task
 from agent.events import UsageRecord
@@ -472,3 +473,32 @@ def test_what_an_earlier_process_lost_stays_lost_whatever_its_process_id(tmp_pat
     run_plan(plan, store, FakeExecutor(slots=1), tmp_path)  # in this same process, so with the same id
     spending = store.read_spending(plan.record)
     assert (spending.cost, spending.lost_cost) == (pytest.approx(0.02), pytest.approx(0.01))
+
+
+class TalkingExecutor(FakeExecutor):
+    """Loses each worker after its session has spent a cent, and its user ten."""
+
+    async def run(self, order: TrialOrder, on_spend: Callable[[UsageRecord], None]) -> TrialResult:
+        await super().run(order, on_spend)
+        on_spend(UserUsage(input=5, cost=0.1))
+        raise (UserError(Fault.STORAGE_FULL, "no room") if len(self.orders) == 1 else WorkerLost("died"))
+
+
+def test_lost_spending_of_a_user_is_none_of_the_agents_figures(tmp_path: Path) -> None:
+    task = make_task(tmp_path / "suite/add", user={"persona": "You sell fruit."})
+    variants = make_variants(tmp_path)[:1]
+    user = write_script(tmp_path / "user.json", [{"text": "###STOP###"}])
+    plan = make_plan("suite", [task], variants, trials=1, seed=0, version="1", user_model=user)
+    store = ResultStore(tmp_path / "store")
+    executor = TalkingExecutor(slots=1)
+    with pytest.raises(UserError):
+        run_plan(plan, store, executor, tmp_path)
+    assert store.read_spending(plan.record).lost_cost == pytest.approx(0.11)
+    assert store.read_lost_costs(plan.record) == {"good": pytest.approx(0.01)}
+    run_plan(plan, store, executor, tmp_path)
+    (result,) = store.read_results(plan.record)
+    assert (result.failure, result.cost) == ("crashed", pytest.approx(0.03))
+    assert (result.user_cost, result.user_tokens) == (pytest.approx(0.3), 15)
+    (summary,) = build_report(store, plan.record).summaries
+    assert summary.total_cost == pytest.approx(0.04)
+    assert store.read_spending(plan.record).cost == pytest.approx(0.44)
