@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
-from agent.evaluation.executors.ray_cluster import RayCluster
+from agent.cluster.ray_cluster import RayCluster
 from agent.evaluation.executors.ray_executor import RayExecutor, RayOptions
 from agent.evaluation.runs.result_store import ResultStore
 from agent.evaluation.runs.run_plan import RunPlan, make_plan

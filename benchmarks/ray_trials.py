@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 from agent.app_dirs import Home
+from agent.cluster.ray_cluster import RayCluster
 from agent.evaluation.executors.executor import TrialExecutor
 from agent.evaluation.executors.local_executor import LocalExecutor
-from agent.evaluation.executors.ray_cluster import RayCluster
 from agent.evaluation.executors.ray_executor import RayExecutor, RayOptions
 from agent.evaluation.runs.result_store import ResultStore
 from agent.evaluation.runs.run_plan import RunPlan, make_plan

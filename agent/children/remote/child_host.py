@@ -17,8 +17,8 @@ from agent.children.process import wire
 from agent.children.process.process_executor import PROGRAM, PipeChannel
 from agent.children.remote.bridge import BEGUN
 from agent.children.remote.parcel import CopiedWorktree
-from agent.evaluation.executors.ray_host import PASSED_ON, HostSpec, locate_run_folder
-from agent.evaluation.executors.trial_parcel import pack_folder
+from agent.cluster.archives import pack_folder
+from agent.cluster.node import PASSED_ON, HostSpec, locate_run_folder
 from sandbox.errors import UserError
 from sandbox.fs.private_files import write_private_file
 from sandbox.fs.regular_file import SOURCE, read_regular_file
@@ -56,7 +56,7 @@ class ChildHost:
             order = wire.decode_message(await self._lines.get()) or {}
             start = self._localize(order, worktree.folder)
             if order["settings"]["models"]["limits"]:
-                from agent.evaluation.executors.ray_rates import prepare_node, serve_node
+                from agent.cluster.ray_rates import prepare_node, serve_node
 
                 prepare_node(self._home.cache)
                 helpers.append(asyncio.create_task(serve_node(self._home.cache)))

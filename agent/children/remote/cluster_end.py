@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from agent.children.process import wire
-from agent.evaluation.executors.ray_cluster import RayCluster
-from agent.evaluation.executors.ray_host import HostSpec
+from agent.children.remote.child_actor import start_child_host
+from agent.cluster.node import HostSpec
+from agent.cluster.ray_cluster import RayCluster
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import write_private_file
 
@@ -152,7 +153,7 @@ class ClusterEnd:
                 told = " ".join(str(error).split())[:200]
                 how = f"got no files: {told or type(error).__name__}"
                 return
-            child.actor = self._cluster.start_child_host(child.node.id, self._spec)
+            child.actor = start_child_host(self._cluster, child.node.id, self._spec)
             messages = child.actor.run.options(num_returns="streaming").remote(parcel)
             del parcel
             async for reference in messages:

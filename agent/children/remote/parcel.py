@@ -12,7 +12,7 @@ from gzip import GzipFile
 from pathlib import Path
 from typing import BinaryIO
 
-from agent.evaluation.executors.trial_parcel import unpack_folder
+from agent.cluster.archives import unpack_folder
 from agent.evaluation.runs.base_repository import make_git_folder, run_git
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import open_private

@@ -21,7 +21,7 @@ from agent.children.places import OpenPlace
 from agent.children.process.line_execution import LineExecution
 from agent.children.remote.bridge import Bridge, RemoteChannel, RemoteOptions
 from agent.children.remote.parcel import pack_files
-from agent.evaluation.executors.trial_parcel import unpack_folder
+from agent.cluster.archives import unpack_folder
 from agent.events import ChildProgress, End, Event, render_event
 from agent.exit_codes import Exit
 from agent.session.received_sessions import take_sessions

@@ -6,9 +6,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from agent.cluster.node import EXTRA
 from sandbox.errors import Fault, UserError
-
-EXTRA = "Install it on this machine and on every node: pip install 'patchwright[ray]'"
 
 
 class ArtifactStore:

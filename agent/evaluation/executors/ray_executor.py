@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent.cluster.archives import unpack_folder
+from agent.cluster.node import HostSpec
+from agent.cluster.ray_cluster import RayCluster
 from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.executors.executor import GRACE, WorkerLost
-from agent.evaluation.executors.ray_cluster import RayCluster
-from agent.evaluation.executors.ray_host import HostSpec
 from agent.evaluation.executors.received_result import receive_result
-from agent.evaluation.executors.trial_parcel import ParcelPacker, is_logs_name, unpack_folder
+from agent.evaluation.executors.trial_actor import start_trial_host
+from agent.evaluation.executors.trial_parcel import ParcelPacker, is_logs_name
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.evaluation.runs.trial_result import TrialResult
 from agent.evaluation.runs.trial_spending import decode_spending
@@ -240,7 +242,7 @@ class RayExecutor:
         )
 
     def _start_host(self, node: _Node) -> _Host:
-        host = _Host(node, self._cluster.start_host(node.id, self._spec, self._options.cpus))
+        host = _Host(node, start_trial_host(self._cluster, node.id, self._spec, self._options.cpus))
         node.used += 1
         self._hosts.add(host)
         return host

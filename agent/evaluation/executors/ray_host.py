@@ -8,59 +8,19 @@ import shutil
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent.app_dirs import Home, make_private_folder
+from agent.app_dirs import make_private_folder
+from agent.cluster.archives import pack_folder
+from agent.cluster.node import PASSED_ON, HostSpec, locate_run_folder
 from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.executors.executor import WorkerLost
 from agent.evaluation.executors.local_executor import LocalExecutor
-from agent.evaluation.executors.trial_parcel import ParcelUnpacker, name_logs, pack_folder
+from agent.evaluation.executors.trial_parcel import ParcelUnpacker, name_logs
 from agent.evaluation.runs.trial_order import TrialOrder
 from agent.events import UsageRecord
 from sandbox.errors import UserError
-
-PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""Variables of the node that trials have; all others are those that the user names."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostSpec:
-    """What a host is told. run: id; artifacts: URL; env: variables that the user named, with their values"""
-
-    run: str
-    artifacts: str
-    env: Mapping[str, str] = field(repr=False)
-
-
-def locate_run_folder(run: str) -> Path:
-    """Return the folder of a run on this node, removed at its end."""
-    return Home.from_environment().cache / "evaluation" / "ray" / run
-
-
-def probe_node(sandbox: str, version: str) -> str:
-    """Return why this node can run no trial, "" if it can.
-
-    sandbox: as the settings name it; "auto" means bubblewrap here: a cluster runs what strangers wrote
-    version: of the driver
-    """
-    from patchwright.version import VERSION
-    from sandbox.backends.selection import AUTO, choose_sandbox
-
-    if version != VERSION:
-        return f"it has Patchwright {VERSION}, not {version}"
-    with tempfile.TemporaryDirectory(prefix="patchwright-probe-") as folder:
-        try:
-            choose_sandbox(Path(folder), "bubblewrap" if sandbox == AUTO else sandbox)
-        except UserError as error:
-            return error.message
-    return ""
-
-
-def remove_run_files(run: str) -> None:
-    """Remove all files of a run on this node."""
-    shutil.rmtree(locate_run_folder(run), ignore_errors=True)
 
 
 class TrialHost:
@@ -131,7 +91,7 @@ class TrialHost:
 
     def _lease_calls(self, cache_folder: Path) -> None:
         """Let the trials of this run on this node lease their calls of models from the cluster."""
-        from agent.evaluation.executors.ray_rates import prepare_node, serve_node
+        from agent.cluster.ray_rates import prepare_node, serve_node
 
         prepare_node(cache_folder)
         if self._leasing is None or self._leasing.done():

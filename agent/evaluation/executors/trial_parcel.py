@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,22 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from agent.app_dirs import Home
+from agent.cluster.archives import pack_folder, unpack_folder
 from agent.evaluation.executors.artifact_store import ArtifactStore
 from agent.evaluation.runs.base_repository import prepare_base
 from agent.evaluation.runs.trial_order import TrialOrder, decode_order
 from agent.evaluation.runs.variant import SCRIPTED
-from agent.evaluation.suites.source_folder import extract_members
-from agent.evaluation.tasks.folder_files import FolderFile, list_folder_files
+from agent.evaluation.tasks.folder_files import list_folder_files
 from agent.evaluation.tasks.task_folder import Task, load_task
 from sandbox.errors import Fault, UserError
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.regular_file import SOURCE, read_regular_file
-
-LARGEST = 8 << 30
-"""Bytes of an unpacked archive: a base of a very large repository."""
-
-_LEVEL = 1
-"""Of the compression: tasks are packed once, results once each."""
 
 
 class ParcelPacker:
@@ -49,7 +42,8 @@ class ParcelPacker:
     def _pack_task(self, task: Task, order: TrialOrder) -> dict[str, str]:
         name = f"tasks/{task.digest}.tgz"
         if not self._artifacts.has(name):
-            self._put_tar(name, task.folder, order.folders.scratch, list_folder_files(task.folder))
+            files = [each.path for each in list_folder_files(task.folder)]
+            self._put_tar(name, task.folder, order.folders.scratch, files)
         if not task.file.base.repository:
             return {"task": name}
         base = f"bases/{task.digest}.tgz"
@@ -72,7 +66,7 @@ class ParcelPacker:
             self._tasks[name] = {}
         return {"script": name}
 
-    def _put_tar(self, name: str, folder: Path, scratch: Path, files: list[FolderFile] | None = None) -> None:
+    def _put_tar(self, name: str, folder: Path, scratch: Path, files: list[str] | None = None) -> None:
         create_private_folder(scratch)
         with tempfile.TemporaryDirectory(dir=scratch, prefix=".pack-") as making:
             packed = Path(making, "packed.tgz")
@@ -148,29 +142,3 @@ def is_logs_name(name: object, key: str) -> bool:
     """Whether a node's answer names logs of this trial: a name is a path, and what is fetched is removed afterwards."""
     id = re.search(r"-([0-9a-f]{32})\.tgz\Z", name) if isinstance(name, str) else None
     return id is not None and name == name_logs(key, id[1])
-
-
-def pack_folder(folder: Path, packed: Path, files: list[FolderFile] | None = None) -> None:
-    """Write a folder as an archive. Blocking. files: those of a stranger's folder, looked at one by one; None: all"""
-    with tarfile.open(packed, "w:gz", compresslevel=_LEVEL) as archive:
-        if files is None:
-            archive.add(folder, ".")
-            return
-        for each in files:
-            archive.add(folder / each.path, each.path, recursive=False)
-
-
-def unpack_folder(packed: Path, folder: Path) -> None:
-    """Write the files of an archive below a new folder: none beside it, no link that leads out of it, no device, no
-    owner. Blocking. Raises UserError."""
-    create_private_folder(folder)
-    try:
-        with tarfile.open(packed, "r:gz") as archive:
-            size = 0
-            for member in archive:
-                size += member.size
-                if size > LARGEST:
-                    raise tarfile.TarError(f"it holds more than {LARGEST >> 30} GB")
-            extract_members(archive, folder)
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise UserError(Fault.CONFIGURATION, f"archive {packed.name!r}: {error}") from None

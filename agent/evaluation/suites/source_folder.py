@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import posixpath
 import shutil
 import tarfile
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sandbox.errors import Fault, UserError
+from sandbox.fs.archive_members import extract_members
 from sandbox.fs.private_files import create_private_folder
 from sandbox.fs.regular_file import SOURCE
 from sandbox.fs.untrusted_file import read_workspace_file
@@ -102,30 +102,3 @@ class GitHistory:
                 extract_members(tar, folder)
         except tarfile.TarError as error:
             raise UserError(Fault.CONFIGURATION, f"{self.folder}: {error}") from None
-
-
-def extract_members(tar: tarfile.TarFile, folder: Path) -> None:
-    """Extract what lies inside of `folder` and leads nowhere else. Raises tarfile.TarError for all else.
-
-    Python's own filter does that from 3.11.4 on; before, the members are checked here.
-    """
-    if hasattr(tarfile, "data_filter"):
-        tar.extractall(folder, filter="data")
-        return
-    for member in tar.getmembers():
-        check_member(member)
-    tar.extractall(folder)
-
-
-def check_member(member: tarfile.TarInfo) -> None:
-    """Raise tarfile.TarError for a device, or for a path or a link that leads out of the folder."""
-    paths = [member.name]
-    if member.issym():
-        paths.append(posixpath.join(posixpath.dirname(member.name), member.linkname))
-    elif member.islnk():
-        paths.append(member.linkname)
-    elif not (member.isfile() or member.isdir()):
-        raise tarfile.TarError(f"{member.name!r} is no file, folder or link")
-    for path in map(posixpath.normpath, paths):
-        if path.startswith("/") or path.split("/")[0] == "..":
-            raise tarfile.TarError(f"{member.name!r} leads out of the folder")

@@ -47,7 +47,7 @@ def create_executor(
         from agent.evaluation.executors.local_executor import LocalExecutor
 
         return LocalExecutor(count_jobs(request.jobs), make_private_folder(setup.home.cache))
-    from agent.evaluation.executors.ray_cluster import RayCluster
+    from agent.cluster.ray_cluster import RayCluster
     from agent.evaluation.executors.ray_executor import RayExecutor, RayOptions
     from patchwright.version import VERSION
 

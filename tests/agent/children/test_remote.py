@@ -18,7 +18,7 @@ from agent.children.children import Children
 from agent.children.executor import CRASHED
 from agent.children.remote.remote_executor import connect_cluster
 from agent.children.spec import ChildSpec
-from agent.evaluation.executors.ray_host import PASSED_ON
+from agent.cluster.node import PASSED_ON
 from agent.events import AttemptEvent, ChildProgress, Event, ObservationEvent, SessionStart
 from agent.exit_codes import Exit
 from agent.session.log import read_events

@@ -12,7 +12,7 @@ from typing import Any
 
 from agent.children.process import wire
 from agent.children.remote.cluster_end import ClusterEnd, _Node
-from agent.evaluation.executors.ray_host import HostSpec
+from agent.cluster.node import HostSpec
 
 
 class Stored:
@@ -66,7 +66,7 @@ class Cluster:
         self.stored.append(weakref.ref(made))
         return made
 
-    def start_child_host(self, node: str, spec: HostSpec) -> Host:
+    def start_actor(self, actor: type, node: str, spec: HostSpec, **options: float) -> Host:
         return Host()
 
     def kill(self, actor: Host) -> None:

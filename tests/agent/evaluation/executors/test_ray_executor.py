@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from agent.cluster.node import PASSED_ON
+from agent.cluster.ray_cluster import RayCluster
+from agent.cluster.ray_rates import NAMESPACE, find_keeper
 from agent.evaluation.executors.artifact_store import ArtifactStore
-from agent.evaluation.executors.ray_cluster import RayCluster
 from agent.evaluation.executors.ray_executor import RayExecutor, RayOptions
-from agent.evaluation.executors.ray_host import PASSED_ON
-from agent.evaluation.executors.ray_rates import NAMESPACE, find_keeper
 from agent.evaluation.runs.result_store import ResultStore
 from agent.evaluation.runs.run_plan import RunPlan
 from agent.evaluation.runs.run_suite import Progress, SuiteRun

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from agent.evaluation.executors.ray_rates import RateKeeper
+from agent.cluster.ray_rates import RateKeeper
 from agent.model.rate_limits.leased_buckets import (
     LeasedBuckets,
     LeaseRequest,

@@ -107,11 +107,11 @@ def find_keeper(ray: Any, name: str = _NAME, unused_seconds: float = UNUSED_SECO
     """Return the actor of this cluster; start it if there is none."""
 
     class RateActor:
-        """Defined here, so that it is sent as code: see `RayCluster.start_host`."""
+        """Defined here, so that it is sent as code: see `RayCluster.start_actor`."""
 
         def __init__(self, unused_seconds: float) -> None:
             importlib.import_module("patchwright.launcher").open_floors()
-            from agent.evaluation.executors.ray_rates import RateKeeper
+            from agent.cluster.ray_rates import RateKeeper
 
             self.keeper = RateKeeper(unused_seconds)
             self.ending = asyncio.create_task(self.end())

@@ -1,4 +1,4 @@
-"""A Ray cluster as a place of trials: the connection, its nodes, and the actors on them."""
+"""A Ray cluster: the connection, its nodes, and the actors on them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from typing import Any
 
-from agent.evaluation.executors.artifact_store import EXTRA
-from agent.evaluation.executors.ray_host import HostSpec
-from agent.evaluation.executors.ray_rates import NAMESPACE
+from agent.cluster.node import EXTRA, HostSpec
+from agent.cluster.ray_rates import NAMESPACE
 from sandbox.errors import Fault, UserError
 
 AUTO = "auto"
@@ -63,14 +62,14 @@ class RayCluster:
         return {each["NodeID"]: each for each in self._ray.nodes() if each["Alive"]}
 
     def probe(self, node: str, sandbox: str, version: str) -> Any:
-        """Ask a node whether it can run trials; returns a reference to the reason why not, "" if it can."""
+        """Ask a node whether it can run sessions; returns a reference to the reason why not, "" if it can."""
 
         def probe() -> str:
             try:
                 importlib.import_module("patchwright.launcher").open_floors()
             except ImportError:
                 return "Patchwright is not installed there"
-            from agent.evaluation.executors.ray_host import probe_node
+            from agent.cluster.node import probe_node
 
             return probe_node(sandbox, version)
 
@@ -81,58 +80,21 @@ class RayCluster:
 
         def remove() -> None:
             importlib.import_module("patchwright.launcher").open_floors()
-            from agent.evaluation.executors.ray_host import remove_run_files
+            from agent.cluster.node import remove_run_files
 
             remove_run_files(run)
 
         return self._run_on(node, remove)
 
-    def start_host(self, node: str, spec: HostSpec, cpus: float) -> Any:
-        """Start an actor that runs trials on a node. It is not started again: the driver decides that."""
+    def start_actor(self, actor: type, node: str, spec: HostSpec, *, cpus: float, concurrency: int) -> Any:
+        """Start an actor on a node. It is not started again: the driver decides that.
 
-        class TrialActor:
-            """Defined here, so that it is sent as code: a node imports nothing of ours before its floors are open."""
-
-            def __init__(self, spec: dict[str, Any]) -> None:
-                importlib.import_module("patchwright.launcher").open_floors()
-                from agent.evaluation.executors.ray_host import HostSpec, TrialHost
-
-                self.host = TrialHost(HostSpec(**spec))
-
-            async def run(self, values: dict[str, Any]) -> Any:
-                async for message in self.host.run(values):
-                    yield message
-
-            async def close(self, *, removes_all: bool) -> None:
-                await self.host.close(removes_all=removes_all)
-
-        options = {"num_cpus": cpus, "max_restarts": 0, "max_task_retries": 0, "max_concurrency": 4}
-        actor = self._ray.remote(TrialActor).options(**options, scheduling_strategy=self._bind_to(node))
-        return actor.remote({"run": spec.run, "artifacts": spec.artifacts, "env": dict(spec.env)})
-
-    def start_child_host(self, node: str, spec: HostSpec) -> Any:
-        """Start an actor that runs a child session on a node; it begins with `run`, and lines come by `write`."""
-
-        class ChildActor:
-            """Defined here, so that it is sent as code: see `start_host`."""
-
-            def __init__(self, spec: dict[str, Any]) -> None:
-                importlib.import_module("patchwright.launcher").open_floors()
-                from agent.children.remote.child_host import ChildHost
-                from agent.evaluation.executors.ray_host import HostSpec
-
-                self.host = ChildHost(HostSpec(**spec))
-
-            async def run(self, parcel: bytes) -> Any:
-                async for message in self.host.run(parcel):
-                    yield message
-
-            async def write(self, line: bytes) -> None:
-                self.host.write(line)
-
-        options = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0, "max_concurrency": 100}
-        actor = self._ray.remote(ChildActor).options(**options, scheduling_strategy=self._bind_to(node))
-        return actor.remote({"run": spec.run, "artifacts": spec.artifacts, "env": dict(spec.env)})
+        actor: a class made in a function, so that it is sent as code: a node imports nothing of ours before its floors
+            are open
+        """
+        options = {"num_cpus": cpus, "max_restarts": 0, "max_task_retries": 0, "max_concurrency": concurrency}
+        started = self._ray.remote(actor).options(**options, scheduling_strategy=self._bind_to(node))
+        return started.remote({"run": spec.run, "artifacts": spec.artifacts, "env": dict(spec.env)})
 
     def store_bytes(self, content: bytes) -> Any:
         """Store bytes once for all nodes; returns a reference, as which an actor takes them."""

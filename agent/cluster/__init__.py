@@ -1,0 +1,1 @@
+"""A Ray cluster: the connection, its nodes, archives between them, and the limits that they share."""
