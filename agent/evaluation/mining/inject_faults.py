@@ -22,11 +22,11 @@ from agent.evaluation.mining.test_runs import (
     build_check,
     list_generated_files,
     list_mended,
+    read_judges,
     restore_files,
     run_tests,
 )
 from agent.evaluation.suites.built_task import make_task_name
-from agent.evaluation.suites.ending_checks import read_report_judge
 from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.suites.source_folder import GitHistory
@@ -312,7 +312,7 @@ def _draft_task(
         file=file,
         prompt=prompt,
         reference=render_patch(after, before),
-        checker_files={**tests, **read_report_judge()},
+        checker_files={**tests, **read_judges(sound)},
         other_files={
             BASE_PATCH_FILE: render_patch({**before, **hidden}, {**generated, **after}),
             "fault.json": json.dumps(about, indent=1).encode(),

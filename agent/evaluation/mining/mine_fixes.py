@@ -17,11 +17,11 @@ from agent.evaluation.mining.test_runs import (
     build_check,
     list_generated_files,
     list_mended,
+    read_judges,
     restore_files,
     run_tests,
 )
 from agent.evaluation.suites.built_task import compute_half, make_task_name
-from agent.evaluation.suites.ending_checks import read_report_judge
 from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.suites.scratch_workspace import open_scratch
 from agent.evaluation.suites.source_folder import GitHistory, is_bare_repository
@@ -222,7 +222,7 @@ def _draft_task(
         file=file,
         prompt=write_prompt(fix, _list_changed_lines(fix, before, after), shown),
         reference=render_patch({p: old[p] for p in fix.sources}, {p: new[p] for p in fix.sources}),
-        checker_files={**hidden, **read_report_judge()},
+        checker_files={**hidden, **read_judges(run)},
         other_files={BASE_PATCH_FILE: patch} if patch else {},
     )
 

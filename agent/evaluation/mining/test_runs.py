@@ -12,7 +12,12 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from agent.evaluation.mining.fix_commits import SOURCES
-from agent.evaluation.suites.ending_checks import add_report_check
+from agent.evaluation.suites.ending_checks import (
+    add_report_check,
+    build_tests_check,
+    read_report_judge,
+    read_tests_judge,
+)
 from agent.evaluation.suites.source_folder import GitHistory
 from agent.evaluation.tasks.folder_files import write_contents
 from sandbox.fs.regular_file import SOURCE
@@ -38,9 +43,6 @@ _PRIVATE_NAME = re.compile(
 
 _GENERATED = re.compile(r"generated|do not edit", re.IGNORECASE)
 _HEAD = 500
-
-LOG = "patchwright-unittest.txt"
-"""File of the worktree with what unittest says while a checker runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +100,13 @@ def build_check(run: TestRun, targets: Sequence[str]) -> str:
     """Return a command line that runs the tests of a task's worktree, whose own code comes first, but for those that
     failed in `run`.
 
-    A program that ends the process of its tests passes none: pytest's report counts, not its exit code alone.
+    A program that ends the process of its tests passes none: pytest's report counts, not its exit code alone, and of
+    unittest's tests a judge that is no part of the process. Others count by their exit code.
     The interpreter is the one of the active environment, or the one that runs the evaluation, as it was here.
     """
     words = shlex.split(run.command)
-    if run.runner == "unittest":
-        return f"{run.command} 2>{LOG}; ended=$?; cat {LOG}; [ $ended = 0 ] && grep -Eq '^Ran [1-9]' {LOG}"
+    if run.runner == "unittest" and words[1:3] == ["-m", "unittest"]:
+        return build_tests_check("arguments", words[3:], _name_interpreter(words[0]))
     if run.runner != "pytest" or "pytest" not in words:
         return run.command
     start = words[: words.index("pytest") + 1]
@@ -114,6 +117,11 @@ def build_check(run: TestRun, targets: Sequence[str]) -> str:
     return add_report_check(
         f'PYTHONPATH="$PWD/src:$PWD" {_name_interpreter(start[0])} {rest}', len(passed) or 1
     )
+
+
+def read_judges(run: TestRun) -> dict[str, bytes]:
+    """Return the files that the command line of `build_check` needs."""
+    return read_tests_judge() if run.runner == "unittest" else read_report_judge()
 
 
 def _name_interpreter(path: str) -> str:

@@ -17,11 +17,11 @@ REPORT = "patchwright-report.xml"
 """Files of the worktree while a checker runs."""
 
 
-def build_tests_check(kind: str, names: Sequence[str]) -> str:
-    """Return the command line for published tests in Python. kind: one of `tests_judge.KINDS`"""
+def build_tests_check(kind: str, names: Sequence[str], python: str = "python3") -> str:
+    """Return the command line for published tests in Python. kind: one of `tests_judge.KINDS`; python: as in a shell"""
     import shlex
 
-    return f"python3 -I -B {TESTS_JUDGE} {kind} {shlex.join(names)}"
+    return f"{python} -I -B {TESTS_JUDGE} {kind} {shlex.join(names)}"
 
 
 def read_tests_judge() -> dict[str, bytes]:

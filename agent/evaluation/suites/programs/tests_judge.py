@@ -3,6 +3,7 @@
     tests_judge.py functions MODULE     each function `test_…` of a module
     tests_judge.py script FILE          a program that asserts
     tests_judge.py unittest FILE…       unittest's tests
+    tests_judge.py arguments ARGUMENT…  tests of `python -m unittest ARGUMENT…`
 
 The program under test shares a process with its tests, and may end it: `os._exit(0)` is no success. The tests run in a
 child; only after the last of them it gets a random word, and its report counts by that word alone. The verdict is the
@@ -92,7 +93,24 @@ def run_unittest(names: list[str]) -> tuple[int, int]:
     return result.testsRun, problems
 
 
-KINDS = {"functions": run_functions, "script": run_script, "unittest": run_unittest}
+def run_unittest_arguments(arguments: list[str]) -> tuple[int, int]:
+    """Return how many tests ran that were not skipped, and how many did not pass."""
+    import unittest
+
+    sys.path.insert(0, os.getcwd())  # before an installed package of that name, as with -m
+    runner = unittest.TextTestRunner(stream=sys.stdout)
+    program = unittest.main(module=None, argv=["unittest", *arguments], testRunner=runner, exit=False)
+    result = program.result
+    problems = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    return result.testsRun - len(result.skipped), problems
+
+
+KINDS = {
+    "functions": run_functions,
+    "script": run_script,
+    "unittest": run_unittest,
+    "arguments": run_unittest_arguments,
+}
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ import pytest
 from agent.evaluation.mining.inject_faults import InjectionLimits, inject_faults
 from agent.evaluation.mining.mine_fixes import MiningLimits, mine_fixes
 from agent.evaluation.mining.task_copy import read_base_files
-from agent.evaluation.mining.test_runs import TestRun, build_check
+from agent.evaluation.mining.test_runs import TestRun, build_check, read_judges
 from agent.evaluation.suites.file_patch import render_patch
 from agent.evaluation.suites.patched_files import list_patched_paths
+from agent.evaluation.tasks.folder_files import write_contents
 from agent.evaluation.tasks.suite_folder import load_suite
 from agent.evaluation.tasks.task_folder import Task
 from tests.support.evaluation_tasks import build, open_checkers, write_tree
@@ -104,9 +105,18 @@ def test_a_project_that_ends_its_process_is_not_solved(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("program", "code"),
-    [("def total(prices):\n    return sum(prices)\n", 0), (AT_IMPORT, 1), (SHOP["shop.py"], 1)],
+    [
+        ("def total(prices):\n    return sum(prices)\n", 0),
+        (AT_IMPORT, 1),
+        (SHOP["shop.py"], 1),
+        ("import os\nimport sys\n\nprint('Ran 1 test', file=sys.stderr, flush=True)\nos._exit(0)\n", 1),
+        ("import unittest\n\n\ndef total(prices):\n    raise unittest.SkipTest('enough')\n", 1),
+    ],
 )
-def test_a_run_of_unittest_counts_by_the_tests_that_it_says(program: str, code: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", ["-v test_shop", "discover -v"])
+def test_a_run_of_unittest_counts_by_the_tests_that_passed(
+    arguments: str, program: str, code: int, tmp_path: Path
+) -> None:
     case = "import unittest\n\nfrom shop import total\n\n\nclass Totals(unittest.TestCase):\n"
     case += "    def test_total(self):\n        self.assertEqual(total([1]), 1)\n"
     write_tree(tmp_path, {"shop.py": program, "test_shop.py": case})
@@ -115,9 +125,10 @@ def test_a_run_of_unittest_counts_by_the_tests_that_it_says(program: str, code: 
         passed=frozenset(),
         usable=True,
         ran=1,
-        command="python3 -m unittest test_shop",
+        command=f"python3 -m unittest {arguments}",
         runner="unittest",
         seconds=1.0,
     )
+    write_contents(read_judges(run), tmp_path)
     done = subprocess.run(["sh", "-c", build_check(run, [])], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == code, done
