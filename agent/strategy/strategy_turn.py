@@ -50,8 +50,10 @@ class StrategyTurn:
 
     name: of the strategy; children: starts the sessions
     is_first: this process has not run the strategy in this turn, so attempts in the log are of before a kill
-    slots: held by an attempt while it runs, so that no more run at once than there are processors
+    slots: held by an attempt while it runs, so that no more run at once than there are processors, or the cluster takes
+    local_slots: held by one that runs on this machine though there is a cluster, as those with `Equip` do
     remote_slots: attempts that a cluster takes at once; 0: they are made on this machine
+    is_remote: a cluster makes the attempts that nothing equips
     surplus: why attempts that are cancelled now are not needed any more, "" where the turn itself is cancelled
     """
 
@@ -65,8 +67,9 @@ class StrategyTurn:
         remote_slots: int = 0,
     ) -> None:
         self.children = children
-        self.slots = asyncio.Semaphore(remote_slots or _count_processors())
-        self._is_remote = remote_slots > 0
+        self.local_slots = asyncio.Semaphore(_count_processors())
+        self.slots = asyncio.Semaphore(remote_slots) if remote_slots else self.local_slots
+        self.is_remote = remote_slots > 0
         self.surplus = ""
         self._committing = asyncio.Lock()
         self._name = name
@@ -164,7 +167,7 @@ class StrategyTurn:
             return known
         if spec.place == "worktree" and not spec.base:
             spec = replace(spec, base=await self.commit_files())
-        if self._is_remote and spec.place == "worktree" and equip is None:
+        if self.is_remote and spec.place == "worktree" and equip is None:
             spec = replace(spec, runs="remote")  # what equips a child changes it in this process
         sessions = self._runtime.session.folder.parent
         logged: Sequence[Verdict] = ()

@@ -110,7 +110,7 @@ class Pipeline:
             model=models[(number - 1) % len(models)] if models else "",
             temperature=temperatures[(number - 1) % len(temperatures)] if temperatures else _pick(number),
         )
-        async with turn.slots:
+        async with turn.local_slots:
             spec = replace(spec, share=turn.divide_budget(max(1, self.settings.attempts - number + 1)))
             equip = partial(let_answer_in_text, most=replies)
             return await turn.attempt(number, spec, hint=hint, equip=equip)
@@ -118,7 +118,7 @@ class Pipeline:
     async def _try_patch(self, turn: StrategyTurn, number: int, base: str, text: str, hint: str) -> Candidate:
         """Apply a patch of an earlier reply in a worktree, where the suite runs. No model is asked."""
         spec = replace(self._build_spec(turn, base, turn.prompt), asks_model=False)
-        async with turn.slots:
+        async with turn.local_slots:
             return await turn.attempt(number, spec, hint=hint, equip=partial(let_apply_text, text=text))
 
     def _build_spec(self, turn: StrategyTurn, base: str, prompt: str) -> ChildSpec:

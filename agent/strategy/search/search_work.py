@@ -328,7 +328,9 @@ class SearchWork(SearchRecord[Plan]):
         return self.turn.read_patch(next(each for each in self.candidates if each.attempt == number))
 
     async def _attempt(self, number: int, plan: Plan, share: Amount | None) -> Candidate:
-        async with self.turn.slots:
+        turn = self.turn
+        is_away = turn.is_remote and plan.equip is None  # where no watch follows it
+        async with turn.slots if is_away else turn.local_slots:
             spec = replace(plan.spec, share=share)
 
             def equip(child: Child) -> None:
@@ -339,16 +341,16 @@ class SearchWork(SearchRecord[Plan]):
             async def judge(result: ChildResult) -> Verdict:
                 ended = Candidate(attempt=number, child=result.child)
                 report = await asyncio.to_thread(self.refinement.read_report, ended)
-                return await judge_attempt(self.turn, result, report)
+                return await judge_attempt(turn, result, report)
 
-            return await self.turn.attempt(
+            return await turn.attempt(
                 number,
                 spec,
                 hint=plan.hint,
                 after=plan.after,
                 below=plan.below,
                 checks=[judge] if self.settings.judge else [],
-                equip=equip,
+                equip=None if is_away else equip,
             )
 
     def _explain_stop(self) -> str:

@@ -114,7 +114,7 @@ class Roles:
 
     async def attempt(self, name: str, spec: ChildSpec, equip: Equip | None = None) -> Candidate:
         """Make an attempt that is known by its name, as soon as a processor is free."""
-        async with self.turn.slots:
+        async with self.turn.local_slots:
             return await self.turn.attempt(
                 self.get_number(name), replace(spec, role=name), hint=name, equip=equip or self._open_board
             )

@@ -199,6 +199,49 @@ def test_attempts_are_made_on_the_cluster_and_the_best_is_applied(cluster: Any, 
         assert begun.project.startswith(str(cluster.home))
 
 
+TWO_FAULTS = """def count(prices):
+    return len(prices) - 1
+
+
+def total(prices):
+    return -sum(prices)
+"""
+TWO_TESTS = """import unittest
+
+import cart
+
+
+class Test(unittest.TestCase):
+    def test_count(self):
+        self.assertEqual(cart.count([1, 2]), 2)
+
+    def test_total(self):
+        self.assertEqual(cart.total([1, 2]), 3)
+"""
+
+
+def test_a_search_asks_models_on_the_cluster_and_puts_changes_together_here(
+    cluster: Any, tmp_path: Path
+) -> None:
+    story = Story.create(tmp_path, {"cart.py": TWO_FAULTS, "test_cart.py": TWO_TESTS})
+    edits = {"one": ("len(prices) - 1", "len(prices)"), "other": ("-sum", "sum")}
+    stop = {"text": "I see no more.", "repeat": 3}
+    models = [
+        script(tmp_path, [{"calls": [call("edit", path="cart.py", old=old, new=new)]}, stop], f"{name}.json")
+        for name, (old, new) in edits.items()
+    ]
+    settings = StrategySettings(name="evolve", attempts=2, models=models, ray=cluster.address)
+    end = tell_story(story, models[0], settings)
+    assert end.exit_code == Exit.DONE
+    places = {}
+    for each in read_events(story.log):
+        if isinstance(each, AttemptEvent):
+            begun = next(iter(read_events(story.log.parent / each.child)))
+            assert isinstance(begun, SessionStart)
+            places[each.number] = begun.project.startswith(str(cluster.home))
+    assert places == {1: True, 2: True, 3: False}, "the last one asks no model"
+
+
 def test_without_a_cluster_or_a_named_variable_nothing_starts(tmp_path: Path) -> None:
     async def connect(names: list[str], address: str = "127.0.0.1:1") -> None:
         async with connect_cluster(address, names, {}, "auto", Home.from_environment()):
