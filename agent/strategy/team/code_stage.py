@@ -126,7 +126,10 @@ class CodeStage:
                 for place, each in enumerate(names)
             ]
         )
-        kept = [each for each in made if each.files and not await self._list_changed_tests(each, node)]
+        changes = {each.attempt: await self._list_changes(each, begun) for each in made}
+        kept = [
+            each for each in made if changes[each.attempt] and not await self._list_changed_tests(each, node)
+        ]
         ranking = rank_candidates(kept or made)
         best = turn.choose(ranking) if len(ranking.candidates) > 1 else ranking.best
         if best not in kept or best.exit_code not in _ENDED:
@@ -142,7 +145,10 @@ class CodeStage:
             tree_states.commit_changes, self.git, self.base, turn.read_patch(best), begun
         )
         return NodeResult(
-            succeeded=True, report=best.report, evidence=describe_candidate(best), paths=best.files
+            succeeded=True,
+            report=best.report,
+            evidence=describe_candidate(best),
+            paths=changes[best.attempt],
         )
 
     def _enlarge(self, node: PlanNode, failed: NodeResult) -> None:
@@ -188,6 +194,15 @@ class CodeStage:
         files = self._select_tests(done)
         missing = set(tree_states.list_changed_tests(self.git, commit, files, self.prefix))
         return [each for each in files if each.path in missing]
+
+    async def _list_changes(self, candidate: Candidate, begun: str) -> tuple[str, ...]:
+        """Return the files that a candidate changed in the state that its step began with."""
+        patch = self.roles.turn.read_patch(candidate)
+        if not patch:
+            return ()
+        commit = await asyncio.to_thread(tree_states.commit_changes, self.git, self.base, patch, begun)
+        paths = await asyncio.to_thread(tree_states.list_changed_files, self.git, begun, commit)
+        return tuple(each.removeprefix(self.prefix) for each in paths)
 
     async def _list_changed_tests(self, candidate: Candidate, node: PlanNode) -> list[str]:
         """Return the tests for a step that its candidate did not leave as they were."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from agent.strategy.team.artefacts import NewTests
@@ -41,6 +42,12 @@ def build_patch(git: Git, base: str, commit: str) -> bytes:
     return git.run(
         "diff", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", base, commit
     )
+
+
+def list_changed_files(git: Git, old: str, new: str) -> list[str]:
+    """Return the paths that differ between two commits, relative to the repository's root."""
+    names = git.run("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new, "--")
+    return [os.fsdecode(each) for each in names.split(b"\0") if each]
 
 
 def list_changed_tests(git: Git, commit: str, files: Sequence[NewTests], prefix: str = "") -> list[str]:
