@@ -46,12 +46,13 @@ def test_every_command_of_the_page_runs(ledger: Path) -> None:
 
 
 def test_the_settings_of_the_page_are_settings() -> None:
-    [text] = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    texts = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     home = Home.from_environment()
     home.config.mkdir(parents=True)
-    (home.config / "settings.toml").write_text(text)
+    (home.config / "settings.toml").write_text("\n".join(texts))
     models = load_settings(home, None, {}, {}).session.models
     assert (models.relay, models.effort, models.catalog["openai/mine"].window) == (False, "medium", 65536)
+    assert (models.limits["anthropic"].calls, models.limits["anthropic"].tokens) == (50, 40_000)
 
 
 def test_the_corpus_is_as_large_as_the_page_says() -> None:
