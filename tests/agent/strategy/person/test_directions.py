@@ -67,8 +67,11 @@ def test_guidance_is_told_to_the_next_attempt_that_goes_on(tmp_path: Path) -> No
     assert end.outcome == "done", end.summary
     begun = {each.number: each for each in read_events_of(shop, AttemptEvent)}
     assert (begun[1].directions, begun[2].directions) == (0, 1)
-    prompts = [each.prompt for each in read_events_of(shop, ChildEvent) if each.state == "started"]
-    assert [WORDS in each for each in prompts] == [False, True, False], "used once"
+    prompts = {
+        each.child: each.prompt for each in read_events_of(shop, ChildEvent) if each.state == "started"
+    }
+    told_of = {number: WORDS in prompts[each.child] for number, each in begun.items()}
+    assert told_of == {1: False, 2: True, 3: False}, "used once"
 
 
 @pytest.mark.slow
