@@ -87,9 +87,10 @@ class Children:
         self._starting += 1
         try:
             async with AsyncExitStack() as stack:
-                place = await self._open_place(spec, stack)
+                # Before anything is waited for: the next child's share is divided from what this one leaves.
                 purse = self._parent.purse.open_child(build_limits(spec.limits), share=spec.share)
                 stack.callback(purse.close)
+                place = await self._open_place(spec, stack)
                 execution = await self._get_executor(spec.runs).start(
                     ChildOrder(
                         settings=self._build_settings(spec, mode),

@@ -48,3 +48,18 @@ def test_attempts_that_agree_make_others_needless(tmp_path: Path, monkeypatch: p
     assert begun[2].hint.startswith("Before you change a file, write down")
     assert begun[3].hint == "Begin by reading cart.py:1 (total), and look further from there."
     assert begun[3].temperature == 0.8
+
+
+def test_attempts_that_begin_at_once_are_paid_for_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is spent here: none of them may be refused."""
+    monkeypatch.setattr(strategy_turn, "_count_processors", lambda: 2)
+    shop = Story.create(tmp_path)
+    look = {"calls": [call("list")], "delay": 0.5}
+    models = [script(tmp_path, [look, look, DONE], f"{number}.json") for number in range(2)]
+    settings = StrategySettings(name="sample", attempts=2, models=models, budget="200k tokens")
+    tell_story(shop, models[0], settings)
+    outcomes = [each.outcome for each in read_events_of(shop, CandidateEvent)]
+    assert len(outcomes) == 2
+    assert "limit" not in outcomes
