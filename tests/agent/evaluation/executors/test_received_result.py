@@ -11,13 +11,15 @@ import pytest
 from agent.evaluation.executors.received_result import receive_result
 from agent.evaluation.executors.result_line import decode_result_line
 from agent.evaluation.runs.trial import describe_lost_trial
+from agent.evaluation.runs.trial_spending import TrialSpending
 from agent.events import UsageRecord
 from tests.support.evaluation_trials import make_order, make_task
 
 
 def test_a_result_is_that_of_its_order_and_can_be_counted(tmp_path: Path) -> None:
     order = make_order(make_task(tmp_path / "suite/add"), "offline", tmp_path)
-    good = describe_lost_trial(order, "wrong", "no", UsageRecord(input=1, output=2, cost=0.5), 3.0)
+    spent = TrialSpending(agent=UsageRecord(input=1, output=2, cost=0.5))
+    good = describe_lost_trial(order, "wrong", "no", spent, 3.0)
     sent: dict[str, Any] = json.loads(json.dumps(good.encode()))
     assert receive_result(order, sent) == good
     elsewhere = {"key": "../../../../x", "task": "other", "digest": "other", "variant": "other", "trial": 7}
