@@ -114,8 +114,9 @@ def test_an_attempt_goes_on_from_before_the_step_that_broke_what_an_earlier_one_
         assert shop.repo.show("cart.py") == CART.replace("len(prices) - 1", "len(prices)").replace(
             "-sum", "sum"
         )
-        begun = [(each.number, each.after) for each in read_events_of(shop, AttemptEvent)]
-        assert begun[:2] == [(1, 0), (2, 1)]
+        # By number: the second and the third one begin at once.
+        starts = sorted((each.number, each.after) for each in read_events_of(shop, AttemptEvent))
+        assert starts[:2] == [(1, 0), (2, 1)]
         rewinds = [each for each in read_events_of(shop, VerdictEvent) if each.name == "rewind"]
         assert len(rewinds) == 1
 
