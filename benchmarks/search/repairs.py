@@ -213,7 +213,7 @@ async def make_turn(
         solved=bool(found),
         right=bool(found) and await world.is_right(work.states[found[0].attempt]),
         suites=len(work.candidates),
-        attempts=work.asked,
+        attempts=work.asked_attempts,
     )
 
 

@@ -61,25 +61,25 @@ class AgentClock:
         self._tally = Tally()
 
     @property
-    def left(self) -> float:
+    def seconds_left(self) -> float:
         """Seconds that are left."""
         return self._seconds - self._tally.elapsed
 
     @property
-    def queued(self) -> float:
+    def seconds_queued(self) -> float:
         """Seconds of all waits so far."""
         return time.monotonic() - self._tally.start_time - self._tally.elapsed
 
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Count no time inside, neither here nor in the limits of the turn."""
-        self._on_part(self.left + max(0.0, MOST_QUEUED - self.queued))
+        self._on_part(self.seconds_left + max(0.0, MOST_QUEUED - self.seconds_queued))
         try:
             with self._tally.pause(), self._runtime.purse.pause():
                 yield
         finally:
             if not self._tally.is_waiting:
-                self._on_part(max(0.0, self.left))
+                self._on_part(max(0.0, self.seconds_left))
 
     @contextmanager
     def limit_turn(self) -> Iterator[None]:
@@ -89,12 +89,12 @@ class AgentClock:
 
         def look() -> None:
             nonlocal timer
-            if self.left <= 0 or self.queued >= MOST_QUEUED:
+            if self.seconds_left <= 0 or self.seconds_queued >= MOST_QUEUED:
                 self._runtime.stop()
             else:
-                timer = loop.call_later(_LOOK if self._tally.is_waiting else self.left, look)
+                timer = loop.call_later(_LOOK if self._tally.is_waiting else self.seconds_left, look)
 
-        timer = loop.call_later(max(self.left, 0.0), look)
+        timer = loop.call_later(max(self.seconds_left, 0.0), look)
         try:
             yield
         finally:
@@ -102,10 +102,10 @@ class AgentClock:
 
     def check_queue(self) -> None:
         """Raise UserError if calls have waited for too long."""
-        if self.queued >= MOST_QUEUED:
+        if self.seconds_queued >= MOST_QUEUED:
             raise UserError(
                 Fault.MODEL_UNREACHABLE,
-                f"calls waited {self.queued:.0f} s for their turn under a rate limit",
+                f"calls waited {self.seconds_queued:.0f} s for their turn under a rate limit",
                 "Run fewer trials at once (--jobs), or raise the limits in [models.limits].",
             )
 
@@ -128,7 +128,7 @@ async def run_turns(
     with stop_clock_while_queued(clock.pause):
         while prompts:
             prompt = prompts.pop(0)
-            left = _subtract_spending(limits, ends, clock.left, spending)
+            left = _subtract_spending(limits, ends, clock.seconds_left, spending)
             if left is None:
                 ends[-1] = _mark_limit(ends[-1])
                 break
@@ -142,10 +142,10 @@ async def run_turns(
             if BY_EXIT.get(ends[-1].exit_code, "wrong") not in HONEST:
                 break
             if user is not None:
-                prompts += await user.list_follow_ups(ends, clock.left)
+                prompts += await user.list_follow_ups(ends, clock.seconds_left)
                 if user.is_out_of_time:
                     ends[-1] = _mark_limit(ends[-1])
-    if clock.left <= 0 and ends[-1].exit_code == Exit.INTERRUPTED:
+    if clock.seconds_left <= 0 and ends[-1].exit_code == Exit.INTERRUPTED:
         ends[-1] = _mark_limit(ends[-1])
     return ends
 

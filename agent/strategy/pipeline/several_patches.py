@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 from agent.events import MessageEvent
-from agent.model.protocol import Delta, Model, Reply, Request, Usage
 from agent.session.log import read_events
 
 SEPARATOR = "=== NEXT PATCH ==="
@@ -36,29 +33,3 @@ def read_patches(session: Path) -> list[str]:
     except OSError:  # its log was deleted since
         pass
     return []
-
-
-class GivenText:
-    """Says a text that another session's model wrote, at no cost. Implements `Model`."""
-
-    def __init__(self, inner: Model, text: str) -> None:
-        self._inner = inner
-        self._text = text
-        self.name = inner.name
-        self.window = inner.window
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what else the model in its place offers."""
-        return getattr(self._inner, name)
-
-    def price(self, usage: Usage) -> float:
-        """Return the US dollars of a call, in place of the inner model's."""
-        return 0.0
-
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """See `Model.stream`."""
-        yield Reply(text=self._text, usage=Usage(cost=0.0))
-
-    async def close(self) -> None:
-        """See `Model.close`."""
-        await self._inner.close()

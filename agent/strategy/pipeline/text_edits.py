@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from agent.children.child import Child
+from agent.model.fixed_reply import FixedReply
 from agent.model.protocol import Delta, Model, Reply, Request, ToolMessage, UserMessage
-from agent.strategy.pipeline.several_patches import GivenText, split_patches
+from agent.strategy.pipeline.several_patches import split_patches
 from tools.core.action import Action
 
 MOST_REPLIES = 2
@@ -79,5 +80,5 @@ def let_answer_in_text(child: Child, most: int = MOST_REPLIES) -> None:
 def let_apply_text(child: Child, text: str) -> None:
     """Let a child apply the edits of a text, and ask no model."""
     loop = child.runtime.loop
-    loop.model = GivenText(loop.model, text)
+    loop.model = FixedReply(loop.model, text)
     let_answer_in_text(child, 1)

@@ -48,19 +48,19 @@ class SearchRecord(ABC, Generic[P]):
     _merges: set[int] = field(default_factory=set)
 
     @property
-    def asked(self) -> int:
+    def asked_attempts(self) -> int:
         """Attempts of a model that were begun."""
         return self._last - len(self._merges)
 
     @property
     def room(self) -> int:
         """How many attempts the next round may make: the first is made alone, since easy work gets one pass."""
-        return min(self.limit - self.asked, AT_ONCE if self.asked else 1)
+        return min(self.limit - self.asked_attempts, AT_ONCE if self.asked_attempts else 1)
 
     @property
     def may_merge(self) -> bool:
         """Whether changes may be put together once more."""
-        return len(self._merges) < MERGES_PER_ATTEMPT * self.asked
+        return len(self._merges) < MERGES_PER_ATTEMPT * self.asked_attempts
 
     def take_number(self, *, is_merge: bool = False) -> int:
         """Return the number of the next attempt. is_merge: no model works on it"""

@@ -12,6 +12,7 @@ from agent.budget.purse import Amount
 from agent.children.child import Child
 from agent.children.spec import ChildResult, ChildSpec
 from agent.events import Event
+from agent.model.fixed_reply import FixedReply
 from agent.session.log import read_events
 from agent.strategy.candidate import Candidate, create_verdict_event
 from agent.strategy.person.directions import word_guidance
@@ -20,7 +21,6 @@ from agent.strategy.refinement import EarlierState, Refinement, Step
 from agent.strategy.sampling.diversity import list_starting_places, vary_attempt
 from agent.strategy.sampling.stopping import explain_stop, read_outcome
 from agent.strategy.search.earlier_states import REWIND, StateWatch, find_earlier_state, find_kept_patch
-from agent.strategy.search.fixed_reply import answer_without_model
 from agent.strategy.search.lost_kernel import word_lost_kernel
 from agent.strategy.search.opinions import Opinion, judge_attempt, read_opinion, word_opinion
 from agent.strategy.search.search_record import SearchRecord
@@ -230,7 +230,7 @@ class SearchWork(SearchRecord[Plan]):
             hint=hint,
             after=origins[0],
             below=self._trace(*origins),
-            equip=partial(answer_without_model, text=told),
+            equip=partial(_answer_without_model, text=told),
         )
 
     def build_spec(self, prompt: str, *, model: str = "", temperature: float | None = None) -> ChildSpec:
@@ -278,8 +278,8 @@ class SearchWork(SearchRecord[Plan]):
         value = self.record(candidate, step, after, is_solved=is_solved)
         if not self.is_over and (why := self._explain_stop()):
             self.is_over = True
-            if self.asked < self.limit:
-                log_stop(self.turn, self.asked, self.limit, why)
+            if self.asked_attempts < self.limit:
+                log_stop(self.turn, self.asked_attempts, self.limit, why)
         return value
 
     def get_opinion(self, number: int) -> float:
@@ -372,6 +372,11 @@ def _merge_patches(git: Git, base: str, first: bytes, second: bytes) -> bytes:
     """Return both changes as one. Blocking. Raises GitFailed where they conflict."""
     commits = [commit_changes(git, base, patch, base) for patch in (first, second)]
     return build_patch(git, base, merge_commits(git, commits))
+
+
+def _answer_without_model(child: Child, text: str) -> None:
+    """Let a child end at once with a text, so that the harness judges the files that it began with."""
+    child.runtime.loop.model = FixedReply(child.runtime.loop.model, text)
 
 
 def _name_pair(one: int, other: int) -> str:

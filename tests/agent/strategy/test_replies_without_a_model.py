@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from agent.budget.cost_budget import forecast_cost
+from agent.model.fixed_reply import FixedReply
 from agent.model.protocol import Model, Usage
 from agent.model.scripted.scripted_model import ScriptedModel
-from agent.strategy.pipeline.several_patches import GivenText
-from agent.strategy.search.fixed_reply import FixedReply
 from tests.support.cli import script
 
 
@@ -21,8 +18,7 @@ class PricedModel(ScriptedModel):
         return 1.0
 
 
-@pytest.mark.parametrize("kind", [FixedReply, GivenText])
-def test_a_reply_that_nobody_gives_costs_nothing(tmp_path: Path, kind: type[FixedReply | GivenText]) -> None:
+def test_a_reply_that_nobody_gives_costs_nothing(tmp_path: Path) -> None:
     inner: Model = PricedModel(Path(script(tmp_path, [{"text": "asked"}]).partition(":")[2]))
     assert forecast_cost(inner, 1_000, None) == 1.0
-    assert forecast_cost(kind(inner, "said"), 1_000, None) == 0.0
+    assert forecast_cost(FixedReply(inner, "said"), 1_000, None) == 0.0
