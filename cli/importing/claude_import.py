@@ -27,10 +27,11 @@ def read_claude(root: Path) -> ImportPlan:
     if isinstance(settings.get("hooks"), dict):
         import json
 
-        from agent.extension.hooks.hook_definition import EVENTS, parse_hooks
+        from agent.extension.hooks.hook_definition import EVENTS
+        from agent.extension.hooks.hook_parser import parse_hooks
 
         found = parse_hooks(settings, source, plan.left, is_project=False)
-        plan.shown += [f"{each.label}: {each.runs}" for each in found]
+        plan.shown += [f"{each.label}: {each.shown}" for each in found if not each.refusal]
         known = {event: each for event, each in settings["hooks"].items() if event in EVENTS}
         text = json.dumps({"hooks": known}, indent=2, ensure_ascii=False)
         plan.files["agent-hooks.json"] = f"{text}\n".encode()

@@ -83,6 +83,17 @@ def build_failure(hook: HookDefinition, problem: str) -> HookAnswer:
     return HookAnswer(problem=problem)
 
 
+def build_refusal(hook: HookDefinition) -> HookAnswer:
+    """Return the answer of a hook that cannot run as it is written: a guard forbids what it was to judge."""
+    problem = f"{hook.source}: {hook.refusal}"
+    if not hook.is_guard:
+        return HookAnswer(problem=problem)
+    reason = (
+        f"one in {hook.source} cannot run as it is written: {hook.refusal}. A user has to mend or remove it"
+    )
+    return HookAnswer(verdict="deny", reason=reason, problem=problem)
+
+
 def read_output(hook: HookDefinition, found: Mapping[str, Any]) -> HookAnswer:
     """Return the answer that a hook's JSON means."""
     given = found.get("hookSpecificOutput")

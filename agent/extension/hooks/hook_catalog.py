@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.app_dirs import Home
-from agent.extension.hooks.hook_definition import HookDefinition, parse_hooks
+from agent.extension.hooks.hook_definition import HookDefinition
 from agent.extension.hooks.hook_files import FILES, TRUST_PLACE, USER_FILE
+from agent.extension.hooks.hook_parser import parse_hook_file, parse_hooks
 from agent.extension.plugins.plugin_hooks import read_plugin_hooks
 from agent.extension.plugins.plugin_store import list_plugins
-from agent.extension.project_trust import describe_untrusted, is_trusted
+from agent.extension.project_trust import describe_untrusted, has_trust, is_trusted
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
 from sandbox.fs.untrusted_file import read_workspace_file
@@ -39,6 +39,8 @@ def load_hooks(home: Home, root: Path) -> HookCatalog:
         notices += ignored
     elif theirs:
         notices.append(describe_untrusted(len(theirs), "agent hook", root))
+    elif has_trust(home, root, TRUST_PLACE):
+        notices.append(f"the agent hooks that you trusted in {str(root)!r} are gone: none of them runs")
     for plugin in list_plugins(home):
         found += read_plugin_hooks(plugin, [])  # what of them is not used was told when it was added
     return HookCatalog(hooks=tuple(found), notices=tuple(notices))
@@ -54,9 +56,9 @@ def _read_user_hooks(home: Home, notices: list[str]) -> list[HookDefinition]:
     try:
         content = read_regular_file(path, SETTINGS)
     except UserError as error:
-        notices.append(f"{error.message}: not used")
-        return []
-    return _parse(content, repr(str(path)), notices, is_project=False)
+        unread = {"hooks": error.message}
+        return list(parse_hooks(unread, repr(str(path)), notices, is_project=False))
+    return parse_hook_file(content, repr(str(path)), notices, is_project=False)
 
 
 def _read_project_hooks(root: Path, notices: list[str]) -> list[HookDefinition]:
@@ -67,21 +69,8 @@ def _read_project_hooks(root: Path, notices: list[str]) -> list[HookDefinition]:
         except UserError as error:
             notices.append(f"{error.message}: not used")
             continue
-        found += _parse(content, name, notices, is_project=True)
+        found += parse_hook_file(content, name, notices, is_project=True)
     return found
-
-
-def _parse(
-    content: bytes | None, source: str, notices: list[str], *, is_project: bool
-) -> list[HookDefinition]:
-    if content is None:
-        return []
-    try:
-        table = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        notices.append(f"{source}: its hooks are not used, since it is no JSON: {error}")
-        return []
-    return list(parse_hooks(table, source, notices, is_project=is_project)) if isinstance(table, dict) else []
 
 
 def _list_definitions(hooks: Sequence[HookDefinition]) -> tuple[Definition, ...]:
@@ -89,8 +78,14 @@ def _list_definitions(hooks: Sequence[HookDefinition]) -> tuple[Definition, ...]
         Definition(
             kind="agent hook",
             name=f"{each.source} {each.label}",
-            runs=f"{each.runs} ({'in the sandbox' if each.kind == 'command' else each.kind})",
-            digest=hashlib.sha256(repr(each).encode()).hexdigest(),
+            runs=f"{each.shown} ({_describe_run(each)})",
+            digest=hashlib.sha256(each.identity.encode()).hexdigest(),
         )
         for each in hooks
     )
+
+
+def _describe_run(hook: HookDefinition) -> str:
+    if hook.refusal:
+        return f"not run: {hook.refusal}"
+    return "in the sandbox" if hook.kind == "command" else hook.kind

@@ -1,11 +1,12 @@
-"""One hook, and the parser of files with hooks, in Claude Code's schema."""
+"""One hook, in Claude Code's schema: what it runs, and which actions it is for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
 EVENTS = (
     "SessionStart",
@@ -27,6 +28,9 @@ EVENTS = (
 )
 """Events at which hooks run, under Claude Code's names."""
 
+GUARDS = ("PreToolUse", "PermissionRequest", "UserPromptSubmit")
+"""Events whose hooks may forbid: what one of them was to guard is denied where it cannot run as it is written."""
+
 KINDS: Mapping[str, str] = {"command": "command", "http": "url", "prompt": "prompt"}
 """Types of hooks, and the field that says what each runs."""
 
@@ -43,10 +47,13 @@ class HookDefinition:
     """One hook.
 
     matcher: names of tools (or of what the event is about) that it is for, "" for all
-    runs: command line, address, or prompt; condition: a tool with a pattern, `Bash(git push:*)`, "" for none
+    runs: command line, address, or prompt; args: of the program `runs`, which is started without a shell then
+    condition: a tool with a pattern, `Bash(git push:*)`, "" for none
     is_async: nobody waits for it, and its answer does not count; is_strict: its failure forbids the action
+    header_variables: names of the environment that headers may use, None if theirs are literal
     source: path of its file; is_project: whether it comes with the project, or from a plugin
     plugin: name of the plugin that it belongs to, "" for none
+    refusal: why it cannot run as it is written, "" if it can
     """
 
     event: str
@@ -61,6 +68,25 @@ class HookDefinition:
     source: str = ""
     is_project: bool = False
     plugin: str = field(default="", repr=False)
+    args: tuple[str, ...] | None = field(default=None, repr=False)
+    header_variables: frozenset[str] | None = field(default=None, repr=False)
+    refusal: str = field(default="", repr=False)
+
+    @property
+    def identity(self) -> str:
+        """All that a user trusts in it. Values that most hooks lack are left out: earlier trust goes on."""
+        added = (self.args, self.header_variables and sorted(self.header_variables), self.refusal)
+        return repr(self) + (repr(added) if any(each or each == () for each in added) else "")
+
+    @property
+    def shown(self) -> str:
+        """What it runs, for lists."""
+        return self.runs if self.args is None else shlex.join((self.runs, *self.args))
+
+    @property
+    def is_guard(self) -> bool:
+        """Whether it may forbid what it is for."""
+        return self.event in GUARDS and not self.is_async
 
     @property
     def label(self) -> str:
@@ -73,82 +99,33 @@ class HookDefinition:
             return False
         if not self.condition:
             return True
-        match = _CONDITION.fullmatch(self.condition)
-        if match is None or match[1] not in names:
+        match = CONDITION.fullmatch(self.condition)
+        if match is None:
+            return True
+        if match[1] not in names:
             return False
-        # Rather once too often than not at all: the words may be a part of a longer command line.
-        words = (match[2] or "").removesuffix("*").rstrip(": ")
-        return not words or words in " ".join(map(str, arguments.values()))
+        # Rather once too often than not at all: the literal parts, in their order, wherever they are.
+        given, place = " ".join(map(str, arguments.values())), 0
+        for part in filter(None, _SEPARATORS.split(_CLASSES.sub("*", match[2] or ""))):
+            found = given.find(part, place)
+            if found < 0:
+                return False
+            place = found + len(part)
+        return True
 
 
-_CONDITION = re.compile(r"([A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL)
-_PLAIN = re.compile(r"[\w|-]+")
+CONDITION = re.compile(r"([A-Za-z_][\w-]*)(?:\((.*)\))?", re.DOTALL)
+"""A tool, with words of its arguments in parentheses."""
+
+_CLASSES = re.compile(r"\[[^]]*\]|\{[^}]*\}")
+_SEPARATORS = re.compile(r"[\s*?/~:]+|\.+/")
+_PLAIN = re.compile(r"[\w|, -]+")
 
 
 def matches_name(matcher: str, names: Sequence[str]) -> bool:
-    """Return whether a matcher fits one of the names: names with | between them, or a regular expression."""
+    """Return whether a matcher fits one of the names: names with | or , between them, or a regular expression."""
     if matcher in ("", "*"):
         return True
     if _PLAIN.fullmatch(matcher):
-        return not set(matcher.split("|")).isdisjoint(names)
+        return not {each.strip() for each in re.split("[|,]", matcher)}.isdisjoint(names)
     return any(re.search(matcher, each) for each in names)
-
-
-def parse_hooks(
-    content: Mapping[str, Any], source: str, notices: list[str], *, is_project: bool, plugin: str = ""
-) -> Iterator[HookDefinition]:
-    """Yield the hooks of a file's content. What cannot be used is told in notices, a line each."""
-    table = content.get("hooks")
-    if table is None or content.get("disableAllHooks") is True:
-        return
-    if not isinstance(table, dict):
-        notices.append(f"{source}: `hooks` is no table of events")
-        return
-    for event, groups in table.items():
-        if event not in EVENTS:
-            notices.append(f"{source}: hooks of {event!r} are not used: there is no such event here")
-            continue
-        for group in groups if isinstance(groups, list) else ():
-            for each in _list_entries(group):
-                try:
-                    hook = _parse_hook(event, str(group.get("matcher") or ""), each, source, is_project)
-                    yield replace(hook, plugin=plugin) if plugin else hook
-                except ValueError as error:
-                    notices.append(f"{source}: a hook of {event} is not used: {error}")
-
-
-def _list_entries(group: object) -> list[Any]:
-    entries = group.get("hooks") if isinstance(group, dict) else None
-    return entries if isinstance(entries, list) else []
-
-
-def _parse_hook(event: str, matcher: str, entry: object, source: str, is_project: bool) -> HookDefinition:
-    if not isinstance(entry, dict):
-        raise ValueError(f"{entry!r} is no table")
-    kind = entry.get("type", "command")
-    if kind not in KINDS:
-        raise ValueError(f"its type {kind!r} is none of {', '.join(KINDS)}")
-    runs = entry.get(KINDS[kind])
-    if not isinstance(runs, str) or not runs.strip():
-        raise ValueError(f"it has no `{KINDS[kind]}`")
-    timeout = entry.get("timeout", DEFAULT_TIMEOUT)
-    if not isinstance(timeout, int | float) or timeout <= 0:
-        raise ValueError(f"its timeout {timeout!r} is no number of seconds")
-    try:
-        re.compile(matcher if matcher != "*" else "")
-    except re.error as error:
-        raise ValueError(f"its matcher {matcher!r} is no regular expression: {error}") from None
-    headers = entry.get("headers")
-    return HookDefinition(
-        event=event,
-        kind=kind,
-        runs=runs.strip(),
-        matcher=matcher,
-        timeout=min(float(timeout), LONGEST_TIMEOUT),
-        condition=str(entry.get("if") or ""),
-        is_async=entry.get("async") is True or entry.get("asyncRewake") is True,
-        is_strict=entry.get("onFailure") == "block",
-        headers={str(key): str(each) for key, each in headers.items()} if isinstance(headers, dict) else {},
-        source=source,
-        is_project=is_project,
-    )

@@ -5,11 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent.extension.hooks.hook_answer import HookAnswer, build_failure, parse_answer, read_output
+from agent.extension.hooks.hook_answer import (
+    HookAnswer,
+    build_failure,
+    build_refusal,
+    parse_answer,
+    read_output,
+)
 from agent.extension.hooks.hook_definition import HookDefinition
 from agent.extension.plugins.plugin_store import build_variables, create_state_folder, find_plugin
 from agent.turn.runtime import Runtime
@@ -20,9 +27,18 @@ from sandbox.secrets.child_environment import redact
 
 _JUDGE = """A hook of a coding agent asks you. Answer with JSON alone: {"ok": true} or {"ok": false, "reason": "…"}."""
 
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_PLACEHOLDERS = (
+    *("CLAUDE_PROJECT_DIR", "PATCHWRIGHT_PROJECT_DIR", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA"),
+    *("PLUGIN_ROOT", "PLUGIN_DATA"),
+)
+"""Variables that stand for a folder also where no shell expands them."""
+
 
 async def run_hook(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
     """Return the answer of one hook to its input. A hook that fails or takes too long gives none."""
+    if hook.refusal:
+        return build_refusal(hook)
     try:
         async with asyncio.timeout(hook.timeout + 5):
             if hook.kind == "command":
@@ -60,7 +76,7 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
         env = {**env, **build_variables(plugin)}
     done = await sandbox.run(
         Command(
-            argv=("bash", "-c", hook.runs),
+            argv=_build_argv(hook, env),
             cwd=root,
             env=env,
             stdin=json.dumps(given, ensure_ascii=False).encode("utf-8", "replace") + b"\n",
@@ -77,6 +93,18 @@ async def _run_command(runtime: Runtime, hook: HookDefinition, given: Mapping[st
     if done.ended == "timeout":
         return build_failure(hook, f"it took more than {hook.timeout:g} s")
     return parse_answer(hook, done.returncode, redact(done.stdout.text()), redact(done.stderr.text()))
+
+
+def _build_argv(hook: HookDefinition, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the program and its arguments. Without a shell, only the variables of hooks are filled in."""
+    if hook.args is None:
+        return ("bash", "-c", hook.runs)
+    known = {name: env[name] for name in _PLACEHOLDERS if name in env}
+    return tuple(_fill_in(each, known) for each in (hook.runs, *hook.args))
+
+
+def _fill_in(text: str, known: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda match: known.get(match[1] or match[2], match[0]), text)
 
 
 async def _post(hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:
@@ -97,7 +125,7 @@ def _post_json(hook: HookDefinition, given: Mapping[str, Any]) -> tuple[int, str
         def redirect_request(self, *_: Any) -> None:
             return None
 
-    headers = {"Content-Type": "application/json", **hook.headers}
+    headers = _build_headers(hook)
     body = json.dumps(given, ensure_ascii=False).encode("utf-8", "replace")
     request = urllib.request.Request(hook.runs, data=body, headers=headers, method="POST")
     if request.type not in ("http", "https"):
@@ -109,6 +137,18 @@ def _post_json(hook: HookDefinition, given: Mapping[str, Any]) -> tuple[int, str
         return error.code, ""
     except (OSError, ValueError):  # not reachable, or no address
         return 0, ""
+
+
+def _build_headers(hook: HookDefinition) -> dict[str, str]:
+    """Return the headers of a request, with the variables that its file lists and no others."""
+    headers = {"Content-Type": "application/json", **hook.headers}
+    if hook.header_variables is None:
+        return headers
+    known = {name: os.environ.get(name, "") for name in hook.header_variables}
+    return {
+        key: _VARIABLE.sub(lambda match: known.get(match[1] or match[2], ""), value)
+        for key, value in headers.items()
+    }
 
 
 async def _ask_model(runtime: Runtime, hook: HookDefinition, given: Mapping[str, Any]) -> HookAnswer:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
-from agent.extension.hooks.hook_definition import HookDefinition, parse_hooks
+from agent.extension.hooks.hook_definition import HookDefinition
+from agent.extension.hooks.hook_parser import parse_hook_file
 from agent.extension.plugins.plugin_store import Plugin
 from sandbox.errors import UserError
 from sandbox.fs.regular_file import SETTINGS, read_regular_file
@@ -16,10 +15,9 @@ def read_plugin_hooks(plugin: Plugin, left: list[str]) -> list[HookDefinition]:
     for path in plugin.list_places("hooks"):
         source = f"{plugin.name}:{path.relative_to(plugin.folder).as_posix()}"
         try:
-            table = json.loads(read_regular_file(path, SETTINGS) or b"{}")
-        except (UserError, ValueError, RecursionError) as error:
+            content = read_regular_file(path, SETTINGS)
+        except UserError as error:
             left.append(f"{source}: its hooks are not used: {error}")
             continue
-        if isinstance(table, dict):
-            found += parse_hooks(table, source, left, is_project=True, plugin=plugin.name)
+        found += parse_hook_file(content or b"{}", source, left, is_project=True, plugin=plugin.name)
     return found

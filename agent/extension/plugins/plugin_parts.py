@@ -116,10 +116,12 @@ def _read_hooks(plugin: Plugin, left: list[str]) -> Iterator[PluginPart]:
             left.append(f"{hook.label}: an address is called for your own hooks only: {hook.runs}")
             continue
         how = "runs in the sandbox" if hook.kind == "command" else "asks the fast model"
-        words = [f"{how}: {clip(hook.runs, SHOWN_COMMAND)}"]
+        if hook.refusal:
+            how = "denies what it guards, since it cannot run" if hook.is_guard else "cannot run"
+        words = [f"{how}: {clip(hook.shown, SHOWN_COMMAND)}"]
         if hook.condition:
             words.append(f"if {hook.condition}")
-        yield _make_part(plugin, "hook", f"{hook.label} {number}", "; ".join(words), repr(hook).encode())
+        yield _make_part(plugin, "hook", f"{hook.label} {number}", "; ".join(words), hook.identity.encode())
 
 
 def _describe_server(plugin: Plugin, server: PluginServer) -> PluginPart:

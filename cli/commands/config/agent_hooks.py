@@ -70,7 +70,7 @@ def list_hooks(folder: Path, *, as_json: bool) -> int:
         _print_json([_describe(each) for each in catalog.hooks])
         return int(Exit.DONE)
     for each in catalog.hooks:
-        print(sanitize_text(f"{each.label}: {each.runs}  ({each.source})").replace("\n", " "))
+        print(sanitize_text(f"{each.label}: {each.shown}  ({each.source})").replace("\n", " "))
     for line in catalog.notices:
         print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
     if not catalog.hooks:
@@ -121,7 +121,7 @@ async def _try_hooks(folder: Path, event: str, tool: str, given: Mapping[str, An
         for line in catalog.notices:
             print(sanitize_text(f"patchwright: {line}"), file=sys.stderr)
         for hook, answer in answers:
-            print(sanitize_text(f"{hook.label}: {hook.runs}").replace("\n", " "))
+            print(sanitize_text(f"{hook.label}: {hook.shown}").replace("\n", " "))
             for key, value in _describe_answer(answer).items():
                 if value:
                     print(sanitize_text(f"  {key}: {value}"))
@@ -135,7 +135,7 @@ def _describe(hook: HookDefinition) -> dict[str, Any]:
         "event": hook.event,
         "matcher": hook.matcher,
         "type": hook.kind,
-        "runs": hook.runs,
+        "runs": hook.shown,
         "timeout": hook.timeout,
         "source": hook.source,
         "project": hook.is_project,

@@ -18,9 +18,10 @@ from agent.children.spec import ChildSpec
 from agent.events import DecisionEvent, End, Event, ObservationEvent, Signal
 from agent.extension.hooks.hook_answer import HookAnswer, combine_answers, parse_answer
 from agent.extension.hooks.hook_catalog import find_hooks_to_trust, load_hooks
-from agent.extension.hooks.hook_definition import HookDefinition, matches_name, parse_hooks
+from agent.extension.hooks.hook_definition import HookDefinition, matches_name
 from agent.extension.hooks.hook_files import TRUST_PLACE
 from agent.extension.hooks.hook_input import restore_arguments, translate_arguments
+from agent.extension.hooks.hook_parser import parse_hooks
 from agent.model.model_settings import ModelSettings
 from agent.session.log import read_events
 from agent.session.undo import Timeline, undo_last_turn
@@ -177,12 +178,14 @@ def test_what_cannot_be_used_is_told() -> None:
             "PreToolUse": [*group("true", matcher="("), *group("ok", matcher="Bash", timeout=5)],
         }
     }
-    [hook] = parse_hooks(table, "f.json", notices, is_project=False)
-    assert (hook.runs, hook.timeout) == ("ok", 5.0)
+    *refused, hook = parse_hooks(table, "f.json", notices, is_project=False)
+    assert (hook.runs, hook.timeout, hook.refusal) == ("ok", 5.0, "")
+    assert all(each.refusal for each in refused)
     assert [each.partition(": ")[2][:32] for each in notices] == [
         "hooks of 'Setup' are not used: t",
         "a hook of Stop is not used: its ",
         "a hook of Stop is not used: it h",
+        "a hook of Stop is not used: 'x' ",
         "a hook of Stop is not used: 'x' ",
         "a hook of PreToolUse is not used",
     ]

@@ -1,0 +1,229 @@
+"""Parser of files with hooks, in Claude Code's schema.
+
+A hook that cannot run as it is written is never run in some other way: it is kept with the reason (`refusal`), is
+reported, and denies what it was to guard.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agent.extension.hooks.hook_definition import (
+    CONDITION,
+    DEFAULT_TIMEOUT,
+    EVENTS,
+    GUARDS,
+    KINDS,
+    LONGEST_TIMEOUT,
+    HookDefinition,
+    HookKind,
+)
+
+_REMARKS = frozenset(("statusMessage", "description", "name", "id", "comment", "_comment", "$comment", "//"))
+"""Fields that change nothing of what a hook does."""
+
+_EVERY = frozenset(("type", "timeout", "if", "once", "async", "asyncRewake", "onFailure"))
+_FIELDS: Mapping[str, frozenset[str]] = {
+    "command": _EVERY | {"command", "args", "shell"},
+    "http": _EVERY | {"url", "headers", "allowedEnvVars"},
+    "prompt": _EVERY | {"prompt", "model"},
+}
+"""Fields of each kind of hook: https://code.claude.com/docs/en/hooks, 2026-11. `once` is for skills: a hook of a
+session runs each time. `model`: the fast one is asked."""
+
+_SEVERAL = re.compile(r"\)\s*(?:\|+|&+|[,;]|or|and)?\s*\w+\(")
+"""Between two tools of a condition: each hook has one."""
+
+_GROUP = frozenset(("matcher", "hooks"))
+_FAILURES = (None, "block", "continue", "allow")
+
+
+def parse_hooks(
+    content: Mapping[str, Any], source: str, notices: list[str], *, is_project: bool, plugin: str = ""
+) -> Iterator[HookDefinition]:
+    """Yield the hooks of a file's content, also those that cannot run. These are told in notices, a line each."""
+    for hook in _Parser(source, notices, is_project=is_project, plugin=plugin).parse(content):
+        if hook.refusal:
+            effect = ", and what it guards is denied" if hook.is_guard else ""
+            notices.append(f"{source}: a hook of {hook.event} is not used{effect}: {hook.refusal}")
+        yield hook
+
+
+def parse_hook_file(
+    content: bytes | None, source: str, notices: list[str], *, is_project: bool, plugin: str = ""
+) -> list[HookDefinition]:
+    """Return the hooks of a file, none if it is missing. One that is no JSON may have held a guard of all actions."""
+    if content is None:
+        return []
+    try:
+        table = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        table = {"hooks": f"its file is no JSON: {error}"}
+    if not isinstance(table, dict):
+        table = {"hooks": "its file holds no table"}
+    return list(parse_hooks(table, source, notices, is_project=is_project, plugin=plugin))
+
+
+class _Parser:
+    def __init__(self, source: str, notices: list[str], *, is_project: bool, plugin: str) -> None:
+        self._source = source
+        self._notices = notices
+        self._is_project = is_project
+        self._plugin = plugin
+
+    def parse(self, content: Mapping[str, Any]) -> Iterator[HookDefinition]:
+        table = content.get("hooks")
+        if content.get("disableAllHooks") is True:
+            return
+        if table is None:
+            for event in filter(content.__contains__, EVENTS):
+                yield self.refuse(event, "the event is outside of `hooks`")
+            return
+        if not isinstance(table, dict):
+            reason = table if isinstance(table, str) else "`hooks` is no table of events"
+            yield self.refuse(GUARDS[0], reason)
+            return
+        for event, groups in table.items():
+            if event not in EVENTS:
+                self._notices.append(
+                    f"{self._source}: hooks of {event!r} are not used: there is no such event here"
+                )
+            elif not isinstance(groups, list):
+                yield self.refuse(event, f"`{event}` is no list")
+            else:
+                for group in groups:
+                    yield from self._parse_group(event, group)
+
+    def refuse(
+        self, event: str, reason: str, *, matcher: str = "", runs: str = "", is_async: bool = False
+    ) -> HookDefinition:
+        """Return a hook that only denies what it would have guarded."""
+        return HookDefinition(
+            event=event,
+            kind="command",
+            runs=runs,
+            matcher=matcher,
+            is_async=is_async,
+            source=self._source,
+            is_project=self._is_project,
+            plugin=self._plugin,
+            refusal=reason,
+        )
+
+    def _parse_group(self, event: str, group: object) -> Iterator[HookDefinition]:
+        if not isinstance(group, dict):
+            yield self.refuse(event, f"{group!r} is no table")
+            return
+        matcher, problem = group.get("matcher") or "", ""
+        try:
+            re.compile(matcher if matcher != "*" else "")
+        except (re.error, TypeError) as error:
+            matcher, problem = "", f"its matcher {matcher!r} is no regular expression: {error}"
+        entries = group.get("hooks")
+        if not isinstance(entries, list):
+            yield self.refuse(event, "it is in no list `hooks`", matcher=matcher)
+            return
+        problem = problem or _explain_unknown(group, _GROUP)
+        for entry in entries:
+            yield self._parse_entry(event, matcher, entry, problem)
+
+    def _parse_entry(self, event: str, matcher: str, entry: object, problem: str) -> HookDefinition:
+        if not isinstance(entry, dict):
+            return self.refuse(event, f"{entry!r} is no table", matcher=matcher)
+        kind = entry.get("type", "command")
+        is_async = entry.get("async") is True or entry.get("asyncRewake") is True
+        try:
+            if problem:
+                raise ValueError(problem)
+            return self._build_hook(event, matcher, entry, _read_kind(kind), is_async=is_async)
+        except ValueError as error:
+            shown = entry.get(KINDS.get(kind, "") if isinstance(kind, str) else "")
+            return self.refuse(
+                event,
+                str(error),
+                matcher=matcher,
+                runs=shown if isinstance(shown, str) else "",
+                is_async=is_async,
+            )
+
+    def _build_hook(
+        self, event: str, matcher: str, entry: Mapping[str, Any], kind: HookKind, *, is_async: bool
+    ) -> HookDefinition:
+        if problem := _explain_unknown(entry, _FIELDS[kind]):
+            raise ValueError(problem)
+        runs = entry.get(KINDS[kind])
+        if not isinstance(runs, str) or not runs.strip():
+            raise ValueError(f"it has no `{KINDS[kind]}`")
+        timeout = entry.get("timeout", DEFAULT_TIMEOUT)
+        if not isinstance(timeout, int | float) or timeout <= 0:
+            raise ValueError(f"its timeout {timeout!r} is no number of seconds")
+        condition = entry.get("if") or ""
+        if not isinstance(condition, str) or not _is_condition(condition):
+            raise ValueError(f"its `if` {condition!r} is no tool with words in parentheses")
+        failure = entry.get("onFailure")
+        if failure not in _FAILURES:
+            raise ValueError(f"its onFailure {failure!r} is none of block, continue, allow")
+        headers = entry.get("headers") or {}
+        if not isinstance(headers, dict):
+            raise ValueError("its `headers` are no table")
+        variables = _read_texts(entry, "allowedEnvVars")
+        args = _read_texts(entry, "args")
+        if kind == "command":
+            _check_command(runs, args, entry.get("shell"))
+        return HookDefinition(
+            event=event,
+            kind=kind,
+            runs=runs.strip(),
+            matcher=matcher,
+            timeout=min(float(timeout), LONGEST_TIMEOUT),
+            condition=condition,
+            is_async=is_async,
+            is_strict=failure == "block",
+            headers={str(key): str(each) for key, each in headers.items()},
+            source=self._source,
+            is_project=self._is_project,
+            plugin=self._plugin,
+            args=args,
+            header_variables=frozenset(variables) if variables is not None else None,
+        )
+
+
+def _read_kind(kind: object) -> HookKind:
+    match kind:
+        case "command" | "http" | "prompt":
+            return kind
+        case _:
+            raise ValueError(f"its type {kind!r} is none of {', '.join(KINDS)}")
+
+
+def _is_condition(text: str) -> bool:
+    return not text or (CONDITION.fullmatch(text) is not None and not _SEVERAL.search(text))
+
+
+def _check_command(runs: str, args: tuple[str, ...] | None, shell: object) -> None:
+    """Raise ValueError for a command that would not be the one that its file means."""
+    from sandbox.policy.stdin_programs import find_stdin_interpreter
+
+    if args is None and shell not in (None, "bash"):
+        raise ValueError(f"its shell {shell!r} is not bash")
+    line = runs if args is None else shlex.join((runs.strip(), *args))
+    if name := find_stdin_interpreter(line):
+        raise ValueError(f"{name!r} is given no program, so it would run the input of the hook as one")
+
+
+def _explain_unknown(entry: Mapping[str, Any], known: frozenset[str]) -> str:
+    unknown = sorted(str(key) for key in entry if key not in known and key not in _REMARKS)
+    return f"its field {unknown[0]!r} is not known" if unknown else ""
+
+
+def _read_texts(entry: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    found = entry.get(name)
+    if found is None:
+        return None
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError(f"its `{name}` is no list of texts")
+    return tuple(found)

@@ -1,0 +1,216 @@
+"""Every form in which a hook is written: it runs as it means, or what it guards is denied; its input is never run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.app_dirs import Home
+from agent.events import Signal
+from agent.extension.hooks.hook_catalog import find_hooks_to_trust, load_hooks
+from agent.extension.hooks.hook_definition import HookDefinition
+from sandbox.policy.stdin_programs import find_stdin_interpreter
+from tests.agent.extension.hooks.test_hooks import (
+    observations,
+    run_session,
+    shop,
+    trust,
+    write_project,
+    write_user,
+)
+from tests.support.cli import call
+
+__all__ = ["shop"]  # the fixture
+
+GUARD = '#!/bin/bash\ngrep -q forbidden && { echo "no: $1" >&2; exit 2; }\nexit 0\n'
+ATTACK = "echo hi\ntouch stolen\n"  # on the input of a shell it would be run
+
+
+def write_guard(shop: Path) -> None:
+    (shop / "guard.sh").write_text(GUARD)
+    (shop / "guard.sh").chmod(0o755)
+
+
+def act(shop: Path, command: str) -> list[str]:
+    turns = [{"calls": [call("shell", command=command)]}, {"text": "Done."}]
+    return observations(run_session(shop, turns))
+
+
+EXEC_FORMS: list[dict[str, Any]] = [
+    {"command": "bash", "args": ["guard.sh", "a b"]},
+    {"command": "./guard.sh", "args": ["a b"]},
+    {"command": "/usr/bin/env", "args": ["bash", "${CLAUDE_PROJECT_DIR}/guard.sh", "a b"]},
+    {"command": "bash", "args": ["-c", 'exec ./guard.sh "$0"', "a b"]},
+    {"command": "${CLAUDE_PROJECT_DIR}/guard.sh", "args": ["a b"], "statusMessage": "Looking"},
+]
+
+
+@pytest.mark.parametrize("whose", ["user", "project"])
+@pytest.mark.parametrize("form", EXEC_FORMS, ids=lambda form: form["command"])
+def test_a_program_with_arguments_is_started_as_such(shop: Path, form: dict[str, Any], whose: str) -> None:
+    write_guard(shop)
+    hooks = [{"matcher": "Bash", "hooks": [{"type": "command", **form}]}]
+    if whose == "user":
+        write_user(PreToolUse=hooks)
+    else:
+        write_project(shop, PreToolUse=hooks)
+        trust(shop)
+    [denied] = act(shop, f"echo forbidden; {ATTACK}")
+    assert "a hook: no: a b" in denied
+    assert not (shop / "stolen").exists()
+    assert "hello" in act(shop, "echo hello")[0]
+
+
+def test_no_shell_reads_the_arguments_of_a_program(shop: Path) -> None:
+    write_guard(shop)
+    args = ["$(touch stolen)", "; touch stolen", "`touch stolen`", "&& touch stolen"]
+    write_user(PreToolUse=[{"hooks": [{"type": "command", "command": "./guard.sh", "args": args}]}])
+    assert "no: $(touch stolen)" in act(shop, "echo forbidden")[0]
+    assert not (shop / "stolen").exists()
+
+
+BARE: list[dict[str, Any]] = [
+    {"command": "bash"},
+    {"command": "bash", "args": []},
+    {"command": "sh -s a"},
+    {"command": "/usr/bin/env", "args": ["bash"]},
+    {"command": "python3 -"},
+    {"command": "cat | bash"},
+    {"command": "bash", "args": ["/dev/stdin"]},
+    {"command": "if true; then sh; fi"},
+]
+
+
+@pytest.mark.parametrize("form", BARE, ids=str)
+def test_an_interpreter_without_a_program_is_given_no_input(shop: Path, form: dict[str, Any]) -> None:
+    write_user(PreToolUse=[{"matcher": "Bash", "hooks": [{"type": "command", **form}]}])
+    [denied] = act(shop, ATTACK)
+    assert "cannot run as it is written" in denied
+    assert "is given no program" in denied
+    assert not (shop / "stolen").exists()
+
+
+BROKEN: list[tuple[str, object]] = [
+    ("an unknown field", [{"matcher": "Bash", "hooks": [{"command": "./guard.sh", "argv": ["x"]}]}]),
+    ("an unknown field of the group", [{"matcher": "Bash", "env": {}, "hooks": [{"command": "./guard.sh"}]}]),
+    ("an unknown type", [{"matcher": "Bash", "hooks": [{"type": "mcp_tool", "server": "s", "tool": "t"}]}]),
+    ("an agent", [{"matcher": "Bash", "hooks": [{"type": "agent", "prompt": "Look."}]}]),
+    ("a command that is a list", [{"matcher": "Bash", "hooks": [{"command": ["bash", "guard.sh"]}]}]),
+    ("arguments that are a text", [{"matcher": "Bash", "hooks": [{"command": "bash", "args": "guard.sh"}]}]),
+    ("arguments that are numbers", [{"matcher": "Bash", "hooks": [{"command": "bash", "args": [1]}]}]),
+    ("another shell", [{"hooks": [{"command": "./guard.sh", "shell": "powershell"}]}]),
+    ("no list of hooks", [{"matcher": "Bash", "command": "./guard.sh"}]),
+    ("a list of commands", ["./guard.sh"]),
+    ("one group in no list", {"matcher": "Bash", "hooks": [{"command": "./guard.sh"}]}),
+    ("a matcher that is no expression", [{"matcher": "(", "hooks": [{"command": "./guard.sh"}]}]),
+    ("a matcher that is a list", [{"matcher": ["Bash"], "hooks": [{"command": "./guard.sh"}]}]),
+    ("a condition of two tools", [{"hooks": [{"command": "./guard.sh", "if": "Bash(a) or Edit(b)"}]}]),
+    ("a timeout in words", [{"hooks": [{"command": "./guard.sh", "timeout": "5s"}]}]),
+    ("a failure that is unknown", [{"hooks": [{"command": "./guard.sh", "onFailure": "maybe"}]}]),
+]
+
+
+@pytest.mark.parametrize(("what", "groups"), BROKEN, ids=[what for what, _ in BROKEN])
+def test_what_a_hook_guards_is_denied_where_it_cannot_run(shop: Path, what: str, groups: object) -> None:
+    write_guard(shop)
+    write_user(PreToolUse=groups)
+    turns = [{"calls": [call("shell", command="touch ran")]}, {"text": "Done."}]
+    events = run_session(shop, turns)
+    assert "cannot run as it is written" in observations(events)[0], what
+    assert not (shop / "ran").exists()
+    assert any("hook PreToolUse failed" in each.detail for each in events if isinstance(each, Signal))
+    [notice] = load_hooks(Home.from_environment(), shop).notices
+    assert "what it guards is denied" in notice
+
+
+def test_what_no_hook_guards_goes_on(shop: Path) -> None:
+    unknown = [{"matcher": "Write", "hooks": [{"command": "true", "argv": []}]}]
+    write_user(PreToolUse=unknown, PostToolUse=[{"hooks": [{"command": "true", "argv": []}]}])
+    assert "hello" in act(shop, "echo hello")[0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"hooks": {"PreToolUse": [}',
+        '["PreToolUse"]',
+        '{"hooks": [{"event": "PreToolUse", "command": "./guard.sh"}]}',
+        '{"PreToolUse": [{"hooks": [{"command": "./guard.sh"}]}]}',
+    ],
+)
+def test_a_file_that_cannot_be_read_guards_everything(shop: Path, content: str) -> None:
+    write_user()
+    (Home.from_environment().config / "agent-hooks.json").write_text(content)
+    assert "cannot run as it is written" in act(shop, "touch ran")[0]
+    assert not (shop / "ran").exists()
+
+
+def test_a_changed_argument_has_to_be_trusted_again(shop: Path) -> None:
+    write_guard(shop)
+    hook = {"type": "command", "command": "bash", "args": ["guard.sh"]}
+    write_project(shop, PreToolUse=[{"hooks": [hook]}])
+    [shown] = find_hooks_to_trust(shop)
+    assert shown.runs == "bash guard.sh (in the sandbox)"
+    trust(shop)
+    assert len(load_hooks(Home.from_environment(), shop).hooks) == 1
+    write_project(shop, PreToolUse=[{"hooks": [{**hook, "args": ["other.sh"]}]}])
+    assert load_hooks(Home.from_environment(), shop).hooks == ()
+    shutil.rmtree(shop / ".claude")
+    assert "are gone" in load_hooks(Home.from_environment(), shop).notices[0]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "condition", "names", "given"),
+    [
+        ("Edit, Write", "", ("Write", "write"), {}),
+        ("Edit,Write", "", ("Edit", "edit"), {}),
+        ("", "Edit(*.ts)", ("Edit",), {"file_path": "/r/a.ts"}),
+        ("", "Edit(src/**/*.ts)", ("Edit",), {"file_path": "/r/src/a.ts"}),
+        ("", "Read(~/.ssh/**)", ("Read",), {"file_path": "/home/u/.ssh/id"}),
+        ("", "Write(*.{js,ts})", ("Write",), {"file_path": "/r/a.ts"}),
+        ("", "Bash(git push *)", ("Bash",), {"command": "git  push origin"}),
+    ],
+)
+def test_a_guard_is_rather_asked_once_too_often(
+    matcher: str, condition: str, names: tuple[str, ...], given: dict[str, str]
+) -> None:
+    hook = HookDefinition(event="PreToolUse", kind="command", runs="x", matcher=matcher, condition=condition)
+    assert hook.matches(names, given)
+
+
+PLAIN = """
+bash guard.sh | bash -c 'x y' | bash -xec x | python3 -u guard.py | python3 -m guard | node -e x | cat | jq .a
+bash < guard.sh | bash "$CLAUDE_PROJECT_DIR"/guard.sh | python3 -X dev guard.py | perl -ne x | ssh host command
+sqlite3 a.db 'select 1' | sudo bash guard.sh | make check | sed -f a.sed | bash --version | deno run guard.ts
+"""
+WITHOUT = """
+bash | bash -x | bash --norc -o pipefail | exec node | python3.12 | python3 -i guard.py | perl -w | ruby | php
+sqlite3 a.db | ssh host | sudo -s | make -f - | source /dev/stdin | env -S 'bash -x' | busybox sh | timeout 5 zsh
+bash < /dev/stdin | deno run - | pwsh -NoProfile | pwsh -Command - | bash -c x; fish | bash $NOTHING | (dash)
+"""
+
+
+def test_interpreters_without_a_program_are_known() -> None:
+    for line in WITHOUT.replace("\n", " | ").split(" | "):
+        assert not line.strip() or find_stdin_interpreter(line.strip()), line
+    for line in PLAIN.replace("\n", " | ").split(" | "):
+        assert not find_stdin_interpreter(line.strip()), line
+    assert not find_stdin_interpreter("python3 - <<'E'\nprint(1)\nE")
+
+
+def test_a_header_gets_the_listed_variables_only(monkeypatch: pytest.MonkeyPatch, shop: Path) -> None:
+    from agent.extension.hooks.hook_runner import _build_headers
+
+    monkeypatch.setenv("TOKEN", "t")
+    monkeypatch.setenv("KEY", "k")
+    headers = {"Authorization": "Bearer $TOKEN", "X-Key": "${KEY}."}
+    entry = {"type": "http", "url": "http://127.0.0.1/", "headers": headers, "allowedEnvVars": ["TOKEN"]}
+    write_user(PreToolUse=[{"hooks": [entry]}])
+    [hook] = load_hooks(Home.from_environment(), shop).hooks
+    built = _build_headers(hook)
+    assert (built["Authorization"], built["X-Key"]) == ("Bearer t", ".")
+    assert json.dumps(built).count("k}") == 0
