@@ -24,7 +24,7 @@ from sandbox.fs.protected_paths import (
 from sandbox.fs.regular_file import UnsafeFileError, read_entry
 from sandbox.guards.folder_handles import move_entry_aside
 from sandbox.guards.new_repositories import disable_repositories
-from sandbox.guards.self_run_files import list_top_entries
+from sandbox.guards.self_run_files import list_top_entries, list_unknown_settings
 from sandbox.guards.workspace_inventory import Inventory, open_inventory
 from sandbox.secrets.child_environment import list_homes
 
@@ -129,6 +129,7 @@ class Audit:
         if self._is_home:
             self._new_names |= {self._root / name for name in names & _HOME_NAMES}
         self._new_names.update(list_top_entries(self._root, names))
+        self._new_names.update(list_unknown_settings(self._root, names))
         tops = (*places.there, *places.links, *places.missing, *places.watched, *self._new_names)
         old = frozenset(map(str, places.there))
         installed = frozenset(map(str, places.installed))

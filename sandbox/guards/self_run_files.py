@@ -1,7 +1,4 @@
-"""Table of the files and folders that programs run or obey by themselves: editors, hooks, CI, shells, agents.
-
-Not in it: files that people edit as ordinary code and run by name (`Makefile`, `package.json`, `conftest.py`).
-"""
+"""Files and folders that programs run or obey by themselves, by the table of them (`self_run_table`)."""
 
 from __future__ import annotations
 
@@ -11,105 +8,97 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.guards.self_run_table import HARMLESS_FOLDERS, HOOKS, TABLE, UNKNOWN
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfRun:
-    """What one kind of program acts on, in whichever folder it is started.
+    """What one program acts on, in whichever folder it is started: a line of the table.
 
     folders: names of folders; everything in them counts
     files: names of files, `*` for any characters
     inside: `folder/name`: entries of a folder whose other entries are harmless
+    written: of all these, those that programs write themselves: only edits of them are guarded
+    keys: `manifest:table.field`: parts of manifests by which a commit runs programs
     """
 
-    by: str
+    kind: str
+    program: str
+    source: str
+    date: str
     folders: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
-SELF_RUN = (
-    SelfRun(by="Patchwright", folders=(".patchwright",), files=("patchwright.toml",)),
-    SelfRun(
-        by="editors",
-        folders=(".vscode", ".idea", ".fleet", ".zed", ".devcontainer"),
-        files=(
-            *("*.code-workspace", "*.sublime-project", ".devcontainer.json"),
-            *(".nvim.lua", ".nvimrc", ".exrc", ".dir-locals.el", ".dir-locals-2.el"),
-        ),
-    ),
-    SelfRun(
-        by="git hooks",
-        folders=(".husky", ".githooks", ".lefthook"),
-        files=(
-            *("lefthook*.yml", "lefthook*.yaml", "lefthook*.toml", "lefthook*.json"),
-            *(".lefthook*.yml", ".lefthook*.yaml", ".lefthook*.toml", ".lefthook*.json"),
-            *(".pre-commit-config.yaml", ".pre-commit-config.yml", ".overcommit.yml"),
-        ),
-    ),
-    SelfRun(
-        by="shells and version managers",
-        folders=(".mise", ".rtx"),
-        files=(
-            *(".envrc", "mise.toml", "mise.*.toml", ".mise.toml", ".mise.*.toml", ".rtx.toml"),
-            *(".autoenv", ".autoenv.zsh"),
-        ),
-    ),
-    SelfRun(
-        by="package managers",
-        files=(".npmrc", ".yarnrc", ".yarnrc.yml"),
-        inside=(".bundle/config",),
-    ),
-    SelfRun(
-        by="coding agents",
-        folders=(".opencode",),
-        files=(".mcp.json", "opencode.json", "opencode.jsonc"),
-        inside=(
-            *(".claude/settings*.json", ".claude/hooks"),
-            *(".cursor/mcp.json", ".cursor/hooks.json", ".cursor/hooks", ".cursor/environment.json"),
-            *(".gemini/settings.json", ".gemini/hooks", ".codex/config.toml", ".codex/hooks.json"),
-            *(".kiro/settings", ".kiro/hooks", ".roo/mcp.json", ".windsurf/hooks.json", ".amazonq/mcp.json"),
-        ),
-    ),
-    SelfRun(
-        by="continuous integration",
-        folders=(
-            *(".github", ".circleci", ".gitea", ".forgejo", ".woodpecker", ".buildkite", ".teamcity"),
-            *(".semaphore", ".builds", ".tekton", ".azure-pipelines"),
-        ),
-        files=(
-            *(".gitlab-ci.yml", ".travis.yml", ".drone.yml", ".woodpecker*.yml", ".woodpecker*.yaml"),
-            *("azure-pipelines*.yml", "azure-pipelines*.yaml", "bitbucket-pipelines.yml", "Jenkinsfile"),
-            *("appveyor.yml", ".appveyor.yml", ".cirrus.yml", ".cirrus.star", ".build.yml"),
-            *("cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml", "codemagic.yaml"),
-        ),
-    ),
+def _parse_line(line: str) -> SelfRun:
+    kind, program, names, keys, source, date = (each.strip() for each in line.split("|"))
+    folders, files, inside, written = [], [], [], []
+    for word in names.split():
+        for name in _expand_braces(word.removeprefix("~")):
+            group = folders if name.endswith("/") else inside if "/" in name else files
+            group.append(name.rstrip("/"))
+            written += [name.rstrip("/")] if word.startswith("~") else []
+    return SelfRun(
+        kind=kind,
+        program=program,
+        source=source,
+        date=date,
+        folders=tuple(dict.fromkeys(folders)),
+        files=tuple(dict.fromkeys(files)),
+        inside=tuple(dict.fromkeys(inside)),
+        written=tuple(dict.fromkeys(written)),
+        keys=tuple(keys.split()),
+    )
+
+
+def _expand_braces(word: str) -> list[str]:
+    before, opened, rest = word.partition("{")
+    if not opened:
+        return [word]
+    inner, _, after = rest.partition("}")
+    return [f"{before}{choice}{end}" for choice in inner.split(",") for end in _expand_braces(after)]
+
+
+SELF_RUN = tuple(_parse_line(line) for line in TABLE.strip().replace("\n    ", " ").splitlines() if line)
+
+_COMMANDS = [
+    (row, {name for name in (*row.folders, *row.files, *row.inside) if name not in row.written})
+    for row in SELF_RUN
+]
+"""The names that commands may not write, by row."""
+
+FOLDERS = tuple(dict.fromkeys(name for row, names in _COMMANDS for name in row.folders if name in names))
+FILES = tuple(
+    dict.fromkeys(name for row, names in _COMMANDS for name in row.files if name in names and "*" not in name)
 )
-
-FOLDERS = tuple(name for each in SELF_RUN for name in each.folders)
-FILES = tuple(name for each in SELF_RUN for name in each.files if "*" not in name)
 """Names without a wildcard: these can be named while they are missing."""
 
-_PATTERNS = tuple(name for each in SELF_RUN for name in each.files if "*" in name)
+_PATTERNS = tuple(dict.fromkeys(name for row in SELF_RUN for name in row.files if "*" in name))
 _ENDINGS = tuple({pattern.rpartition("*")[2] for pattern in _PATTERNS})
 _WILD = re.compile("|".join(re.escape(each).replace(r"\*", ".*") for each in _PATTERNS), re.DOTALL)
 _EXACT = frozenset((*FOLDERS, *FILES))
-_FOLDED = frozenset(name.casefold() for name in _EXACT)
-_FOLDED_FOLDERS = frozenset(name.casefold() for name in FOLDERS)
+_FOLDED = frozenset(name.casefold() for row in SELF_RUN for name in (*row.folders, *row.files))
+_FOLDED_FOLDERS = frozenset(name.casefold() for row in SELF_RUN for name in row.folders)
 
-_INSIDE: dict[str, re.Pattern[str]] = {
-    parent: re.compile(
-        "|".join(
-            re.escape(path.partition("/")[2]).replace(r"\*", ".*")
-            for each in SELF_RUN
-            for path in each.inside
-            if path.partition("/")[0] == parent
-        ),
-        re.DOTALL,
-    )
-    for parent in dict.fromkeys(path.partition("/")[0] for each in SELF_RUN for path in each.inside)
+
+def _index_inside() -> dict[str, re.Pattern[str]]:
+    entries: dict[str, list[str]] = {}
+    for path in dict.fromkeys(path for row in SELF_RUN for path in row.inside):
+        folder, _, name = path.partition("/")
+        entries.setdefault(folder, []).append(re.escape(name).replace(r"\*", ".*"))
+    return {folder: re.compile("|".join(names), re.DOTALL) for folder, names in entries.items()}
+
+
+_INSIDE = _index_inside()
+_FOLDED_INSIDE = {
+    folder.casefold(): re.compile(pattern.pattern, re.DOTALL | re.IGNORECASE)
+    for folder, pattern in _INSIDE.items()
 }
 
-INSIDE_FILES = tuple(path for each in SELF_RUN for path in each.inside if "*" not in path)
+INSIDE_FILES = tuple(dict.fromkeys(path for row in SELF_RUN for path in row.inside if "*" not in path))
 
 
 def is_self_run(name: str, folder: str = "") -> bool:
@@ -125,16 +114,54 @@ def is_self_run(name: str, folder: str = "") -> bool:
 def find_self_run_part(parts: Sequence[str]) -> str:
     """Return the part of a path (`folder/name` for an entry inside) that is in the table, else "".
 
-    In any case, because some file systems take `.GitHub` for `.github`.
+    In any case, because some file systems take `.GitHub` for `.github`. So does an entry of a dot folder that the
+    table does not know, by whose name a program probably acts on it.
     """
     folded = [part.casefold() for part in parts]
     for at, name in enumerate(folded):
         is_last = at == len(folded) - 1
         if name in _FOLDED_FOLDERS or (is_last and (name in _FOLDED or _WILD.fullmatch(name))):
             return parts[at]
-        if at and folded[at - 1] in _INSIDE and _INSIDE[folded[at - 1]].fullmatch(name):
+        if at and folded[at - 1] in _FOLDED_INSIDE and _FOLDED_INSIDE[folded[at - 1]].fullmatch(name):
+            return f"{parts[at - 1]}/{parts[at]}"
+        if at and is_unknown_setting(name, folded[at - 1]):
             return f"{parts[at - 1]}/{parts[at]}"
     return ""
+
+
+def is_unknown_setting(name: str, folder: str) -> bool:
+    """Whether an entry of a dot folder that is not in the table has a name on which a program probably acts."""
+    if not folder.startswith(".") or folder.casefold() in HARMLESS_FOLDERS:
+        return False
+    return name.partition(".")[0].casefold() in UNKNOWN
+
+
+def is_hook_file(parts: Sequence[str]) -> bool:
+    """Return whether a path is one of the files that managers of git's hooks run or obey, at any depth."""
+    folded = [part.casefold() for part in parts]
+    if folded[-1] in _HOOK_NAMES or _HOOK_WILD.fullmatch(folded[-1]):
+        return True
+    if len(folded) > 1 and "/".join(folded[-2:]) in _HOOK_NAMES:
+        return True
+    return not HOOK_FOLDERS.isdisjoint(folded[:-1])
+
+
+_HOOK_ROWS = [row for row in SELF_RUN if row.kind == HOOKS]
+_HOOK_NAMES = frozenset(name.casefold() for row in _HOOK_ROWS for name in (*row.files, *row.inside))
+HOOK_FOLDERS = frozenset(name.casefold() for row in _HOOK_ROWS for name in row.folders)
+"""Folders of hooks and of their managers, in lower case; everything in them counts."""
+
+_HOOK_WILD = re.compile(
+    "|".join(re.escape(each).replace(r"\*", ".*") for row in _HOOK_ROWS for each in row.files if "*" in each)
+)
+
+HOOK_KEYS = {
+    manifest: tuple(
+        key.partition(":")[2] for row in _HOOK_ROWS for key in row.keys if key.startswith(f"{manifest}:")
+    )
+    for manifest in dict.fromkeys(key.partition(":")[0] for row in _HOOK_ROWS for key in row.keys)
+}
+"""By manifest, the tables and fields by which managers of git's hooks are configured."""
 
 
 def list_top_entries(root: Path, names: Iterable[str]) -> Iterator[Path]:
@@ -155,3 +182,14 @@ def list_top_entries(root: Path, names: Iterable[str]) -> Iterator[Path]:
             except OSError:  # a file, or not readable
                 continue
             yield from (folder / each for each in inner if is_self_run(each, name))
+
+
+def list_unknown_settings(root: Path, names: Iterable[str]) -> Iterator[Path]:
+    """Yield the entries of dot folders at the top that are not in the table, and on which a program probably acts."""
+    for name in names:
+        if name.startswith(".") and name.casefold() not in HARMLESS_FOLDERS and not is_self_run(name):
+            try:
+                inner = os.listdir(root / name)
+            except OSError:  # a file, or not readable
+                continue
+            yield from (root / name / each for each in inner if is_unknown_setting(each, name))

@@ -345,6 +345,11 @@ class Gateway:
             return self.policy.decide_command(command, root=root, confined=confined), command
         paths = tuple(self._normalize_path(each) for each in effect.paths)
         judged = mark_guarded_paths(replace(effect, paths=paths), self.workspace.root)
+        tool = self.toolbox.get(action.tool)
+        if judged.kind == "write" and not judged.outside and tool is not None and tool.preview is not None:
+            from tools.core.hook_field_edits import mark_hook_fields
+
+            judged = mark_hook_fields(judged, tool, action.arguments, self.workspace)
         return self.policy.decide(judged, confined=confined, tool=effect.server_tool or action.tool), None
 
     def _normalize_path(self, path: str) -> str:

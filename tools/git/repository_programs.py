@@ -13,6 +13,7 @@ from typing import Protocol
 from sandbox.fs.regular_file import SOURCE, UnsafeFileError, read_regular_file
 from sandbox.helpers.git_runner import GitOutput
 from sandbox.policy.trust import Definition
+from tools.git.hook_files import MOST_FILES, list_hook_files
 
 # Hooks that `git commit` runs; not pre-push, post-checkout ….
 COMMIT_HOOKS = (
@@ -24,21 +25,18 @@ COMMIT_HOOKS = (
     "post-index-change",
 )
 
-# Configuration of hook managers, which names the programs to run; their hook in .git/hooks is only a launcher.
-MANAGERS = (
-    ".pre-commit-config.yaml",
-    "lefthook.yml",
-    "lefthook.yaml",
-    ".lefthook.yml",
-    ".lefthook.yaml",
-    ".overcommit.yml",
-)
-
 # husky points core.hooksPath to generated launchers in `.husky/_`; the hooks are one folder up.
 _HUSKY = "_"
 
-# Files that are read in a hooks folder of the work tree: normal ones hold a few.
-_MOST_SCRIPTS = 200
+_PROGRAMS_OF_HOOKS = re.compile(
+    rb"\b(pre-commit|prek|lefthook|husky|overcommit|lint-staged|nano-staged|commitlint|simple-git-hooks|yorkie|cog|hk"
+    rb"|captainhook|grumphp|git-cliff|commitizen|rusty-hook)\b"
+)
+"""Managers by name, in a hook that the user has for all repositories: what it runs is the repository's choice."""
+
+
+PART = " (the fields for hooks)"
+"""End of what a definition runs, where it is a part of a manifest only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,28 +163,33 @@ def _list_hook_definitions(repository: Repository, configuration: Sequence[Setti
     root = repository.root.resolve()
     scripts = find_scripts_folder(folder)
     inside = scripts.is_relative_to(root) or scripts.is_relative_to(repository.shared.resolve())
-    if named and not named[-1].own and not inside:
-        return  # the user's own hooks, for all their repositories
     hooks = list_active_hooks(repository)
-    for path in hooks:
-        yield Definition(
-            kind="hook", name=path.name, runs=str(path), digest=_compute_digest(_read_hook_content(path))
-        )
+    contents = [_read_hook_content(path) for path in hooks]
+    if named and not named[-1].own and not inside:  # the user's own hooks, for all their repositories
+        if not any(map(_PROGRAMS_OF_HOOKS.search, contents)):
+            return
+    else:
+        for path, content in zip(hooks, contents, strict=True):
+            yield Definition(kind="hook", name=path.name, runs=str(path), digest=_compute_digest(content))
     if not hooks:
         return
-    others = [root / name for name in MANAGERS if (root / name).is_file()]
-    if scripts.is_relative_to(root) and scripts != root:
-        files = sorted(each for each in scripts.rglob("*") if each.is_file() and each not in hooks)
-        if scripts.is_relative_to(repository.shared.resolve()):  # git's own samples: it never runs them
-            files = [each for each in files if each.suffix != ".sample"]
-        others += [each for each in files if each.resolve() not in {hook.resolve() for hook in hooks}][
-            :_MOST_SCRIPTS
-        ]
-    for path in others:
+    listed = {hook.resolve() for hook in hooks}
+    if scripts.is_relative_to(repository.shared.resolve()):  # git's own samples: it never runs them
+        beside = [each for each in sorted(scripts.rglob("*")) if each.suffix != ".sample" and each.is_file()]
+        contents += [_read_hook_content(path) for path in beside if path.resolve() not in listed]
+    elif scripts.is_relative_to(root) and scripts != root:
+        beside = sorted(each for each in scripts.rglob("*") if each.is_file())
+    else:
+        beside = []
+    for path in [each for each in beside if each.resolve() not in listed][:MOST_FILES]:
+        listed.add(path.resolve())
         name = os.path.relpath(path, root)
-        yield Definition(
-            kind="hook", name=name, runs=str(path), digest=_compute_digest(_read_hook_content(path))
-        )
+        digest = _compute_digest(_read_hook_content(path))
+        yield Definition(kind="hook", name=name, runs=str(path), digest=digest)
+    for file in list_hook_files(root, contents):
+        if (root / file.name).resolve() not in listed:
+            runs = str(root / file.name) + (PART if file.is_part else "")
+            yield Definition(kind="hook", name=file.name, runs=runs, digest=file.digest)
 
 
 def _read_hook_content(path: Path) -> bytes:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from sandbox.policy.trust import Definition
 from sandbox.process.exec_shim import build_exec_prefix
-from tools.git.repository_programs import build_git_environment
+from tools.git.hook_files import read_part_digest
+from tools.git.repository_programs import PART, build_git_environment
 
 SETTING = "core.hooksPath"
 _EXPECTED = "expected.json"
@@ -29,9 +30,8 @@ def write_launchers(
 
     replaced: other settings that are passed to git; the hooks see these, and not the one for the launchers
     """
-    (folder / _EXPECTED).write_text(
-        json.dumps({each.runs: each.digest for each in definitions if each.kind == "hook"})
-    )
+    expected = dict(_list_expected(each) for each in definitions if each.kind == "hook")
+    (folder / _EXPECTED).write_text(json.dumps(expected))
     before, variables = (
         build_git_environment(replaced),
         build_git_environment({**replaced, SETTING: str(folder)}),
@@ -50,6 +50,15 @@ def write_launchers(
         )
         launcher.chmod(0o700)
     return variables if all(os.access(folder / hook.name, os.X_OK) for hook in hooks) else {}
+
+
+def _list_expected(definition: Definition) -> tuple[str, str]:
+    """Return a file and the digest of all of it. Of a manifest, only some fields were trusted: they are read now."""
+    path = Path(definition.runs.removesuffix(PART))
+    if not definition.runs.endswith(PART):
+        return definition.runs, definition.digest
+    part, whole = read_part_digest(path.parent, path.name)
+    return str(path), whole if part == definition.digest else ""
 
 
 def _names_interpreter(hook: Path) -> bool:

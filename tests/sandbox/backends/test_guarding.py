@@ -95,6 +95,28 @@ def test_a_new_guarded_file_is_moved_aside_and_told(workspace: Path, tmp_path: P
     assert (workspace / ".gitattributes").exists()
 
 
+def test_settings_in_a_new_dot_folder_of_an_unknown_program_are_moved_aside(
+    workspace: Path, tmp_path: Path
+) -> None:
+    (workspace / ".oldtool").mkdir()
+    (workspace / ".oldtool" / "config.json").write_text("1")
+    done = sh(
+        make("bubblewrap", workspace, tmp_path / "spill"),
+        workspace,
+        "mkdir -p .newtool/hooks .venv src/evil; echo evil > .newtool/mcp.json; echo x > .newtool/notes.md;"
+        "echo x > .venv/config; echo 2 > .oldtool/config.json;"
+        "echo x > src/evil/settings.json; ln -s src/evil .othertool",
+    )
+    assert sorted(line.partition(" was ")[0] for line in done.noticed) == [
+        *("'.newtool/hooks'", "'.newtool/mcp.json'", "'.oldtool/config.json'", "'.othertool/settings.json'"),
+    ]
+    assert [each.name for each in (workspace / ".newtool").iterdir()] == ["notes.md"]
+    assert (
+        workspace / ".oldtool" / "config.json"
+    ).read_text() == "2\n"  # a program's own file, reported only
+    assert not (workspace / ".othertool").is_symlink()
+
+
 def test_an_audit_tells_changes_by_content_and_touches_nothing_old(workspace: Path, tmp_path: Path) -> None:
     (workspace / ".envrc").write_text("mine")
     audit = audit_workspace(workspace, tmp_path / "aside")

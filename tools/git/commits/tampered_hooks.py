@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sandbox.guards.self_run_files import is_hook_file
 from tools.git.broker import Broker
-from tools.git.repository_programs import MANAGERS, find_hooks_folder, find_scripts_folder, list_active_hooks
+from tools.git.repository_programs import find_hooks_folder, find_scripts_folder, list_active_hooks
 
 
 def find_tampered_files(broker: Broker, changed: Collection[str]) -> list[str]:
@@ -20,6 +21,6 @@ def find_tampered_files(broker: Broker, changed: Collection[str]) -> list[str]:
     for name in changed:
         path = root / name
         in_folder = folder != root and path.is_relative_to(folder)
-        if in_folder or path in scripts or name in MANAGERS:
+        if in_folder or path in scripts or is_hook_file(name.split("/")):
             bad.append(name)
     return sorted(bad)

@@ -1,0 +1,200 @@
+"""Files by which a commit's hooks run programs: of their managers, of what these call, and what all of them name.
+
+A hook in `.git/hooks` is often a launcher, which reads the programs to run in the work tree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox.errors import UserError
+from sandbox.fs.regular_file import SOURCE
+from sandbox.fs.untrusted_file import read_workspace_file
+from sandbox.guards.hook_fields import is_manifest, read_hook_fields
+from sandbox.guards.self_run_files import HOOK_FOLDERS, is_hook_file
+from sandbox.guards.workspace_inventory import SKIPPED
+
+MOST_FILES = 300
+"""Files that are compared with the trusted ones; a repository with more has them named by its own hooks."""
+
+_MOST_FOLDERS = 20_000
+_LONGEST_TEXT = 200_000
+"""Characters of a file in which names of other files are looked for."""
+
+_RUNNERS: Mapping[str, Sequence[str]] = {
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "Taskfile.dist.yml"),
+    "rake": ("Rakefile", "rakefile", "Rakefile.rb"),
+    "nox": ("noxfile.py",),
+    "tox": ("tox.ini", "tox.toml"),
+    "invoke": ("tasks.py",),
+    "inv": ("tasks.py",),
+    "doit": ("dodo.py",),
+    "grunt": ("Gruntfile.js", "Gruntfile.cjs"),
+    "gulp": ("gulpfile.js", "gulpfile.mjs"),
+    "ant": ("build.xml",),
+}
+"""Programs that run what a file of the work tree says, where a hook calls them."""
+
+_WORD = re.compile(r"[\w@./+*-]+")
+_MODULE = re.compile(r"\s-m[\s\"',]+(\w+(?:\.\w+)*)")
+_FOLDER_OF_SCRIPTS = re.compile(
+    r"\b(?:source_dir(?:_local)?|plugin_directory)[\"']?\s*[:=]\s*[\"']?([\w./-]+)"
+)
+_ENDINGS = ("", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".json", ".sh", ".py", ".yml", ".yaml")
+"""Endings that a name in a script may leave out."""
+
+_TEXTUAL = (".md", ".txt", ".rst", ".lock", ".csv", ".svg", ".png", ".html", ".css", ".snap", ".log", ".xml")
+"""Endings of files that no hook runs or obeys when it names them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookFile:
+    """A file, or the fields of a manifest, that decides what a hook runs. name: relative to the work tree"""
+
+    name: str
+    digest: str
+    is_part: bool = False
+
+
+def list_hook_files(root: Path, hooks: Sequence[bytes]) -> list[HookFile]:
+    """Return the files of the work tree that decide what its hooks run, in their order. hooks: their contents"""
+    names, manifests = _find_files(root)
+    found: dict[str, bytes] = {}
+    texts = list(hooks)
+    waiting = [*names]
+    for content in texts:
+        waiting += _list_named_files(root, root, content)
+    while waiting and len(found) < MOST_FILES:
+        name = waiting.pop(0)
+        if name in found or (content := _read(root, name)) is None:
+            continue
+        found[name] = content
+        if not is_manifest(name):
+            texts.append(content)
+            waiting += _list_named_files(root, (root / name).parent, content)
+    for name in _list_runner_files(root, texts):
+        if name not in found and (content := _read(root, name)) is not None:
+            found[name] = content
+    files = [HookFile(name=name, digest=_hash(content)) for name, content in found.items()]
+    for name in manifests:
+        if (
+            name not in found
+            and (content := _read(root, name)) is not None
+            and (part := _read_part(name, content))
+        ):
+            files.append(HookFile(name=name, digest=_hash(part), is_part=True))
+    return sorted(files, key=lambda each: each.name)
+
+
+def read_part_digest(root: Path, name: str) -> tuple[str, str]:
+    """Return the digest of a manifest's fields, and that of the whole file, both as they are now."""
+    content = _read(root, name) or b""
+    return _hash(_read_part(name, content)), _hash(content)
+
+
+def _find_files(root: Path) -> tuple[list[str], list[str]]:
+    """Return the files of managers at any depth, and the manifests, nearest first."""
+    names: list[str] = []
+    manifests: list[str] = []
+    waiting, number = [("", False)], 0
+    while waiting and number < _MOST_FOLDERS:
+        folder, is_inside = waiting.pop(0)
+        number += 1
+        own = folder.rpartition("/")[2]
+        try:
+            entries = sorted(os.scandir(root / folder), key=lambda each: each.name)
+        except OSError:  # not readable, or gone
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if entry.name not in SKIPPED and entry.name != ".git":
+                    waiting.append((path, is_inside or entry.name.casefold() in HOOK_FOLDERS))
+            elif is_inside or is_hook_file((own, entry.name) if own else (entry.name,)):
+                names.append(path)
+            elif is_manifest(entry.name):
+                manifests.append(path)
+    return names, manifests
+
+
+def _list_named_files(root: Path, folder: Path, content: bytes) -> Iterator[str]:
+    """Yield the files of the work tree that a file names, relative to its folder or to the top."""
+    if b"\0" in content[:1000]:  # a program
+        return
+    text = content.decode("utf-8", "replace")[:_LONGEST_TEXT]
+    words = dict.fromkeys(each for each in _WORD.findall(text) if "/" in each or "." in each[1:])
+    words |= {match.replace(".", "/"): None for match in _MODULE.findall(text)}
+    words |= {f"{match.replace('.', '/')}/__main__.py": None for match in _MODULE.findall(text)}
+    for word in words:
+        if "*" in word:
+            yield from _list_matches(root, word)
+            continue
+        parts = [each for each in word.split("/") if each not in ("", ".")]
+        for start in range(min(len(parts), 4)):  # `$ROOT/a/b.sh`: the first is a variable
+            if (name := _find_file(root, folder, "/".join(parts[start:]))) is not None:
+                yield name
+                break
+    for match in _FOLDER_OF_SCRIPTS.findall(text):
+        yield from _list_matches(root, f"{match.strip('/')}/**/*")
+
+
+def _list_matches(root: Path, pattern: str) -> Iterator[str]:
+    parts = pattern.strip("/").split("/")
+    if (
+        ".." in parts
+        or parts[0] in ("*", "**", ".", "")
+        or (parts[-1] in ("*", "**", "*.*") and "**" not in parts)
+    ):
+        return
+    try:
+        found = [path for path, _ in zip(root.glob("/".join(parts)), range(MOST_FILES), strict=False)]
+    except (ValueError, OSError, NotImplementedError):
+        return
+    yield from (path.relative_to(root).as_posix() for path in sorted(found) if path.is_file())
+
+
+def _find_file(root: Path, folder: Path, name: str) -> str | None:
+    """Return the path of the file that a name means, None if there is none in the work tree."""
+    for base in dict.fromkeys((folder, root)):
+        for ending in _ENDINGS:
+            path = os.path.normpath(base / f"{name}{ending}")
+            if os.path.isfile(path) and path.startswith(f"{root}/"):  # noqa: PTH113 (thousands of names)
+                found = path[len(str(root)) + 1 :]
+                parts = found.split("/")
+                if SKIPPED.isdisjoint(parts) and ".git" not in parts and not found.endswith(_TEXTUAL):
+                    return found
+    return None
+
+
+def _list_runner_files(root: Path, texts: Sequence[bytes]) -> Iterator[str]:
+    words = {
+        word for text in texts for word in re.findall(rb"(?<![\w./-])[a-z]+(?![\w./-])", text[:_LONGEST_TEXT])
+    }
+    for runner, names in _RUNNERS.items():
+        if runner.encode() in words:
+            yield from (name for name in names if (root / name).is_file())
+
+
+def _read_part(name: str, content: bytes) -> bytes:
+    """Return the fields of a manifest by which hooks run programs, b"" for none."""
+    fields = read_hook_fields(name, content, with_commands=True)
+    return json.dumps(fields, sort_keys=True, default=str).encode() if fields else b""
+
+
+def _read(root: Path, name: str) -> bytes | None:
+    try:
+        return read_workspace_file(root, name, SOURCE)
+    except UserError:  # a pipe, a link that leads outside, not readable: its name alone counts
+        return os.fsencode(name)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
