@@ -123,9 +123,9 @@ def find_protected_paths(root: Path, nested: tuple[Path, ...] = ()) -> Protected
             there += [folder.resolve(), find_common_dir(folder).resolve()]
     # The top itself or a folder around it cannot be protected.
     kept = [path for path in dict.fromkeys(there) if path != root and path not in root.parents]
-    for name in self_run_files.INSIDE_FILES:
-        holder = name.partition("/")[0]
-        if holder in names and (root / holder).is_symlink():
+    links = [each for each in self_run_files.INSIDE_FOLDERS if each in names and (root / each).is_symlink()]
+    for name in self_run_files.INSIDE_FILES if links else ():
+        if name.partition("/")[0] in links:
             path = _resolve_parent(root / name)
             missing += [path] if root in path.parents and not os.path.lexists(path) else []
     unborn = () if GIT in names or BARE in names else (root / BARE,)

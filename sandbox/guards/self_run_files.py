@@ -99,6 +99,7 @@ _FOLDED_INSIDE = {
 }
 
 INSIDE_FILES = tuple(dict.fromkeys(path for row in SELF_RUN for path in row.inside if "*" not in path))
+INSIDE_FOLDERS = tuple(_INSIDE)
 
 
 def is_self_run(name: str, folder: str = "") -> bool:
@@ -169,27 +170,28 @@ def list_top_entries(root: Path, names: Iterable[str]) -> Iterator[Path]:
 
     A symbolic link that leads to a folder with such entries counts itself: what is behind it may be anyone's.
     """
-    for name in names:
-        if is_self_run(name):
+    given = frozenset(names)  # sets: this runs several times for each command
+    wild = [each for each in given if each.endswith(_ENDINGS) and _WILD.fullmatch(each)]
+    found = dict.fromkeys((*(given & _EXACT), *wild))
+    yield from (root / each for each in found)
+    for name in given & _INSIDE.keys() - found.keys():
+        folder = f"{root}/{name}"
+        if os.path.islink(folder):  # noqa: PTH114
             yield root / name
-        elif name in _INSIDE:
-            folder = root / name
-            if folder.is_symlink():
-                yield folder
-                continue
-            try:
-                inner = os.listdir(folder)
-            except OSError:  # a file, or not readable
-                continue
-            yield from (folder / each for each in inner if is_self_run(each, name))
+            continue
+        try:
+            inner = os.listdir(folder)
+        except OSError:  # a file, or not readable
+            continue
+        yield from (root / name / each for each in inner if is_self_run(each, name))
 
 
 def list_unknown_settings(root: Path, names: Iterable[str]) -> Iterator[Path]:
     """Yield the entries of dot folders at the top that are not in the table, and on which a program probably acts."""
     for name in names:
-        if name.startswith(".") and name.casefold() not in HARMLESS_FOLDERS and not is_self_run(name):
+        if name[0] == "." and name.casefold() not in HARMLESS_FOLDERS and name not in _EXACT:
             try:
-                inner = os.listdir(root / name)
+                inner = os.listdir(f"{root}/{name}")
             except OSError:  # a file, or not readable
                 continue
             yield from (root / name / each for each in inner if is_unknown_setting(each, name))
