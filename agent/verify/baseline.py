@@ -1,15 +1,15 @@
-"""Baseline of a turn's tests: which of the failing ones failed before the turn in the same way.
+"""Baseline of a turn's tests: which of the failing ones failed before it in the same way, and which tests there were.
 
 Found lazily, since a passing suite needs none: the tests that fail at the end are run in a copy of the state before
-the turn. Changes of earlier turns that are not committed do not belong to that state: a failure that the session
-itself has caused stays its own.
+the turn, and its tests are listed only where a change may have left some out. Changes of earlier turns that are not
+committed do not belong to that state: a failure that the session itself has caused stays its own.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,9 @@ from tools.changes.change_tracker import Snapshotter
 from tools.core.workspace import Workspace
 
 if TYPE_CHECKING:
+    from agent.verify.collected_tests import CollectedTests
     from tools.testing.failure_signature import FailureSignature
+    from tools.testing.report import TestReport
 
 RUNS = 2
 """How often a test is observed before the turn: a second time, since it may fail only sometimes."""
@@ -43,6 +45,7 @@ class Baseline:
     _has_lost: bool = False
     _seen: set[FailureSignature] = field(default_factory=set)
     _runs: Counter[str] = field(default_factory=Counter)
+    _collected: CollectedTests | None = None
 
     def begin_turn(self) -> None:
         """Remember the uncommitted changes of earlier turns."""
@@ -54,6 +57,7 @@ class Baseline:
         self._has_lost = bool(changes.lost)
         self._seen.clear()
         self._runs.clear()
+        self._collected = None
 
     def track_event(self, event: Event) -> None:
         """Process an event of the turn: its first snapshot is the state before the turn."""
@@ -85,28 +89,57 @@ class Baseline:
 
     async def _run_before(self, tests: Collection[str]) -> set[FailureSignature]:
         """Return the failures of some tests in the state before the turn, none if it cannot be restored or run."""
-        from tools.repair.languages.project_copies import TooLarge, create_copies
         from tools.testing.failure_signature import collect_signatures
         from tools.testing.run_comparison import strip_subtest
+
+        found = await self._run_copy(targets=sorted({strip_subtest(each) for each in tests}))
+        return collect_signatures(found[0].as_data(), found[1]) if found is not None else set()
+
+    async def list_tests(self) -> CollectedTests | None:
+        """Return the tests of the state before the turn, None if it cannot be restored. They are run only where the
+        runner cannot list them."""
+        if self._collected is None:
+            found = await self._run_copy(listing=True)
+            if found is not None:
+                from agent.verify.collected_tests import CollectedTests
+
+                report = found[0].as_data()
+                self._collected = CollectedTests(report=report, is_listing=found[0].runner == "pytest")
+        return self._collected
+
+    async def find_run_tests(self, tests: Sequence[str]) -> list[str]:
+        """Return those of some tests that are not skipped in the state before the turn."""
+        found = await self._run_copy(targets=tests)
+        if found is None:
+            return []
+        failed = {each.id for each in found[0].failures}
+        return [each for each in tests if each in found[0].passed_tests or each in failed]
+
+    async def _run_copy(
+        self, *, targets: Sequence[str] = (), listing: bool = False
+    ) -> tuple[TestReport, Path] | None:
+        """Run tests in a copy of the state before the turn; return the report and the copy's folder."""
+        from tools.repair.languages.project_copies import TooLarge, create_copies
         from tools.testing.suite_run import run_copy
 
         at = self.workspace
         if at.sandbox.name == "unconfined":  # the tests could import the changed files, unnoticed
-            return set()
+            return None
         try:
             async with create_copies(at, 1) as [copy]:
                 changed = await asyncio.to_thread(self._restore_state, copy.at.root)
                 if changed is None:
-                    return set()
+                    return None
                 report = await run_copy(
                     copy.at,
                     at.settings.tests.timeout,
-                    targets=sorted({strip_subtest(each) for each in tests}),
+                    targets=targets,
                     denied=[at.root / path for path in changed],
+                    listing=listing,
                 )
-                return collect_signatures(report.as_data(), copy.at.root)
-        except (TooLarge, OSError, UserError):  # then no failure is known to be old
-            return set()
+                return report, copy.at.root
+        except (TooLarge, OSError, UserError):  # then nothing is known of that state
+            return None
 
     def _restore_state(self, copy: Path) -> list[str] | None:
         """Give a copy of the project the state before the turn; return the changed paths, None if it is not known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,12 +108,41 @@ class SuiteVerifier:
         before = self.evidence.first if self.evidence.first is not report else None
         may_lose_tests = self.weakened_tests.has_requested_changes()
         judged = judge_report(report, before, may_lose_tests=may_lose_tests)
-        if judged.outcome != "failed" or not changed or not claim.is_done or self.baseline is None:
+        if not changed or not claim.is_done or self.baseline is None:
             return judged
-        if before is not None and describe_loss(before, report) and not may_lose_tests:
+        if judged.outcome == "failed":
+            if before is not None and describe_loss(before, report) and not may_lose_tests:
+                return judged
+            old = await self.baseline.find_old_failures(report, self.evidence.before_turn)
+            judged = _excuse_failures(judged, report, old, self._is_excusable(claim.prompt, old))
+        if judged.outcome == "failed":
             return judged
-        old = await self.baseline.find_old_failures(report, self.evidence.before_turn)
-        return _excuse_failures(judged, report, old, self._is_excusable(claim.prompt, old))
+        lost = await self._find_lost_tests(report, self.baseline)
+        return _blame_lost_tests(judged, lost) if lost else judged
+
+    async def _find_lost_tests(self, report: Mapping[str, Any], baseline: Baseline) -> list[str]:
+        """Return the tests of the state before the turn that do not run any more, unless a prompt wants that."""
+        known = self.evidence.before_turn or {}
+        if known.get("counted", True) and known.get("passed_tests"):
+            return []  # it was compared by name already
+        if not self.weakened_tests.may_have_left_out_tests(has_skipped=bool(report.get("skipped"))):
+            return []
+        collected = await baseline.list_tests()
+        if collected is None:
+            return []
+        from agent.verify.collected_tests import MOST_RERUN
+        from tools.testing.launch import SUITE_NAMES
+
+        passed, skipped = self.workspace.facts.get(SUITE_NAMES) or (
+            report.get("passed_tests", ()),
+            report.get("skipped_tests", ()),
+        )
+        failed = [str(each.get("id", "")) for each in report.get("failures", ())]
+        lost = collected.list_lost(report, [*passed, *failed], skipped)
+        in_doubt = collected.list_skipped(skipped)
+        if in_doubt and len(in_doubt) <= MOST_RERUN:
+            lost += await baseline.find_run_tests(in_doubt)
+        return [each for each in lost if not self.weakened_tests.is_removed_by_request(each)]
 
     def _should_make_tests_pass(self, prompt: str) -> bool:
         """Return whether the prompt wants failing tests to pass. After a denial, nothing more is tried."""
@@ -135,6 +164,15 @@ class SuiteVerifier:
 
 def _make_unneeded() -> Verification:
     return Verification(outcome="not-needed", detail="no file was changed")
+
+
+def _blame_lost_tests(judged: Verification, lost: Sequence[str]) -> Verification:
+    """Return the verification as failed, with the lost tests named."""
+    tests = (
+        "1 test of before this turn does" if len(lost) == 1 else f"{len(lost)} tests of before this turn do"
+    )
+    detail = f"{judged.detail}; {tests} not run any more: {join_names(lost, MOST_NAMED)}"
+    return Verification(outcome="failed", detail=detail, report=judged.report)
 
 
 def _excuse_failures(

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LARGEST = 1_000_000
 """Bytes. Larger files are data, or generated."""
 
+OWN_WORK = "own-work"
+"""Name of the check that finds work of the user taken back."""
+
 MOST_SHOWN = 8
 """Findings that are named: the first few show the kind of change."""
 
@@ -91,6 +94,30 @@ class WeakenedTests:
 
         return asks_to_change_tests(self._prompts)
 
+    def may_have_left_out_tests(self, *, has_skipped: bool) -> bool:
+        """Return whether the turn's changes could have left tests out, and no prompt asks for that.
+
+        has_skipped: some tests are skipped now, which a prompt that wants tests to pass makes worth a look
+        """
+        sides = self._read_sides()
+        if not sides:
+            return False
+        from agent.verify.collected_tests import decides_tests
+        from agent.verify.gaming.request_intent import read_request
+
+        request = read_request(self._prompts)
+        if request.tests or {"selection", "runner"} & set(request.topics):
+            return False
+        return decides_tests(sides) or (has_skipped and request.passing)
+
+    def is_removed_by_request(self, test: str) -> bool:
+        """Return whether the file of a test is gone, and a prompt asks for a removal."""
+        from agent.verify.gaming.request_intent import read_request
+
+        path = test.partition("::")[0]
+        gone = path in self._workspace.changes and read_current_content(self._workspace, path) is None
+        return gone and read_request(self._prompts).removal
+
     def find_weakened_tests(self) -> list[Finding]:
         """Return the signs that change an outcome, [] if the turn's prompts ask for what they show."""
         return [each for each in self.find_signs() if each.severity == "error"]
@@ -106,7 +133,7 @@ class WeakenedTests:
         known_sides, known_prompts, found = self._known
         if known_sides == sides and known_prompts == self._prompts:
             return found
-        found = self._detect(sides)
+        found = [*self._find_own_work(sides), *self._detect(sides)]
         self._known = sides, list(self._prompts), found
         return found
 
@@ -140,12 +167,30 @@ class WeakenedTests:
             )
         )
 
+    def _find_own_work(self, sides: Sides) -> list[Finding]:
+        """Return the places where the turn took uncommitted work of the user back."""
+        from agent.verify.gaming.own_work import find_own_work
+        from tools.lint.checks.finding import Finding
+
+        originals = self._workspace.changes.originals
+        texts = {path: (_decode(originals[path]), _decode(after)) for path, (_, after) in sides.items()}
+        message = "takes back what the user had changed here and not committed"
+        return [
+            Finding(check=OWN_WORK, path=path, line=line, message=message)
+            for path, line in find_own_work(self._workspace.root, texts, self._prompts)
+        ]
+
     def report_to_model(self) -> str:
         """Return a report of weakened tests for the model; "" if there are none, or all were reported before."""
         findings = [each for each in self.find_weakened_tests() if each not in self._told_model]
         if not findings:
             return ""
         self._told_model.update(findings)
+        if all(each.check == OWN_WORK for each in findings):
+            return (
+                f"your changes take the user's own uncommitted work back:\n{describe_findings(findings)}\n"
+                "Put it back. If it is the cause, say so and leave it: the user decides."
+            )
         return (
             f"your changes weaken tests, which nobody asked for:\n{describe_findings(findings)}\n"
             "Restore these checks and mend the code. If a test is wrong itself, leave it and say why: a person decides."
@@ -165,7 +210,7 @@ class WeakenedTests:
         self._told_person.update(findings)
         self._left_to_person.update(each.path for each in findings)
         return (
-            f"{_CAUSES[_concern_tests(findings)]}, so nothing was committed:\n{describe_findings(findings)}\n"
+            f"{_name_cause(findings)}, so nothing was committed:\n{describe_findings(findings)}\n"
             "The changes are in your files. Look at `git diff`; to keep them: `git commit -a` (in a conversation:"
             " /commit); to take them back: `patchwright undo`."
         )
@@ -234,7 +279,12 @@ class CommitGuard(Monitor):
         return GO_ON
 
 
-_CAUSES = {True: "Tests were weakened", False: "Changes make tests pass without mending the code"}
+def _name_cause(findings: Sequence[Finding]) -> str:
+    if any(each.check == OWN_WORK for each in findings):
+        return "Work of yours was taken back"
+    if _concern_tests(findings):
+        return "Tests were weakened"
+    return "Changes make tests pass without mending the code"
 
 
 def _concern_tests(findings: Sequence[Finding]) -> bool:

@@ -108,6 +108,8 @@ def _format_result(result: RepairResult) -> str:
             f"   makes pass: {_join_test_names(fix.tests)}",
         ]
         lines += [f"   confidence: {describe_confidence(fix.confidence)}"]
+        if fix.own_work:
+            lines.append(f"   suspect: {fix.own_work}. Ask the user before you take their work back")
         lines += ["   old:", *_indent_lines(fix.old), "   new:", *_indent_lines(fix.new)]
     if result.alternatives:
         lines.append("would pass the same tests, not run against the whole suite:")

@@ -40,6 +40,8 @@ class Fix:
     why: the error, as part of a sentence that names the place
     tests: the failing tests that pass with it
     confidence: from 0 to 1, the probability that it is right and does not only fit the tests
+    own_work: names fresh work of a person that makes the tests fail: this change takes it back, or is a rival of
+        the one that does. It is written only if the person says so after seeing it. "" for none
     """
 
     path: str
@@ -51,9 +53,15 @@ class Fix:
     why: str
     tests: tuple[str, ...]
     confidence: float
+    own_work: str = ""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it may be written unasked."""
+        return self.confidence >= LOW and not self.own_work
 
     def as_data(self) -> dict[str, Any]:
-        names = ("path", "line", "function", "old", "new", "template", "why", "confidence")
+        names = ("path", "line", "function", "old", "new", "template", "why", "confidence", "own_work")
         return {**{name: getattr(self, name) for name in names}, "tests": list(self.tests)}
 
 

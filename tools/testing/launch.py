@@ -18,6 +18,13 @@ COPY = "copy of the project"
 """Fact of a workspace whose root is a copy, which the sandbox does not show by itself."""
 
 
+LISTING = "tests are listed"
+"""Fact of a workspace whose tests are collected and not run, by runners that can tell them apart."""
+
+SUITE_NAMES = "names of the suite"
+"""Fact of a workspace: names of the tests that passed, and of those that were skipped, in the last whole run."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishedRun:
     """Input of a parser: output and reports of a finished run.

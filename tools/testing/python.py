@@ -17,7 +17,7 @@ from sandbox.process.command import Command
 from tools.core.surroundings import Surroundings
 from tools.shell.environment import python_environment
 from tools.testing import junit, output_parsers
-from tools.testing.launch import COPY, FinishedRun, Launch
+from tools.testing.launch import COPY, LISTING, FinishedRun, Launch
 from tools.testing.project_files import Project, TestsNotRunnable
 from tools.testing.report import Findings
 
@@ -90,7 +90,9 @@ def build_pytest_launch(
     """Build a pytest command line that writes our report; `start` is its beginning, as a user would type it."""
     cache = at.folders.cache / "pytest" / project.key
     create_private_folder(cache)
+    listing = bool(at.facts.get(LISTING))
     ours = (
+        *(("--collect-only", "--verbosity=-1") if listing else ()),
         "--tb=short",
         f"--junitxml={reports / 'junit.xml'}",
         "-o",
@@ -103,7 +105,7 @@ def build_pytest_launch(
         runner="pytest",
         argv=(*start, *ours, *targets),
         command=project.format_command((*start, *targets)),
-        parse=_parse_pytest,
+        parse=_parse_pytest_listing if listing else _parse_pytest,
         env=_build_environment(at, project, python),
         writable=(cache,),
     )
@@ -264,6 +266,13 @@ def _parse_pytest(evidence: FinishedRun) -> Findings:
     return replace(
         found, passed=found.passed - unexpected, xpassed=unexpected, deselected=said.get("deselected", 0)
     )
+
+
+def _parse_pytest_listing(evidence: FinishedRun) -> Findings:
+    """Return the collected tests as passed; files that cannot be collected have none."""
+    lines = (line.strip() for line in evidence.stream_lines())
+    names = tuple(line for line in lines if re.match(r"(?!ERROR |FAILED )[^:=]+\.\w+::\S", line))
+    return Findings(passed=len(names), passed_tests=names)
 
 
 _PYTEST_EXITS = {

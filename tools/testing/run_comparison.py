@@ -7,6 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tools.core.text import join_names
+
+MOST_NAMED = 5
+"""Lost tests that are named: the first show the kind of change."""
+
 _SUBTEST = re.compile(r" [(\[].*")
 """Suffix that unittest adds to the id of a test whose subtest failed."""
 
@@ -25,7 +30,7 @@ def count_lost_tests(before: Mapping[str, Any], after: Mapping[str, Any]) -> int
     if before.get("runner") != after.get("runner") or any(_is_uncounted(each) for each in reports):
         return 0
     fewer = _count_passed(before) + _count_failed(before) - _count_passed(after) - _count_failed(after)
-    return max(0, fewer, _count_newly_skipped(before, after))
+    return max(0, fewer, _count_newly_skipped(before, after), len(_list_gone(before, after)))
 
 
 def describe_loss(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -33,8 +38,34 @@ def describe_loss(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     lost = count_lost_tests(before, after)
     if not lost:
         return ""
+    names = (
+        list_lost_tests(_list_run_tests(before), _list_run_tests(after)) if _is_named(before, after) else []
+    )
     tests = "1 test that was run before is" if lost == 1 else f"{lost} tests that were run before are"
-    return f"{tests} skipped or gone: only a test that passes is passed"
+    named = f" ({join_names(names, MOST_NAMED)})" if len(names) == lost else ""
+    return f"{tests} skipped or gone{named}: only a test that passes is passed"
+
+
+def list_lost_tests(before: Iterable[str], ran: Iterable[str]) -> list[str]:
+    """Return the names of tests that are not among those that ran, without parameters, one for each that is missing.
+
+    A test that runs under another path, as in a file that was moved, is not missing. As many tests may have another
+    name as there are new ones in their file: whether one of them is weaker is for those to judge who see its text.
+    """
+    known, now = _count_by_function(before), _count_by_function(ran)
+    lost, new = list((known - now).elements()), Counter((now - known).elements())
+    for get_key in (_get_last_name, _get_place):
+        others = Counter(map(get_key, new.elements()))
+        left = []
+        for name in lost:
+            key = get_key(name)
+            if others[key] > 0:
+                others[key] -= 1
+                new.subtract([next(each for each in new if new[each] > 0 and get_key(each) == key)])
+            else:
+                left.append(name)
+        lost = left
+    return sorted(lost)
 
 
 def strip_subtest(name: str) -> str:
@@ -68,14 +99,38 @@ def _list_failing_tests(report: Mapping[str, Any]) -> set[str]:
 
 def _count_newly_skipped(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
     """Count the tests that passed or failed before and are skipped now, if all are named."""
-    if any(len(each.get("passed_tests", ())) != _count_passed(each) for each in (before, after)):
+    if not _is_named(before, after):
         return 0
-    ran, runs = (
-        _count_by_function([*each.get("passed_tests", ()), *_list_failing_tests(each)])
-        for each in (before, after)
-    )
+    ran, runs = (_count_by_function(_list_run_tests(each)) for each in (before, after))
     was_skipped, skipped = (_count_by_function(each.get("skipped_tests", ())) for each in (before, after))
     return ((ran - runs) & (skipped - was_skipped)).total()
+
+
+def _list_gone(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return the tests that are not there any more under any path, if all are named: new ones hide none of them."""
+    if not _is_named(before, after):
+        return []
+    return list_lost_tests(
+        _list_run_tests(before), [*_list_run_tests(after), *after.get("skipped_tests", ())]
+    )
+
+
+def _is_named(*reports: Mapping[str, Any]) -> bool:
+    return all(len(each.get("passed_tests", ())) == _count_passed(each) for each in reports)
+
+
+def _list_run_tests(report: Mapping[str, Any]) -> list[str]:
+    return [*report.get("passed_tests", ()), *_list_failing_tests(report)]
+
+
+def _get_last_name(name: str) -> str:
+    """Return the name of a test without the file or package that it is in."""
+    return name.partition("::")[2] or name.rpartition("#")[2]
+
+
+def _get_place(name: str) -> str:
+    """Return the file or the package that a test is in."""
+    return name.partition("::")[0] if "::" in name else name.rpartition("#")[0] or name.rpartition(".")[0]
 
 
 def _count_by_function(names: Iterable[str]) -> Counter[str]:

@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sandbox.errors import UserError
@@ -16,7 +17,7 @@ from sandbox.process.command import Command, Completed
 from tools.core.workspace import Workspace
 from tools.shell.command_output import make_progress_callback, shape_output
 from tools.testing import output_parsers
-from tools.testing.launch import COPY, FinishedRun, Launch
+from tools.testing.launch import COPY, LISTING, SUITE_NAMES, FinishedRun, Launch
 from tools.testing.project_files import TestsNotRunnable
 from tools.testing.report import Findings, Outcome, TestReport, limit_failures, limit_names
 from tools.testing.runners import choose_launch
@@ -35,20 +36,26 @@ async def run_project(at: Workspace, targets: Sequence[str]) -> TestReport:
 
 
 async def run_copy(
-    at: Workspace, seconds: float, *, targets: Sequence[str] = (), denied: Sequence[Path] = ()
+    at: Workspace,
+    seconds: float,
+    *,
+    targets: Sequence[str] = (),
+    denied: Sequence[Path] = (),
+    listing: bool = False,
 ) -> TestReport:
-    """Run tests of a copy of the project: `at.root`, which is not the sandbox's workspace.
+    """Run tests of a copy of the project: `at.root`, which is not the sandbox's workspace. All tests are named.
 
     seconds: wall time until they are killed
     targets: test ids or paths; empty for all
     denied: files of the workspace that the tests may not read, so that they cannot test these instead of the copy's
+    listing: where the runner can, tests are only collected, and each counts as passed
     """
-    from dataclasses import replace
-
     reports = await asyncio.to_thread(_create_report_folder, at)
     try:
         tests = replace(at.settings.tests, timeout=seconds)
-        limited = replace(at, settings=replace(at.settings, tests=tests), facts={**at.facts, COPY: True})
+        limited = replace(
+            at, settings=replace(at.settings, tests=tests), facts={**at.facts, COPY: True, LISTING: listing}
+        )
         return await _run_launch(limited, tuple(targets), reports, beside=(at.root,), denied=tuple(denied))
     finally:
         await asyncio.to_thread(_remove_folder, reports)
@@ -66,7 +73,7 @@ async def _run_launch(
     beside: tuple[Path, ...] = (),
     denied: tuple[Path, ...] = (),
 ) -> TestReport:
-    """Run the chosen launch and build its report.
+    """Run the chosen launch and build its report. A log gets a limited number of names, a copy's report has all.
 
     beside: folders that may be written instead of the workspace; denied: files that may not be read
     """
@@ -83,7 +90,14 @@ async def _run_launch(
         return _build_no_runner_report(
             ". ".join(part.rstrip(".") for part in (error.message, error.hint) if part)
         )
-    return await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
+    report = await asyncio.to_thread(_build_report, at, launch, completed, started, reports)
+    if beside:
+        return report
+    if not targets:
+        at.facts[SUITE_NAMES] = report.passed_tests, report.skipped_tests
+    return replace(
+        report, passed_tests=limit_names(report.passed_tests), skipped_tests=limit_names(report.skipped_tests)
+    )
 
 
 def _build_command(
@@ -154,8 +168,8 @@ def _build_report(
         xfailed=found.xfailed,
         xpassed=found.xpassed,
         deselected=found.deselected,
-        passed_tests=limit_names(found.passed_tests),
-        skipped_tests=limit_names(found.skipped_tests),
+        passed_tests=found.passed_tests,
+        skipped_tests=found.skipped_tests,
         duration=completed.duration,
         failures=limit_failures(found.failures),
         counted=found.counted,

@@ -82,8 +82,12 @@ def describe_proposal(
     """
     many = len(fixes) != 1
     found = f"{len(fixes)} {'more ' if written else ''}change{'s' if many else ''}"
+    nothing = f"changed nothing{' else' if written else ''}"
+    works = list(dict.fromkeys(str(fix["own_work"]) for fix in fixes if fix.get("own_work")))
     lines = [
-        f"I found {found} with which the failing tests pass, and changed nothing{' else' if written else ''}: "
+        f"The failing tests pass without {join_names(works)}, so that is the suspect. It is your work: I {nothing}."
+        if works
+        else f"I found {found} with which the failing tests pass, and {nothing}: "
         f"I am not sure of {'them' if many else 'it'}. A change can fit the tests and mean something else than was "
         "meant.",
     ]
@@ -94,7 +98,8 @@ def describe_proposal(
         for patch in alternatives[:MOST_ALTERNATIVES]:
             for fix in patch:
                 lines += ["", *_diff_lines(fix)]
-    lines += ["", 'To have it written, say "apply it" in this session, or run the same command with --apply.']
+    how = "." if works else ", or run the same command with --apply."
+    lines += ["", f'To have it written, say "apply it" in this session{how}']
     return "\n".join(lines)
 
 
@@ -136,12 +141,17 @@ def select_confident_fixes(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[s
 
 def describe_doubt(fix: Mapping[str, Any]) -> str:
     """Return a warning about a change of low confidence, "" for any other."""
-    return " (low confidence: it may only fit the tests)" if is_doubtful(fix) else ""
+    return " (low confidence: it may only fit the tests)" if fix.get("confidence", 1.0) < LOW else ""
 
 
 def is_doubtful(fix: Mapping[str, Any]) -> bool:
-    """Return whether a change is more likely to fit only the tests than to be right."""
-    return bool(fix.get("confidence", 1.0) < LOW)
+    """Return whether a change is more likely to fit only the tests than to be right, or concerns a person's work."""
+    return bool(fix.get("confidence", 1.0) < LOW or fix.get("own_work"))
+
+
+def select_own_changes(fixes: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the changes before the first that concerns a person's fresh work."""
+    return list(takewhile(lambda fix: not fix.get("own_work"), fixes))
 
 
 def describe_passing_tests(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent.model.offline.offline_messages import join_names, select_confident_fixes
+from agent.model.offline.offline_messages import join_names, select_confident_fixes, select_own_changes
 from agent.model.offline.offline_turn import OfflineTurn
 from agent.model.offline.reproduction_steps import ReproductionTest
 from agent.model.offline.turn_steps import Step, get_report, list_failing_tests
@@ -19,11 +19,6 @@ class RepairChanges:
 
     turn: OfflineTurn
     apply_doubtful: bool
-
-    @property
-    def writes_doubtful(self) -> bool:
-        """Whether changes of low confidence are written: the user has said so, now or by accepting a proposal."""
-        return self.apply_doubtful or self.turn.accepted is not None
 
     @property
     def test(self) -> ReproductionTest:
@@ -50,8 +45,13 @@ class RepairChanges:
         return fixes if self.turn.accepted is None else fixes[len(select_confident_fixes(fixes)) :]
 
     def select_fixes(self) -> list[Mapping[str, Any]]:
-        """Return the changes to write: all of them, or those before the first doubtful one."""
-        return self.list_fixes() if self.writes_doubtful else select_confident_fixes(self.list_fixes())
+        """Return the changes to write: all that were accepted, else those before the first doubtful one.
+
+        What concerns a person's fresh work is written only if they have seen and accepted it.
+        """
+        if self.turn.accepted is not None:
+            return self.list_fixes()
+        return (select_own_changes if self.apply_doubtful else select_confident_fixes)(self.list_fixes())
 
     def list_forward_edits(self) -> list[Step]:
         """Return the edits that make changes, up to the first that failed; later edits revert changes."""

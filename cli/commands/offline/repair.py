@@ -69,6 +69,11 @@ WITHHELD = (
     "alternatives.\nWrite it with --apply, or say where the fault is with --hint."
 )
 
+OWN_WORK = (
+    "The tests pass without work of yours, which is the suspect: it is shown and left alone, also with --apply.\n"
+    "To take it back yourself: git restore --patch FILE, or git stash."
+)
+
 
 def localize_failing_tests(folder: Path, tests: Sequence[str], *, as_json: bool) -> int:
     """Rank the lines that make tests fail. Returns DONE, NOTHING_TO_DO if no test fails, else as `repair`.
@@ -109,7 +114,7 @@ def repair_failing_tests(
     import json
 
     from tools.repair.engine import repair_engine
-    from tools.repair.engine.candidates.ranking import select_confident_fixes
+    from tools.repair.engine.candidates.ranking import select_confident_fixes, select_own_changes
 
     seconds = parse_seconds(budget)
     with open_workspace(folder) as at:
@@ -119,10 +124,11 @@ def repair_failing_tests(
                 at, targets=_select_targets(tests), hint=hint, budget=seconds, on_progress=told
             )
         )
-        made = () if apply is False else result.fixes if apply else select_confident_fixes(result.fixes)
+        select = select_own_changes if apply else select_confident_fixes
+        made = () if apply is False else select(result.fixes)
         if made:
             _write_fixes(at, made)
-    withheld = apply is None and len(made) < len(result.fixes)
+    withheld = apply is not False and len(made) < len(result.fixes)
     if as_json:
         data = {"applied": bool(made), "withheld": len(result.fixes) - len(made) if withheld else 0}
         print(json.dumps({**result.as_data(), **data}))
@@ -133,7 +139,7 @@ def repair_failing_tests(
             )
         )
         if withheld:
-            print(WITHHELD)
+            print(OWN_WORK if result.fixes[len(made)].own_work else WITHHELD)
     return Exit.TESTS_FAIL if withheld else _choose_exit_code(result)
 
 
@@ -247,6 +253,7 @@ def _format_fix(fix: Fix, head: str) -> list[str]:
         *minus,
         *plus,
         f"    confidence: {describe_confidence(fix.confidence)} ({fix.confidence:.2f})",
+        *([f"    suspect: {fix.own_work}"] if fix.own_work else []),
     ]
 
 

@@ -14,6 +14,7 @@ from sandbox.fs.repository import find_inner_repository
 from tools.core.workspace import Workspace
 from tools.repair.engine.candidates.candidate_generation import adjust_suspect_count, generate_candidates
 from tools.repair.engine.candidates.fix_edits import build_fixes
+from tools.repair.engine.own_work import mark_own_work
 from tools.repair.engine.patch_search import PatchSearch
 from tools.repair.engine.repair_findings import Findings
 from tools.repair.engine.time_shares import (
@@ -71,13 +72,14 @@ async def repair(
     if not await asyncio.to_thread(is_python_suite, at, targets):
         from tools.repair.languages import language_engine
 
-        return await language_engine.repair(
+        found = await language_engine.repair(
             at, targets=targets, hint=told, budget=budget, on_progress=on_progress
         )
+        return await asyncio.to_thread(mark_own_work, at, found)
     started = time.monotonic()
     findings = Findings(targets=targets, deadline=budget)
     state = RepairRun(at=at, findings=findings, hint=told, on_progress=on_progress)
-    result = await state.run()
+    result = await asyncio.to_thread(mark_own_work, at, await state.run())
     return replace(result, seconds=time.monotonic() - started, tried=state.tried, cpu=state.cpu)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sandbox.errors import UserError
 from sandbox.fs.repository import find_root
+from tools.git.fresh_work import list_changes, read_versions
 from tools.git.git_process import Git
 from tools.repair.localize.statement_ranking import Suspect, get_own_lines, reweigh_suspects
 from tools.repair.templates import Source
@@ -35,7 +36,7 @@ def attach_past_hunks(root: Path, sources: Mapping[str, Source]) -> None:
         versions = [(path, f"HEAD:./{path}", "") for path in paths]
         late = _list_recent_changes(git, paths)
         versions += [(path, f"{commit}^:./{path}", commit[:10]) for commit, path in late[:MOST_VERSIONS]]
-        texts = _read_versions(git, [name for _, name, _ in versions])
+        texts = read_versions(git, [name for _, name, _ in versions])
     except UserError:  # no commit yet, or a repository that git itself refuses
         return
     for (path, _, since), text in zip(versions, texts, strict=True):
@@ -87,42 +88,7 @@ def boost_recent_changes(suspects: Sequence[Suspect], sources: Mapping[str, Sour
 
 
 def _list_recent_changes(git: Git, paths: Collection[str]) -> list[tuple[str, str]]:
-    """Return (commit, path) of the last commits' changes, newest first."""
-    # git is not given the paths: if they last changed long ago, it would go through all of a long history.
-    told = git.run(
-        "log", f"--max-count={MOST_LOOKED_AT}", "--no-merges", "--no-renames", "--no-show-signature", "--relative",
-        "--name-only", "--format=%x01%H",
-    ).decode("utf-8", "replace")  # fmt: skip
-    found: list[tuple[str, str]] = []
-    commits = 0
-    for entry in told.split("\x01")[1:]:
-        commit, *names = [line for line in entry.split("\n") if line]
-        touched = [(commit, name) for name in names if name in paths]
-        commits += bool(touched)
-        if commits > MOST_COMMITS:
-            break
-        found += touched
-    return found
-
-
-def _read_versions(git: Git, names: Sequence[str]) -> list[str | None]:
-    """Return the text of each version; None for missing or binary ones. No filter of the repository is run."""
-    data = git.run("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
-    found: list[str | None] = []
-    for _ in names:
-        head, _, data = data.partition(b"\n")
-        kind = head.split(b" ")
-        if len(kind) != 3 or kind[1] != b"blob":
-            found.append(None)
-            continue
-        size = int(kind[2])
-        found.append(_decode_text(data[:size]))
-        data = data[size + 1 :]
-    return found
-
-
-def _decode_text(data: bytes) -> str | None:
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        return None
+    """Return (commit, path) of the changes of the last commits that touch the paths, newest first."""
+    found = list_changes(git, paths, most=MOST_LOOKED_AT)
+    commits = list(dict.fromkeys(commit for commit, _ in found))[:MOST_COMMITS]
+    return [(commit, path) for commit, path in found if commit in commits]

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from tools.repair.templates.support.template_site import Change, Site, template
 
 
-@template(prior=4.0, precision=0.97)
+# Less than for a change that the failure names: that one mends a person's work instead of taking it back.
+@template(prior=4.0, precision=0.95)
 def as_committed(site: Site) -> Iterator[Change]:
-    """Revert an uncommitted change (delta debugging: Zeller 1999)."""
+    """Revert an uncommitted change (delta debugging: Zeller 1999). It names the suspect and is written by request."""
     for hunk in site.source.hunks_at.get(site.statement, ()):
         if not hunk.since:
             why = "what was changed there since the last commit should be as it was"

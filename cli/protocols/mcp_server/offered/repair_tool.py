@@ -42,7 +42,10 @@ class RepairArguments(Arguments):
 
 
 class FoundFix(BaseModel):
-    """A change that makes tests pass. confidence: from 0 to 1; below 0.5 it may only fit the tests"""
+    """A change that makes tests pass. confidence: from 0 to 1; below 0.5 it may only fit the tests
+
+    own_work: a person's fresh work that is the suspect, and that this change takes back or works around
+    """
 
     path: str
     line: int
@@ -52,6 +55,7 @@ class FoundFix(BaseModel):
     why: str
     tests: list[str] = []
     confidence: float
+    own_work: str = ""
 
 
 class Repair(BaseModel):
@@ -115,7 +119,7 @@ def _build_result(data: dict[str, Any]) -> Repair:
     """Return the engine's result; fixes behind the first doubtful one count as doubtful: they were found with it."""
     fixes, is_sure = [], True
     for each in data["fixes"]:
-        is_sure = is_sure and each["confidence"] >= LOW
+        is_sure = is_sure and each["confidence"] >= LOW and not each.get("own_work")
         fixes.append(each if is_sure else {**each, "confidence": min(each["confidence"], 0.49)})
     kept = {name: data[name] for name in ("outcome", "reason", "failing", "left")}
     kept |= {"fixes": fixes, "alternatives": data["alternatives"][:MOST_ALTERNATIVES]}

@@ -156,4 +156,6 @@ def test_the_engine_takes_back_what_broke_it(tmp_path: Path, late: bool) -> None
     assert [fix.template for fix in result.fixes] == ["as_it_was" if late else "as_committed"]
     assert "rate = rate * 7 // 8" in result.fixes[0].new
     assert "commit" in result.fixes[0].why
+    assert result.fixes[0].own_work.startswith("your commit" if late else "your change")
+    assert not result.fixes[0].is_sure, "a person's fresh work is theirs to take back"
     assert "END" not in result.fixes[0].old

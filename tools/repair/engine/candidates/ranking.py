@@ -83,8 +83,17 @@ class PlausiblePatch:
         return self.candidate.priority * self.adjusted_trust
 
     @property
+    def takes_back_uncommitted(self) -> bool:
+        """Whether it takes a person's uncommitted work back, which needs their word."""
+        return any(part.template == "as_committed" for part in self.candidate.parts)
+
+    @property
     def is_doubtful(self) -> bool:
-        return self.adjusted_trust < SURE or bool(self.candidate.traits and self.candidate.priority < LUCK)
+        return (
+            self.adjusted_trust < SURE
+            or self.takes_back_uncommitted
+            or bool(self.candidate.traits and self.candidate.priority < LUCK)
+        )
 
     @property
     def probability_not_by_chance(self) -> float:
@@ -97,8 +106,12 @@ class PlausiblePatch:
         return sum(self.adjusted_trust < step for step in TIERS)
 
     @property
-    def preference(self) -> tuple[int, int, bool, float, int]:
-        """Sort key; smaller is better: most fixed tests, a trusted kind, unchanged behaviour, likely and small."""
+    def preference(self) -> tuple[int, int, bool, bool, float, int]:
+        """Sort key; smaller is better: most fixed tests, a trusted kind, unchanged behaviour, likely and small.
+
+        Uncommitted work without which the tests pass is a better guess at the cause than anything but a change that
+        the failure names.
+        """
         each = self.candidate
         if each.traits:
             cost = SMALL * each.size - math.log(each.priority) - TRUST * math.log(self.adjusted_trust)
@@ -106,7 +119,14 @@ class PlausiblePatch:
             tier = int(self.adjusted_trust < NAMED)
         else:
             cost, tier = each.size, self.tier
-        return -len(self.helped), tier, self.disturbed > 0, cost, each.rank
+        return (
+            -len(self.helped),
+            tier,
+            not self.takes_back_uncommitted,
+            self.disturbed > 0,
+            cost,
+            each.rank,
+        )
 
 
 def estimate_trust(candidate: Candidate, passing: int = 1) -> float:
@@ -170,8 +190,13 @@ def describe_confidence(value: float) -> str:
 
 
 def select_confident_fixes(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
-    """Return the fixes before the first doubtful one; those after it were found with it applied."""
-    return tuple(itertools.takewhile(lambda fix: fix.confidence >= LOW, fixes))
+    """Return the fixes before the first that is not sure; those after it were found with it applied."""
+    return tuple(itertools.takewhile(lambda fix: fix.is_sure, fixes))
+
+
+def select_own_changes(fixes: Sequence[Fix]) -> tuple[Fix, ...]:
+    """Return the fixes before the first that concerns a person's fresh work."""
+    return tuple(itertools.takewhile(lambda fix: not fix.own_work, fixes))
 
 
 def _collect_read_names(function: Function) -> set[str]:
