@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,7 +110,7 @@ class SuiteVerifier:
         may_lose_tests = self.weakened_tests.has_requested_changes()
         judged = judge_report(report, before, may_lose_tests=may_lose_tests)
         if not changed or not claim.is_done or self.baseline is None:
-            return judged
+            return await self._check_scope(judged, report) if changed else judged
         if judged.outcome == "failed":
             if before is not None and describe_loss(before, report) and not may_lose_tests:
                 return judged
@@ -118,7 +119,28 @@ class SuiteVerifier:
         if judged.outcome == "failed":
             return judged
         lost = await self._find_lost_tests(report, self.baseline)
-        return _blame_lost_tests(judged, lost) if lost else judged
+        return _blame_lost_tests(judged, lost) if lost else await self._check_scope(judged, report)
+
+    async def _check_scope(self, judged: Verification, report: Mapping[str, Any]) -> Verification:
+        """Return the verification as unverified if no test of a changed package ran, or of one that depends on it."""
+        paths = [path for path in list_modified_files(self.workspace) if "/" in path]
+        if judged.outcome != "passed" or not paths:
+            return judged
+        from tools.testing.launch import SUITE_NAMES
+        from tools.testing.packages import SuiteScope, find_unreached
+        from tools.testing.project_files import Project
+
+        passed, _ = self.workspace.facts.get(SUITE_NAMES) or (report.get("passed_tests", ()), ())
+        names = [*passed, *(str(each.get("id", "")) for each in report.get("failures", ()))]
+        scope = SuiteScope(runner=str(report.get("runner")), command=str(report.get("command")), names=names)
+        reached, missed = await asyncio.to_thread(find_unreached, Project(self.workspace), paths, scope)
+        if missed:
+            detail = f"{judged.detail}; no test of {join_names(missed, MOST_NAMED)} ran (`{scope.command}`)"
+            return Verification(outcome="unverified", detail=detail, report=judged.report)
+        if reached:
+            detail = f"{judged.detail}; {join_names(reached, MOST_NAMED)} included"
+            return Verification(outcome="passed", detail=detail, report=judged.report)
+        return judged
 
     async def _find_lost_tests(self, report: Mapping[str, Any], baseline: Baseline) -> list[str]:
         """Return the tests of the state before the turn that do not run any more, unless a prompt wants that."""
@@ -168,10 +190,7 @@ def _make_unneeded() -> Verification:
 
 def _blame_lost_tests(judged: Verification, lost: Sequence[str]) -> Verification:
     """Return the verification as failed, with the lost tests named."""
-    tests = (
-        "1 test of before this turn does" if len(lost) == 1 else f"{len(lost)} tests of before this turn do"
-    )
-    detail = f"{judged.detail}; {tests} not run any more: {join_names(lost, MOST_NAMED)}"
+    detail = f"not run any more: {join_names(lost, MOST_NAMED)}; {judged.detail}"
     return Verification(outcome="failed", detail=detail, report=judged.report)
 
 

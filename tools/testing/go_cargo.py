@@ -14,6 +14,7 @@ from tools.core.text import format_count, join_names
 from tools.core.workspace import Workspace
 from tools.shell.environment import shell_environment
 from tools.testing.launch import FinishedRun, Launch
+from tools.testing.packages import has_unlisted_members, list_go_modules
 from tools.testing.project_files import Project
 from tools.testing.report import (
     MAX_FAILURES,
@@ -27,21 +28,22 @@ from tools.testing.report import (
 
 
 def detect_go(project: Project) -> str:
-    return "go.mod" if project.contains_text("go.mod", "") else ""
+    return next((name for name in ("go.mod", "go.work") if project.contains_text(name, "")), "")
 
 
 async def launch_go(at: Workspace, project: Project, targets: Sequence[str], reports: Path) -> Launch:
     cache = at.folders.cache / "go-build"
     create_private_folder(cache)
     packages, tests = split_go_targets(targets)
-    arguments = (*(("-run", f"^({'|'.join(tests)})$") if tests else ()), *(packages or ("./...",)))
+    every = [f"./{folder}/...".replace("./.", ".") for folder in list_go_modules(project)] or ["./..."]
+    arguments = (*(("-run", f"^({'|'.join(tests)})$") if tests else ()), *(packages or every))
     offline = {} if at.mode is Mode.FULL else {"GOPROXY": "off", "GOTOOLCHAIN": "local"}
-    module = next(iter(re.findall(r"^module\s+(\S+)", project.read_text("go.mod"), re.M)), "")
+    modules = {_read_module(project, folder): folder for folder in (".", *list_go_modules(project))}
     return Launch(
         runner="go",
         argv=("go", "test", "-json", *arguments),
         command=project.format_command(("go", "test", *arguments)),
-        parse=lambda evidence: parse_go(evidence, module),
+        parse=lambda evidence: parse_go(evidence, modules),
         env={**shell_environment(), **offline, "GOCACHE": str(cache)},
         writable=(cache,),
     )
@@ -63,8 +65,15 @@ def split_go_targets(targets: Sequence[str]) -> tuple[tuple[str, ...], tuple[str
     return tuple(packages), tuple(tests)
 
 
-def parse_go(evidence: FinishedRun, module: str) -> Findings:
-    """Parse the event stream of `go test -json`; a package that does not compile has no tests in it."""
+def _read_module(project: Project, folder: str) -> str:
+    return next(iter(re.findall(r"^module\s+(\S+)", project.read_text(f"{folder}/go.mod"), re.M)), "")
+
+
+def parse_go(evidence: FinishedRun, modules: Mapping[str, str]) -> Findings:
+    """Parse the event stream of `go test -json`; a package that does not compile has no tests in it.
+
+    modules: folder of each module by its path
+    """
     verdicts: dict[tuple[str, str], Kind] = {}
     output: dict[tuple[str, str], list[str]] = {}
     counted = False
@@ -81,7 +90,7 @@ def parse_go(evidence: FinishedRun, module: str) -> Findings:
             verdicts[key] = _GO_VERDICTS[action]
     if not counted:
         return NOTHING
-    return _build_go_findings(verdicts, output, evidence, module)
+    return _build_go_findings(verdicts, output, evidence, modules)
 
 
 _GO_VERDICTS: Mapping[Any, Kind] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
@@ -91,14 +100,14 @@ def _build_go_findings(
     verdicts: Mapping[tuple[str, str], Kind],
     output: Mapping[tuple[str, str], list[str]],
     evidence: FinishedRun,
-    module: str,
+    modules: Mapping[str, str],
 ) -> Findings:
     parents = {(package, test.rpartition("/")[0]) for package, test in verdicts if "/" in test}
     leaves = {key: verdict for key, verdict in verdicts.items() if key[1] and key not in parents}
     failures: list[TestFailure] = []
     for (package, test), verdict in leaves.items():
         if verdict == "failed":
-            folder = package.removeprefix(module).strip("/")
+            folder = _find_go_folder(package, modules)
             failures.append(_build_go_failure(folder, test, "".join(output.get((package, test), []))))
     failed = {package for (package, test), verdict in leaves.items() if verdict == "failed"}
     unbuilt = sorted(
@@ -108,11 +117,9 @@ def _build_go_findings(
     )
     for package in unbuilt:
         text = "".join(line for key, lines in output.items() if key[0].startswith(package) for line in lines)
-        failures.append(
-            make_failure(package.removeprefix(module).strip("/") or ".", message=text or evidence.text)
-        )
+        failures.append(make_failure(_find_go_folder(package, modules) or ".", message=text or evidence.text))
     kinds = list(leaves.values())
-    names = [f"{package.removeprefix(module).strip('/') or '.'}::{test}" for package, test in leaves]
+    names = [f"{_find_go_folder(package, modules) or '.'}::{test}" for package, test in leaves]
     kinds.extend("errors" for _ in unbuilt)
     problem = (
         f"{format_count(len(unbuilt), 'package')} did not build or start: {join_names(unbuilt, 5)}"
@@ -120,6 +127,15 @@ def _build_go_findings(
         else ""
     )
     return tally_findings(kinds, failures, problem, names)
+
+
+def _find_go_folder(package: str, modules: Mapping[str, str]) -> str:
+    """Return the folder of a package, "" for the root; its path where no known module holds it."""
+    holders = [each for each in modules if each and (package == each or package.startswith(f"{each}/"))]
+    if not holders:
+        return package
+    module = max(holders, key=len)
+    return f"{modules[module].removeprefix('.')}/{package.removeprefix(module).strip('/')}".strip("/")
 
 
 def _build_go_failure(folder: str, test: str, text: str) -> TestFailure:
@@ -158,10 +174,11 @@ async def launch_cargo(at: Workspace, project: Project, targets: Sequence[str], 
         env["CARGO_TARGET_DIR"] = str(built)
         writable = (built,)
     names = ("--", *targets) if targets else ()
+    every = ("--workspace",) if has_unlisted_members(project) else ()
     return Launch(
         runner="cargo",
-        argv=("cargo", "test", "--no-fail-fast", *names),
-        command=project.format_command(("cargo", "test", *names)),
+        argv=("cargo", "test", "--no-fail-fast", *every, *names),
+        command=project.format_command(("cargo", "test", *every, *names)),
         parse=parse_cargo,
         env=env,
         writable=writable,

@@ -102,6 +102,8 @@ def _parse_jest(evidence: FinishedRun) -> Findings:
         return output_parsers.parse_any(evidence)
     failures: list[TestFailure] = []
     unloadable: list[str] = []
+    passed: list[str] = []
+    skipped: list[str] = []
     for suite in report.get("testResults", []):
         file = junit.make_project_relative(str(suite.get("name", "")), evidence.root)
         cases = suite.get("assertionResults", [])
@@ -110,6 +112,10 @@ def _parse_jest(evidence: FinishedRun) -> Findings:
             failures.append(
                 make_failure(file, file=file, message=strip_terminal_codes(str(suite.get("message", ""))))
             )
+        for case in cases:
+            if case.get("status") != "failed":
+                names = passed if case.get("status") == "passed" else skipped
+                names.append(_name_jest_case(case, file))
         failures += [
             _build_jest_failure(case, file, evidence) for case in cases if case.get("status") == "failed"
         ]
@@ -119,17 +125,22 @@ def _parse_jest(evidence: FinishedRun) -> Findings:
         errors=len(unloadable),
         skipped=int(report.get("numPendingTests", 0)) + int(report.get("numTodoTests", 0)),
         failures=tuple(failures[:MAX_FAILURES]),
+        passed_tests=tuple(passed),
+        skipped_tests=tuple(skipped),
         broken=describe_unloadable(unloadable),
     )
+
+
+def _name_jest_case(case: Mapping[str, Any], file: str) -> str:
+    return f"{file} › {case.get('fullName') or case.get('title', '')}"
 
 
 def _build_jest_failure(case: Mapping[str, Any], file: str, evidence: FinishedRun) -> TestFailure:
     text = strip_terminal_codes("\n".join(str(each) for each in case.get("failureMessages", [])))
     message, _, _ = text.partition("\n    at ")
     place = junit.find_innermost_place(text, evidence.root)
-    name = str(case.get("fullName") or case.get("title", ""))
     return make_failure(
-        f"{file} › {name}",
+        _name_jest_case(case, file),
         file=place[0] or file,
         line=place[1],
         message=message,

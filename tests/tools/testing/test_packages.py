@@ -1,0 +1,106 @@
+"""Repositories of several packages: which of them a run at the root reached, and which depend on which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.tools.workspaces import workspace
+from tools.testing.packages import SuiteScope, find_unreached, list_go_modules
+from tools.testing.project_files import Project
+
+CARGO = {
+    "Cargo.toml": '[package]\nname = "root"\n[workspace]\nmembers = ["crates/*"]\nexclude = ["crates/old"]\n',
+    "crates/a/Cargo.toml": '[package]\nname = "alpha"\n',
+    "crates/b/Cargo.toml": '[package]\nname = "beta"\n[dependencies]\nalpha = { path = "../a" }\n',
+    "crates/old/Cargo.toml": '[package]\nname = "old"\n',
+}
+USING = {"Cargo.toml": CARGO["Cargo.toml"] + '[dependencies]\nbeta = { path = "crates/b" }\n'}
+CHOSEN = {"Cargo.toml": CARGO["Cargo.toml"] + 'default-members = ["crates/b"]\n'}
+NPM = {
+    "package.json": '{"name": "root", "workspaces": ["packages/*"], "scripts": {"test": "node --test packages/a"}}',
+    "packages/a/package.json": '{"name": "@x/a"}',
+    "packages/a/a.test.js": "",
+    "packages/b/package.json": '{"name": "@x/b", "dependencies": {"@x/c": "workspace:*"}}',
+    "packages/c/package.json": '{"name": "@x/c"}',
+}
+EVERY = {"package.json": NPM["package.json"].replace("node --test packages/a", "npm test --workspaces")}
+GO = {
+    "go.mod": "module x.org/r\n",
+    "go.work": "use (\n\t.\n\t./b // more\n)\n",
+    "b/go.mod": "module x.org/b\n",
+    "c/go.mod": "module x.org/c\n",
+}
+PYTHON = {
+    "pyproject.toml": '[tool.uv.workspace]\nmembers = ["packages/*"]\n',
+    "packages/a/pyproject.toml": '[project]\nname = "a-lib"\n',
+    "packages/b/pyproject.toml": '[project]\nname = "b-lib"\ndependencies = ["a-lib>=1"]\n',
+}
+MAVEN = {
+    "pom.xml": "<project><modules><module>core</module></modules></project>",
+    "core/pom.xml": "<project><artifactId>core</artifactId><modules><module>deep</module></modules></project>",
+    "core/deep/pom.xml": "<project><artifactId>deep</artifactId></project>",
+    "tool/pom.xml": "<project><artifactId>tool</artifactId></project>",
+}
+GRADLE = {
+    "settings.gradle": "rootProject.name = 'r'\ninclude ':app', ':libs:core'\n",
+    "build.gradle": "\n",
+    "libs/core/build.gradle": "\n",
+    "extra/build.gradle": "\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "changed", "runner", "command", "names", "missed"),
+    [
+        (CARGO, ["crates/a/src/lib.rs"], "cargo", "cargo test", ["t::g"], ["crates/a"]),
+        (CARGO, ["crates/a/src/lib.rs"], "cargo", "cargo test --workspace", ["t::g"], []),
+        (CARGO, ["crates/old/src/lib.rs"], "cargo", "cargo test --workspace", ["t::g"], ["crates/old"]),
+        (CARGO, ["src/lib.rs", "crates/a/README.md"], "cargo", "cargo test", ["t::g"], []),
+        ({**CARGO, **USING}, ["crates/a/src/lib.rs"], "cargo", "cargo test", ["t::g"], []),
+        ({**CARGO, **CHOSEN}, ["crates/a/src/lib.rs"], "cargo", "cargo test", ["t::g"], []),
+        ({**CARGO, **CHOSEN}, ["crates/old/src/x.rs"], "cargo", "cargo test", ["t::g"], ["crates/old"]),
+        (CARGO, ["crates/a/src/lib.rs"], "make test", "make test", [], []),
+        (NPM, ["packages/a/a.js"], "node", "npm test", ["adds"], []),
+        (NPM, ["packages/b/b.js"], "node", "npm test", ["adds"], ["packages/b"]),
+        ({**NPM, **EVERY}, ["packages/b/b.ts"], "npm", "npm test", [], []),
+        (NPM, ["packages/c/c.ts"], "jest", "npm test", ["packages/b/b.test.ts › it"], []),
+        (NPM, ["packages/c/c.ts"], "jest", "npm test", ["packages/a/a.test.ts › it"], ["packages/c"]),
+        (GO, ["b/b.go"], "go", "go test ./... ./b/...", [".::TestR", "b::TestB"], []),
+        (GO, ["c/c.go"], "go", "go test ./... ./b/...", [".::TestR", "b::TestB"], ["c"]),
+        (PYTHON, ["packages/a/src/a.py"], "pytest", "pytest", ["packages/b/tests/test_b.py::t"], []),
+        (
+            PYTHON,
+            ["packages/b/src/b.py"],
+            "pytest",
+            "pytest",
+            ["packages/a/tests/test_a.py::t"],
+            ["packages/b"],
+        ),
+        (MAVEN, ["core/deep/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], []),
+        (MAVEN, ["tool/src/main/java/A.java"], "maven", "mvn test", ["x.ATest#a"], ["tool"]),
+        (GRADLE, ["libs/core/src/A.kt"], "gradle", "gradle test", ["x.ATest#a"], []),
+        (GRADLE, ["extra/src/A.kt"], "gradle", "gradle test", ["x.ATest#a"], ["extra"]),
+    ],
+)
+def test_packages_without_a_run_test_are_named(
+    tmp_path: Path,
+    files: Mapping[str, str],
+    changed: Sequence[str],
+    runner: str,
+    command: str,
+    names: Sequence[str],
+    missed: Sequence[str],
+) -> None:
+    project = Project(workspace(tmp_path, files))
+    scope = SuiteScope(runner=runner, command=command, names=names)
+    assert find_unreached(project, changed, scope)[1] == missed
+
+
+def test_modules_of_a_go_workspace_are_listed(tmp_path: Path) -> None:
+    assert list_go_modules(Project(workspace(tmp_path, GO))) == [".", "b"]
+    assert (
+        list_go_modules(Project(workspace(tmp_path, {"go.work": "use ./only\n"}))) == [".", "b", "only"][2:]
+    )

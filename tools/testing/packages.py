@@ -1,0 +1,303 @@
+"""Packages of a repository with several: which of them a run of the tests at the root reached.
+
+One table of ecosystems: the manifest of a package, the code that belongs to it, how its name and what it depends on
+are read, and which folders a run at the root takes in. `None` means that this cannot be said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tools.testing.project_files import Project
+
+MOST_PACKAGES = 500
+"""Packages that are looked at: more are found in few repositories, which have build systems of their own."""
+
+Covered = Callable[[Project, str, Collection[str]], Collection[str] | None]
+"""Returns which of some package folders a command at the root reaches, None if that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ecosystem:
+    """A kind of packages.
+
+    manifests: names of the file at the top of a package; marker: pattern of its text below the root
+    suffixes: of the code; runners: names of runners for it; name: pattern of a package's name in the manifest
+    has_places: names of tests begin with their file or folder
+    covered: see `Covered`
+    """
+
+    manifests: tuple[str, ...]
+    marker: re.Pattern[str]
+    suffixes: tuple[str, ...]
+    runners: Collection[str]
+    name: re.Pattern[str]
+    covered: Covered
+    has_places: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteScope:
+    """A run of the whole suite. names: of its tests, as far as they are known"""
+
+    runner: str
+    command: str
+    names: Collection[str]
+
+
+def find_package(project: Project, path: str) -> tuple[Ecosystem, str] | None:
+    """Return the innermost package that a file of code is in, None for one of the root or of no package."""
+    for kind in ECOSYSTEMS:
+        if path.endswith(kind.suffixes):
+            for folder in PurePosixPath(path).parents:
+                if str(folder) != "." and _read_manifest(project, str(folder), kind):
+                    return kind, str(folder)
+    return None
+
+
+def find_unreached(project: Project, paths: Sequence[str], scope: SuiteScope) -> tuple[list[str], list[str]]:
+    """Return the packages of changed files of which, or of whose users, a test ran, and the others."""
+    reached: dict[str, None] = {}
+    missed: dict[str, None] = {}
+    for path in paths:
+        found = find_package(project, path)
+        if found is not None and found[1] not in reached and found[1] not in missed:
+            kind, folder = found
+            known = kind.runners and scope.runner in kind.runners
+            (reached if not known or _is_reached(project, kind, folder, scope) else missed)[folder] = None
+    return list(reached), list(missed)
+
+
+def _is_reached(project: Project, kind: Ecosystem, folder: str, scope: SuiteScope) -> bool:
+    folders = _list_folders(project, kind)
+    users = _collect_users(project, kind, folder, folders)
+    places = [_get_folder(name) for name in scope.names] if kind.has_places else []
+    known = [place for place in places if place is not None]
+    if known and len(known) == len(places):  # every test says where it is
+        inner = {each: [one for one in folders if one.startswith(f"{each}/")] for each in users}
+        return any(_is_inside(place, each, inner[each]) for place in known for each in users)
+    covered = kind.covered(project, scope.command, folders)
+    return covered is None or bool(users & set(covered))
+
+
+def _is_inside(place: str, folder: str, inner: Sequence[str]) -> bool:
+    """Return whether a place is in a package, and in none of those inside it."""
+    if folder == "":
+        return True
+    return _contains(folder, place) and not any(_contains(each, place) for each in inner)
+
+
+def _contains(folder: str, place: str) -> bool:
+    return place == folder or place.startswith(f"{folder}/")
+
+
+def _get_folder(name: str) -> str | None:
+    """Return the file or folder in a test's name, None if it has none."""
+    head = name.partition("::")[0] if "::" in name else name.partition(" › ")[0]
+    return head if "::" in name or "/" in head else None
+
+
+def _collect_users(project: Project, kind: Ecosystem, folder: str, folders: Sequence[str]) -> set[str]:
+    """Return a package and those that depend on it, directly or not; "" stands for the root."""
+    texts = {each: _read_manifest(project, each, kind) for each in (*folders, "")}
+    names = {each: match[1] for each, text in texts.items() if (match := kind.name.search(text))}
+    found, waiting = {folder}, [folder]
+    while waiting:
+        name = names.get(waiting.pop())
+        for each, text in texts.items():
+            if name and each not in found and _mentions(text, name, kind):
+                found.add(each)
+                waiting.append(each)
+    return found
+
+
+def _mentions(text: str, name: str, kind: Ecosystem) -> bool:
+    """Return whether a manifest names another package, beside giving itself that name."""
+    own = kind.name.search(text)
+    rest = text[: own.start()] + text[own.end() :] if own else text
+    return re.search(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])", rest) is not None
+
+
+def _list_folders(project: Project, kind: Ecosystem) -> list[str]:
+    return [each for each in _iter_folders(project.root, "", 0) if _read_manifest(project, each, kind)][
+        :MOST_PACKAGES
+    ]
+
+
+_SKIPPED = frozenset(("node_modules", "target", "build", "dist", "vendor", "venv", "__pycache__"))
+_DEEPEST = 4
+
+
+def _iter_folders(root: Path, prefix: str, depth: int) -> Iterator[str]:
+    try:
+        entries = sorted((root / prefix).iterdir())
+    except OSError:  # not readable: it has no packages for us
+        return
+    for entry in entries:
+        if entry.name[0] != "." and entry.name not in _SKIPPED and entry.is_dir() and not entry.is_symlink():
+            folder = f"{prefix}{entry.name}"
+            yield folder
+            if depth < _DEEPEST:
+                yield from _iter_folders(root, f"{folder}/", depth + 1)
+
+
+def _read_manifest(project: Project, folder: str, kind: Ecosystem) -> str:
+    for name in kind.manifests:
+        text = project.read_text(f"{folder}/{name}" if folder else name)
+        if text and (kind.marker.search(text) or not folder):
+            return text
+    return ""
+
+
+def _read_toml(text: str) -> Mapping[str, Any]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+# ── what a run at the root takes in ─────────────────────────────────────────────────────────────────
+
+
+def list_cargo_members(project: Project, *, is_whole: bool, folders: Collection[str]) -> list[str]:
+    """Return the folders of a Cargo workspace that a command takes in, "" for the root's own package."""
+    data = _read_toml(project.read_text("Cargo.toml"))
+    workspace, own = data.get("workspace"), "package" in data
+    if not isinstance(workspace, Mapping):
+        return [""]
+    chosen = None if is_whole else workspace.get("default-members")
+    if chosen is None and own and not is_whole:
+        return [""]
+    patterns = list(map(str, chosen if chosen is not None else workspace.get("members", ())))
+    left_out = list(map(str, workspace.get("exclude", ())))
+    found = [each for each in folders if _matches(each, patterns) and not _matches(each, left_out)]
+    return [*found, *([""] if own else [])]
+
+
+def has_unlisted_members(project: Project) -> bool:
+    """Return whether plain `cargo test` leaves out members of the workspace that the root's package does not choose."""
+    if "[workspace" not in project.read_text("Cargo.toml"):
+        return False
+    data = _read_toml(project.read_text("Cargo.toml"))
+    workspace = data.get("workspace")
+    return "package" in data and isinstance(workspace, Mapping) and "default-members" not in workspace
+
+
+def _cover_cargo(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
+    words = command.split()
+    if {"-p", "--package", "--manifest-path"} & set(words):
+        return None
+    return list_cargo_members(project, is_whole=bool({"--workspace", "--all"} & set(words)), folders=folders)
+
+
+_EVERY_PACKAGE = re.compile(
+    r"--workspaces|\s-ws\b|\bpnpm\b.*\s(?:-r|--recursive|--filter)\b|workspaces foreach"
+    r"|\b(?:turbo|nx|lerna|rush|moon|wireit)\b"
+)
+
+
+def _cover_node(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
+    try:
+        script = str(json.loads(project.read_text("package.json") or "{}")["scripts"]["test"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    if _EVERY_PACKAGE.search(script):
+        return [*folders, ""]
+    paths = [word.strip("\"'").removeprefix("./").rstrip("/") for word in script.split()[1:]]
+    named = [each for each in paths if each and (project.root / each).exists()]
+    if not named:
+        return None
+    return [
+        each for each in (*folders, "") if any(_contains(each, one) or _contains(one, each) for one in named)
+    ]
+
+
+def list_go_modules(project: Project) -> list[str]:
+    """Return the folders of the modules that `go.work` uses, "." for the root's."""
+    text = re.sub(r"//.*", "", project.read_text("go.work"))
+    blocks = re.findall(r"^use\s*\(([^)]*)\)", text, re.M) + re.findall(r"^use\s+([^\s(]+)", text, re.M)
+    return [
+        word.strip('"').removeprefix("./").rstrip("/") or "." for block in blocks for word in block.split()
+    ]
+
+
+def _cover_go(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
+    modules = list_go_modules(project)
+    return ["" if each == "." else each for each in modules] if modules else [""]
+
+
+def _cover_maven(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
+    found, waiting = {""}, [""]
+    while waiting:
+        folder = waiting.pop()
+        for name in re.findall(
+            r"<module>\s*([^<]+?)\s*</module>", project.read_text(f"{folder}/pom.xml".lstrip("/"))
+        ):
+            inner = f"{folder}/{name}".lstrip("/")
+            if inner not in found:
+                found.add(inner)
+                waiting.append(inner)
+    return found
+
+
+def _cover_gradle(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
+    text = project.read_text("settings.gradle") + project.read_text("settings.gradle.kts")
+    if not text or "includeBuild" in text or "projectDir" in text:
+        return None
+    calls = re.findall(r"^\s*include\b([^\n]*(?:,\s*\n[^\n]*)*)", text, re.M)
+    names = [name for call in calls for name in re.findall(r"[\"']([^\"']+)[\"']", call)]
+    return ["", *(name.strip(":").replace(":", "/") for name in names)]
+
+
+def _cover_unknown(project: Project, command: str, folders: Collection[str]) -> Collection[str] | None:
+    return None
+
+
+def _matches(folder: str, patterns: Sequence[str]) -> bool:
+    """Return whether a folder is one of a list of paths with wildcards, of which none goes over a slash."""
+    parts = folder.split("/")
+    return any(
+        len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+        for wanted in (pattern.removeprefix("./").rstrip("/").split("/") for pattern in patterns)
+    )
+
+
+_ANY = re.compile("")
+_TOML_NAME = re.compile(r"^name\s*=\s*[\"']([^\"']+)", re.M)
+
+ECOSYSTEMS = (
+    Ecosystem(
+        manifests=("Cargo.toml",), marker=re.compile(r"^\[package\]", re.M), suffixes=(".rs",), runners=("cargo",),
+        name=_TOML_NAME, covered=_cover_cargo,
+    ),
+    Ecosystem(
+        manifests=("package.json",), marker=re.compile(r'"name"'),
+        suffixes=(".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".vue", ".svelte"),
+        runners=("npm", "pnpm", "yarn", "bun", "node", "jest", "vitest", "mocha"),
+        name=re.compile(r'"name"\s*:\s*"([^"]+)"'), covered=_cover_node, has_places=True,
+    ),
+    Ecosystem(
+        manifests=("go.mod",), marker=_ANY, suffixes=(".go",), runners=("go",),
+        name=re.compile(r"^module\s+(\S+)", re.M), covered=_cover_go, has_places=True,
+    ),
+    Ecosystem(
+        manifests=("pyproject.toml", "setup.py"), marker=re.compile(r"^\[project\]|^\[tool\.poetry\]|\bsetup\(", re.M),
+        suffixes=(".py", ".pyi"), runners=("pytest",), name=_TOML_NAME, covered=_cover_unknown, has_places=True,
+    ),
+    Ecosystem(
+        manifests=("pom.xml",), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"), runners=("maven",),
+        name=re.compile(r"(?<!<parent>)\s*<artifactId>([^<]+)</artifactId>"), covered=_cover_maven,
+    ),
+    Ecosystem(
+        manifests=("build.gradle", "build.gradle.kts"), marker=_ANY, suffixes=(".java", ".kt", ".groovy", ".scala"),
+        runners=("gradle",), name=re.compile(r"^rootProject\.name\s*=\s*[\"']([^\"']+)", re.M), covered=_cover_gradle,
+    ),
+)  # fmt: skip
